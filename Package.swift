@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "sluice",
+    products: [.executable(name: "sluice", targets: ["sluice"])],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // C libraries: headers and link flags.
+        .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+
+        // One wrapper each; they know nothing of the gateway.
+        .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: strict),
+        .target(
+            name: "MicroHTTPD",
+            dependencies: ["CMicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            swiftSettings: strict
+        ),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
+        .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
+
+        // The gateway: values and rules in the middle, an adapter on each side.
+        .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: strict),
+
+        .executableTarget(name: "sluice", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+
+        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .testTarget(
+            name: "SigningTests",
+            dependencies: ["Signing"],
+            resources: [.copy("Vectors")],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "MicroHTTPDTests",
+            dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting"], swiftSettings: strict),
+        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
+        // Support of tests: a PostgreSQL cluster per run, a database per suite.
+        .target(name: "PostgresTesting", dependencies: ["LibPQ"], path: "Tests/PostgresTesting", swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// The command line.
+@main
+struct Sluice: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sluice",
+        abstract: "A presigned-URL gateway: authenticates, decides, signs, records."
+    )
+}

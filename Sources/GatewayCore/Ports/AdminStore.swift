@@ -1,0 +1,71 @@
+/// Rows of one kind that admins manage. Every change is one transaction with its audit row and its line in the policy log,
+/// and is in force on every gateway once it returns.
+public protocol AdminStore<Resource>: Sendable {
+    /// The kind of row.
+    associatedtype Resource: Sendable
+
+    /// Adds a row; what the store sets itself (times) is in the answer.
+    ///
+    /// - Throws: `alreadyExists`, `conflict` (it refers to something that does not exist), `unavailable`.
+    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Resource
+
+    /// Reads a row by its identifier in paths.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    func get(_ id: String) async throws(GatewayError) -> Resource
+
+    /// Reads a page of rows, in a stable order.
+    ///
+    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource>
+
+    /// Removes a row.
+    ///
+    /// - Throws: `notFound`, `conflict` (something still refers to it), `unavailable`.
+    func delete(_ id: String, by change: ChangeContext) async throws(GatewayError)
+}
+
+/// Who changes something, for the audit.
+public struct ChangeContext: Sendable {
+    /// The admin.
+    public var actor: Principal
+    /// Identifier of the request, as in logs.
+    public var requestID: String
+
+    /// Puts it together.
+    public init(actor: Principal, requestID: String) {
+        self.actor = actor
+        self.requestID = requestID
+    }
+}
+
+/// What to list.
+public struct ListQuery: Sendable {
+    /// Equality filters by JSON name, for example `principal` or `bucket`; the store knows which it takes.
+    public var filters: [String: String]
+    /// Rows on a page, 1…1,000.
+    public var pageSize: Int
+    /// Where to go on, as a former page said.
+    public var pageToken: String?
+
+    /// Puts a query together.
+    public init(filters: [String: String] = [:], pageSize: Int = 100, pageToken: String? = nil) {
+        self.filters = filters
+        self.pageSize = pageSize
+        self.pageToken = pageToken
+    }
+}
+
+/// A page of rows.
+public struct Page<Item: Sendable>: Sendable {
+    /// The rows.
+    public var items: [Item]
+    /// Where to go on; `nil` on the last page.
+    public var nextPageToken: String?
+
+    /// Puts a page together.
+    public init(items: [Item], nextPageToken: String?) {
+        self.items = items
+        self.nextPageToken = nextPageToken
+    }
+}

@@ -1,0 +1,149 @@
+public import Foundation
+
+/// Records issuances: proves that the decision still stands, charges quotas and writes the row, or does nothing at all.
+public protocol IssuanceLedger: Sendable {
+    /// Records one decision durably.
+    ///
+    /// - Throws: ``GatewayError/slowDown(retryAfter:)`` when the queue is full or the deadline has passed before it was sent,
+    ///   ``GatewayError/unavailable(retryAfter:)`` when the outcome cannot be known or the database is gone. Nothing may
+    ///   leave the process on a throw.
+    func record(_ proposal: IssuanceProposal, deadline: ContinuousClock.Instant) async throws(GatewayError)
+        -> RecordVerdict
+
+    /// Counts a refusal. Bounded, never blocks, never fails the answer.
+    func count(_ denial: Denial)
+}
+
+/// How a credential reaches the caller.
+public enum Delivery: String, Sendable, CaseIterable, Codable {
+    /// A URL in a JSON answer.
+    case presignedURL = "presigned-url"
+}
+
+/// Everything that goes into a row of the ledger, and what proves and charges it.
+public struct IssuanceProposal: Sendable {
+    /// UUIDv7.
+    public var id: UUID
+    /// The state of policy on which the decision rests.
+    public var position: PolicyPosition
+    /// Everything the decision rests on; ``PolicyScope/all`` is understood.
+    public var scopes: [PolicyScope]
+    /// The caller.
+    public var principal: Principal
+    /// The principal of the grant that decided: the caller, a group or `*`.
+    public var matchedPrincipal: Principal
+    /// The grant that decided.
+    public var grantID: UUID
+    /// The credential that signed.
+    public var credentialID: UUID
+    /// How the result leaves.
+    public var delivery: Delivery
+    /// What it permits.
+    public var action: Action
+    /// The method that is bound: `GET`, `HEAD` or `PUT`.
+    public var method: String
+    /// Where.
+    public var bucket: BucketName
+    /// On what.
+    public var key: ObjectKey
+    /// Until when, by the signing clock.
+    public var expiresAt: Date
+    /// Content type that is bound, if any.
+    public var contentType: String?
+    /// MD5 that is bound, 16 bytes, if any.
+    public var contentMD5: [UInt8]?
+    /// Length that is bound, in bytes, if any.
+    public var contentLength: Int64?
+    /// Identifier of the request, as in logs.
+    public var requestID: String
+    /// What is charged; all of it or nothing.
+    public var charges: [QuotaCharge]
+
+    /// Puts a proposal together.
+    public init(
+        id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
+        grantID: UUID, credentialID: UUID, delivery: Delivery, action: Action, method: String, bucket: BucketName,
+        key: ObjectKey, expiresAt: Date, contentType: String?, contentMD5: [UInt8]?, contentLength: Int64?,
+        requestID: String, charges: [QuotaCharge]
+    ) {
+        self.id = id
+        self.position = position
+        self.scopes = scopes
+        self.principal = principal
+        self.matchedPrincipal = matchedPrincipal
+        self.grantID = grantID
+        self.credentialID = credentialID
+        self.delivery = delivery
+        self.action = action
+        self.method = method
+        self.bucket = bucket
+        self.key = key
+        self.expiresAt = expiresAt
+        self.contentType = contentType
+        self.contentMD5 = contentMD5
+        self.contentLength = contentLength
+        self.requestID = requestID
+        self.charges = charges
+    }
+}
+
+/// What an issuance takes from one quota.
+public struct QuotaCharge: Sendable, Equatable {
+    /// The quota.
+    public var quota: Quota
+    /// Whose use is counted: the caller, or the quota's principal where its use is shared.
+    public var holder: Principal
+    /// URLs or bytes; at least 1 for URLs, 0 or more for bytes.
+    public var amount: Int64
+
+    /// Puts a charge together.
+    public init(quota: Quota, holder: Principal, amount: Int64) {
+        self.quota = quota
+        self.holder = holder
+        self.amount = amount
+    }
+}
+
+/// What became of a proposal.
+public enum RecordVerdict: Sendable, Equatable {
+    /// Committed; for each charge, in order, what is left in its period after it.
+    case recorded(remaining: [QuotaRemainder])
+    /// Policy changed in one of the scopes, or the position is unknown; nothing was written: decide anew.
+    case stale
+    /// A quota is full; nothing was written.
+    case quotaExceeded(QuotaRefusal)
+}
+
+/// What is left of a quota.
+public struct QuotaRemainder: Sendable, Equatable {
+    /// The quota.
+    public var quotaID: UUID
+    /// URLs or bytes left in the period.
+    public var remaining: Int64
+    /// Seconds until the next period begins; `nil` for a total.
+    public var resetsIn: Int?
+
+    /// Puts it together.
+    public init(quotaID: UUID, remaining: Int64, resetsIn: Int?) {
+        self.quotaID = quotaID
+        self.remaining = remaining
+        self.resetsIn = resetsIn
+    }
+}
+
+/// A refusal, as far as it is counted: no key, no token.
+public struct Denial: Sendable, Hashable {
+    /// The caller.
+    public var principal: Principal
+    /// The bucket that was asked for, if it exists; `nil` otherwise, so that hostile names take no room.
+    public var bucket: BucketName?
+    /// The stable code of the answer, for example `AccessDenied`.
+    public var code: String
+
+    /// Puts a denial together.
+    public init(principal: Principal, bucket: BucketName?, code: String) {
+        self.principal = principal
+        self.bucket = bucket
+        self.code = code
+    }
+}

@@ -1,0 +1,18 @@
+/// What may be done with an object, in the stores' own words.
+public enum Action: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Writing an object.
+    case putObject = "PutObject"
+    /// Reading an object, or only its head.
+    case getObject = "GetObject"
+
+    /// Reads an action; the prefixes `oss:` and `s3:` are accepted.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `action`.
+    public init(parsing text: String) throws(GatewayError) {
+        let name = text.hasPrefix("oss:") ? text.dropFirst(4) : text.hasPrefix("s3:") ? text.dropFirst(3) : text[...]
+        guard let action = Action(rawValue: String(name)) else {
+            throw .invalidArgument(field: "action", reason: "An action is 'PutObject' or 'GetObject'.")
+        }
+        self = action
+    }
+}

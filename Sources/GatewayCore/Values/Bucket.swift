@@ -1,0 +1,102 @@
+public import Foundation
+
+/// A bucket that the gateway signs for.
+public struct Bucket: Sendable, Equatable {
+    /// How the bucket's name reaches the store.
+    public enum Addressing: String, Sendable, CaseIterable, Codable {
+        /// `bucket.endpoint/key`.
+        case virtual
+        /// `endpoint/bucket/key`.
+        case path
+        /// The endpoint's host stands for the bucket.
+        case cname
+    }
+
+    /// The signing schemes by their names; the raw values are those of the documentation and the database.
+    public enum Scheme: String, Sendable, CaseIterable, Codable {
+        /// AWS Signature Version 4.
+        case awsV4 = "aws-v4"
+    }
+
+    /// Who keeps the bytes; decides nothing by itself, fixes defaults and shows in lists.
+    public enum Provider: String, Sendable, CaseIterable, Codable {
+        /// Amazon S3.
+        case aws
+        /// Any other store that speaks S3.
+        case s3
+    }
+
+    /// The name that requests and grants use, and the store's own name of the bucket.
+    public var name: BucketName
+    /// Who keeps the bytes.
+    public var provider: Provider
+    /// Origin of the store, `https://host[:port]`, without a bucket.
+    public var endpoint: String
+    /// Region of the credential scope, for example `eu-west-1`.
+    public var region: String
+    /// How the bucket's name reaches the store.
+    public var addressing: Addressing
+    /// The signing scheme.
+    public var scheme: Scheme
+    /// The credential that signs.
+    public var credentialID: UUID
+    /// Life of a URL for which none was asked, in seconds.
+    public var defaultTTL: Int
+    /// Longest life of a URL, in seconds; 1…604,800.
+    public var maxTTL: Int
+    /// Whether a limited size may be answered with `enforcedBy: none` where the scheme cannot bind it.
+    public var allowsUnenforcedSize: Bool
+    /// Set by the store of rows.
+    public var createdAt: Date
+
+    /// Puts a bucket together.
+    public init(
+        name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
+        credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
+        createdAt: Date
+    ) {
+        self.name = name
+        self.provider = provider
+        self.endpoint = endpoint
+        self.region = region
+        self.addressing = addressing
+        self.scheme = scheme
+        self.credentialID = credentialID
+        self.defaultTTL = defaultTTL
+        self.maxTTL = maxTTL
+        self.allowsUnenforcedSize = allowsUnenforcedSize
+        self.createdAt = createdAt
+    }
+}
+
+/// What a store gave us to sign with.
+public struct StorageCredential: Sendable, Equatable {
+    /// Identifier.
+    public var id: UUID
+    /// A name for people, unique.
+    public var name: String
+    /// Public half.
+    public var accessKeyID: String
+    /// Secret half; sealed at rest, never shown again.
+    public var secretAccessKey: Secret<String>
+    /// Session token of temporary credentials.
+    public var sessionToken: Secret<String>?
+    /// When temporary credentials end; a URL made with them ends no later.
+    public var expiresAt: Date?
+    /// Set by the store of rows.
+    public var createdAt: Date
+
+    /// Puts a credential together.
+    public init(
+        id: UUID, name: String, accessKeyID: String, secretAccessKey: Secret<String>,
+        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, createdAt: Date
+    ) {
+        self.id = id
+        self.name = name
+        self.accessKeyID = accessKeyID
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.expiresAt = expiresAt
+        self.createdAt = createdAt
+    }
+}

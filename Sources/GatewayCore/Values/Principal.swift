@@ -1,0 +1,65 @@
+/// Who a grant or quota is for: `user:<issuer prefix><subject>`, `group:<issuer prefix><name>`, or `*`, any authenticated user.
+public struct Principal: ByteExact, Codable, CustomStringConvertible {
+    /// The whole text, for example `user:alice`.
+    public let rawValue: String
+
+    /// Any authenticated user.
+    public static let anyone = Principal(unchecked: "*")
+
+    private init(unchecked rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    /// Reads a principal.
+    ///
+    /// - Parameter rawValue: `*`, or `user:` or `group:` and 1…512 UTF-8 bytes without control characters.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `principal`.
+    public init(_ rawValue: String) throws(GatewayError) {
+        guard rawValue != "*" else {
+            self = .anyone
+            return
+        }
+        guard let colon = rawValue.utf8.firstIndex(of: UInt8(ascii: ":")),
+            ["user", "group"].contains(rawValue[..<colon]),
+            case let name = rawValue[rawValue.utf8.index(after: colon)...].utf8,
+            1...512 ~= name.count,
+            rawValue.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
+        else {
+            throw .invalidArgument(
+                field: "principal",
+                reason: "A principal is '*', or 'user:' or 'group:' and a name of 1 to 512 bytes."
+            )
+        }
+        self.init(unchecked: rawValue)
+    }
+
+    /// The user with this name, issuer prefix included.
+    public static func user(_ name: String) throws(GatewayError) -> Principal {
+        try Principal("user:" + name)
+    }
+
+    /// The group with this name, issuer prefix included.
+    public static func group(_ name: String) throws(GatewayError) -> Principal {
+        try Principal("group:" + name)
+    }
+
+    /// Whether this is one user.
+    public var isUser: Bool { rawValue.utf8.starts(with: "user:".utf8) }
+
+    /// Whether this is a group.
+    public var isGroup: Bool { rawValue.utf8.starts(with: "group:".utf8) }
+
+    /// The whole text.
+    public var description: String { rawValue }
+
+    /// Reads the text form.
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the text form.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}

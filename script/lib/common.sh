@@ -1,0 +1,173 @@
+# Shared by the scripts: sourced after `set -euo pipefail`, does nothing by itself.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+venv=$root/.build-venv
+
+say() { printf '==> %s\n' "$*" >&2; }
+
+die() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "needs root for: $* (run as root, or install sudo)"
+    fi
+}
+
+require_debian() {
+    local id='' release=''
+    if [[ -r /etc/os-release ]]; then
+        id=$(. /etc/os-release && printf '%s' "${ID:-}")
+        release=$(. /etc/os-release && printf '%s' "${VERSION_ID:-}")
+    fi
+    if [[ $id != debian || $release != 12 ]] || ! command -v apt-get >/dev/null; then
+        die "this script installs packages with apt and knows Debian 12 only (this is '${id:-unknown} $release');" \
+            "see CONTRIBUTING.md for what to install by hand, then use swift build and swift test"
+    fi
+}
+
+require_swift() {
+    local version
+    version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1) || true
+    [[ -n $version ]] || die "no Swift toolchain on the PATH; install Swift 6.3 (https://www.swift.org/install/linux/)"
+    local major=${version%%.*} minor=${version##*.}
+    ((major > 6 || (major == 6 && minor >= 2))) || die "Swift 6.2 or later is needed, this is $version"
+}
+
+is_installed() {
+    dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed
+}
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 \
+        --no-install-recommends install "$@" </dev/null >&2
+}
+
+# Installs the packages named that are not there yet; asks the network for nothing when all of them are.
+install_packages() {
+    local package missing=()
+    for package in "$@"; do
+        is_installed "$package" || missing+=("$package")
+    done
+    ((${#missing[@]})) || return 0
+    say "installing ${missing[*]}"
+    as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >&2
+    local others=()
+    for package in "${missing[@]}"; do
+        if [[ $package == postgresql-15 ]]; then install_postgresql; else others+=("$package"); fi
+    done
+    if ((${#others[@]})); then apt_install "${others[@]}"; fi
+}
+
+# Debian makes and starts a cluster on port 5432 together with the server's package. Nobody asked for one, so the switch
+# that Debian has for this is off while the package is installed.
+install_postgresql() {
+    local switch=/etc/postgresql-common/createcluster.conf kept
+    apt_install postgresql-common
+    kept=$(mktemp)
+    cp "$switch" "$kept"
+    printf 'create_main_cluster = false\n' | as_root tee -a "$switch" >/dev/null
+    local outcome=0
+    apt_install postgresql-15 || outcome=$?
+    as_root tee "$switch" <"$kept" >/dev/null
+    rm -f "$kept"
+    return "$outcome"
+}
+
+# What the program is built with and needs beside it.
+install_build_packages() {
+    install_packages libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
+}
+
+# The Python environment of the tests: the store Swift, and the S3 client that the answers are compared with.
+ensure_venv() {
+    local wanted=$root/script/lib/requirements.txt
+    if [[ -x $venv/bin/python ]] && cmp -s "$wanted" "$venv/requirements.txt"; then return 0; fi
+    say "making a Python environment in $venv"
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted" </dev/null >&2
+    cp "$wanted" "$venv/requirements.txt"
+}
+
+# True when something listens on the loopback port.
+answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# Prints the first of as many neighbouring free ports as asked for, below the range that the kernel hands out by itself.
+free_ports() {
+    local count=$1 base port attempt
+    for attempt in {1..50}; do
+        base=$((10000 + (RANDOM * 32768 + RANDOM) % 20000))
+        for ((port = base; port < base + count; port++)); do
+            if answers "$port"; then continue 2; fi
+        done
+        printf '%d\n' "$base"
+        return 0
+    done
+    die "no $count free ports in a row found in $attempt attempts"
+}
+
+# start_process DIR NAME COMMAND…: runs it in the background, its output in DIR/log, its id in DIR/pids.
+start_process() {
+    local dir=$1 name=$2
+    shift 2
+    "$@" >"$dir/log/$name.out" 2>&1 </dev/null &
+    printf '%d %s\n' "$!" "$name" >>"$dir/pids"
+}
+
+# wait_for_port DIR NAME PORT: returns once the process started under that name listens, fails when it has ended.
+wait_for_port() {
+    local dir=$1 name=$2 port=$3 pid attempt
+    pid=$(awk -v name="$name" '$2 == name { id = $1 } END { print id }' "$dir/pids")
+    for attempt in {1..600}; do
+        if answers "$port"; then return 0; fi
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    show_logs "$dir"
+    die "$name does not listen on port $port (attempt $attempt)"
+}
+
+show_logs() {
+    local file
+    for file in "$1"/log/*; do
+        if [[ -s $file ]]; then printf -- '--- %s\n%s\n' "$file" "$(tail -n 15 "$file")" >&2; fi
+    done
+}
+
+# stop_processes DIR: ends what start_process started there, last one first. A process is known again by its id and by
+# the directory, which every one of them has on its command line: ids are used anew.
+stop_processes() {
+    local dir=$1 pid attempt
+    [[ -f $dir/pids ]] || return 0
+    for pid in $(tac "$dir/pids" | cut -d ' ' -f 1); do
+        is_ours "$pid" "$dir" || continue
+        kill "$pid" 2>/dev/null || true
+        for attempt in {1..100}; do
+            is_ours "$pid" "$dir" || continue 2
+            sleep 0.05
+        done
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+    rm -f "$dir/pids"
+}
+
+# stop_store DIR: ends a store and removes its data; only a directory that a store was started in is removed.
+stop_store() {
+    local dir
+    dir=$(cd "$1" 2>/dev/null && pwd) || return 0
+    [[ -d $dir/log ]] || die "$dir holds no store"
+    stop_processes "$dir"
+    rm -rf "$dir"
+}
+
+random_hex() { od -An -N "$1" -tx1 /dev/urandom | tr -d ' \n'; }
+
+is_ours() { grep -qaF "$2" "/proc/$1/cmdline" 2>/dev/null; }

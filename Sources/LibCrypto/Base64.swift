@@ -1,0 +1,58 @@
+/// Base64 with the standard alphabet and padding (RFC 4648, section 4).
+public enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let padding = UInt8(ascii: "=")
+
+    /// Writes bytes as base64 with padding.
+    public static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            var bits: UInt32 = 0
+            for byte in group { bits = bits << 8 | UInt32(byte) }
+            bits <<= UInt32(3 - group.count) * 8
+            for position in 0..<4 {
+                let index = Int(bits >> UInt32(18 - 6 * position)) & 0x3F
+                text.append(position <= group.count ? alphabet[index] : padding)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Reads base64; `nil` unless the text is exactly what ``encode(_:)`` writes for some bytes.
+    ///
+    /// White space, missing padding, other alphabets and stray bits in the last character are all refused, so that no two
+    /// texts stand for the same bytes.
+    public static func decode(_ text: String) -> [UInt8]? {
+        let characters = Array(text.utf8)
+        guard characters.count.isMultiple(of: 4) else { return nil }
+        let paddingCount = characters.suffix(2).reversed().prefix { $0 == padding }.count
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(characters.count / 4 * 3)
+        var bits: UInt32 = 0
+        var bitCount: UInt32 = 0
+        for character in characters.dropLast(paddingCount) {
+            guard let value = value(of: character) else { return nil }
+            bits = (bits << 6 | value) & 0xFFFF
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
+            }
+        }
+        let strayBits = bits & ((1 << bitCount) - 1)
+        return strayBits == 0 ? bytes : nil
+    }
+
+    private static func value(of character: UInt8) -> UInt32? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// How a bucket is named in a URL.
+public enum Addressing: String, Sendable, Hashable, CaseIterable {
+    /// In front of the endpoint's host: `https://bucket.endpoint/key`.
+    case virtual
+    /// As first segment of the path: `https://endpoint/bucket/key`.
+    case path
+    /// Nowhere: the endpoint's host stands for this bucket alone: `https://endpoint/key`.
+    case cname
+}
+
+/// Where one bucket's objects are found; made once per bucket and used for each URL.
+public struct BucketAddress: Sendable, Hashable {
+    /// The bucket's name.
+    public let bucket: String
+    /// Scheme and authority, `https://demo.s3.eu-west-1.amazonaws.com`.
+    public let origin: String
+    /// Value of the `Host` header.
+    public let authority: String
+    /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
+    public let path: String
+
+    /// Puts a bucket's address together.
+    ///
+    /// - Parameters:
+    ///   - endpoint: Endpoint of the store, without the bucket; with ``Addressing/cname``, of the bucket.
+    ///   - bucket: Name of the bucket.
+    ///   - addressing: Where the name goes.
+    /// - Throws: ``SigningError/invalidBucket(_:)`` when the name is empty, or cannot stand in a host and is to.
+    public init(endpoint: StoreEndpoint, bucket: String, addressing: Addressing) throws(SigningError) {
+        guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
+        self.bucket = bucket
+        var authority = endpoint.authority
+        var path = endpoint.path
+        switch addressing {
+        case .virtual:
+            guard !endpoint.isAddress else { throw .invalidBucket("an IP address takes no bucket in front; use path") }
+            guard Self.isHostLabel(bucket) else { throw .invalidBucket("it cannot stand in a host; use path") }
+            authority = "\(bucket).\(authority)"
+        case .path:
+            let encoded = PercentEncoding.encode(bucket, keeping: PercentEncoding.unreserved)
+            path += "/" + String(decoding: encoded, as: UTF8.self)
+        case .cname:
+            break
+        }
+        self.origin = "\(endpoint.scheme)://\(authority)"
+        self.authority = authority
+        self.path = path
+    }
+
+    private static func isHostLabel(_ name: String) -> Bool {
+        let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return labels.allSatisfy { label in
+            let hyphen = UInt8(ascii: "-")
+            return !label.isEmpty && label.first != hyphen && label.last != hyphen
+                && label.allSatisfy { "0123456789abcdefghijklmnopqrstuvwxyz-".utf8.contains($0) }
+        }
+    }
+}

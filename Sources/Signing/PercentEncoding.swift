@@ -1,0 +1,70 @@
+import LibCrypto
+
+/// Percent-encoding of RFC 3986: letters, digits and `-._~` stay, every other byte becomes `%XX` in upper case.
+enum PercentEncoding {
+    /// Bytes that stay, as a bit for each of the 128 of ASCII.
+    struct ByteSet: Sendable {
+        private let low: UInt64
+        private let high: UInt64
+
+        init(_ characters: StaticString) {
+            var bits: (low: UInt64, high: UInt64) = (0, 0)
+            for byte in "\(characters)".utf8 {
+                if byte < 64 { bits.low |= 1 << UInt64(byte) } else { bits.high |= 1 << UInt64(byte - 64) }
+            }
+            (low, high) = bits
+        }
+
+        func contains(_ byte: UInt8) -> Bool {
+            guard byte < 128 else { return false }
+            return (byte < 64 ? low >> UInt64(byte) : high >> UInt64(byte - 64)) & 1 == 1
+        }
+    }
+
+    /// Kept in the name or value of a query parameter.
+    static let unreserved = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    /// Kept in a path, where `/` separates.
+    static let unreservedAndSlash = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+
+    static func append(_ bytes: some Sequence<UInt8>, keeping kept: ByteSet, to buffer: inout [UInt8]) {
+        for byte in bytes {
+            if kept.contains(byte) {
+                buffer.append(byte)
+            } else {
+                buffer.append(UInt8(ascii: "%"))
+                buffer.append(upperHexDigit(byte >> 4))
+                buffer.append(upperHexDigit(byte & 0xF))
+            }
+        }
+    }
+
+    static func encode(_ text: String, keeping kept: ByteSet) -> [UInt8] {
+        var buffer: [UInt8] = []
+        append(text.utf8, keeping: kept, to: &buffer)
+        return buffer
+    }
+
+    /// Undoes the encoding; `nil` when a `%` is not followed by two hexadecimal digits.
+    static func decode(_ bytes: some Collection<UInt8>, plusIsSpace: Bool) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var rest = bytes.makeIterator()
+        while let byte = rest.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.next().flatMap(Hex.value(of:)), let low = rest.next().flatMap(Hex.value(of:))
+                else { return nil }
+                decoded.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace:
+                decoded.append(UInt8(ascii: " "))
+            default:
+                decoded.append(byte)
+            }
+        }
+        return decoded
+    }
+
+    private static func upperHexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+}

@@ -1,0 +1,63 @@
+/// Why a request cannot be signed.
+public enum SigningError: Error, Sendable, Equatable {
+    /// The endpoint is not `http(s)://host[:port][/path]`; the text says what is wrong with it.
+    case invalidEndpoint(String)
+    /// The bucket's name cannot be put where the addressing wants it; the text says why.
+    case invalidBucket(String)
+    /// The credential, region or service cannot be written into a credential scope; the text says why.
+    case invalidScope(String)
+    /// The method is not made of upper-case letters.
+    case invalidMethod(String)
+    /// A header's name is not a token of RFC 9110.
+    case invalidHeaderName(String)
+    /// A header's value holds a line break or a NUL.
+    case invalidHeaderValue(name: String)
+    /// A header is given twice.
+    case duplicateHeader(String)
+    /// A header is the signer's own to write.
+    case reservedHeader(String)
+    /// A query parameter is the signer's own to write.
+    case reservedQueryParameter(String)
+    /// The life of the URL, in seconds, is outside what the scheme allows.
+    case expiryOutOfRange(seconds: Int, allowed: ClosedRange<Int>)
+    /// The path to send stands for another object than the bucket and key.
+    case pathNamesAnotherObject(String)
+    /// The key was derived for another day than the instant of signing.
+    case keyOfAnotherDay
+
+    /// A stable name of the mistake, such as `InvalidEndpoint`.
+    public var code: String {
+        switch self {
+        case .invalidEndpoint: "InvalidEndpoint"
+        case .invalidBucket: "InvalidBucketName"
+        case .invalidScope: "InvalidCredentialScope"
+        case .invalidMethod: "InvalidMethod"
+        case .invalidHeaderName, .invalidHeaderValue: "InvalidHeader"
+        case .duplicateHeader: "DuplicateHeader"
+        case .reservedHeader: "ReservedHeader"
+        case .reservedQueryParameter: "ReservedQueryParameter"
+        case .expiryOutOfRange: "ExpiryOutOfRange"
+        case .pathNamesAnotherObject: "PathNamesAnotherObject"
+        case .keyOfAnotherDay: "KeyOfAnotherDay"
+        }
+    }
+
+    /// A sentence for the caller, without secrets.
+    public var detail: String {
+        switch self {
+        case .invalidEndpoint(let reason): "The endpoint is not usable: \(reason)."
+        case .invalidBucket(let reason): "The bucket's name is not usable: \(reason)."
+        case .invalidScope(let reason): "The credential scope cannot be written: \(reason)."
+        case .invalidMethod(let method): "'\(method)' is not a method in upper-case letters."
+        case .invalidHeaderName(let name): "'\(name)' is not a header name."
+        case .invalidHeaderValue(let name): "The value of header '\(name)' holds a line break or a NUL."
+        case .duplicateHeader(let name): "Header '\(name)' is given twice."
+        case .reservedHeader(let name): "Header '\(name)' is written by the signer."
+        case .reservedQueryParameter(let name): "Query parameter '\(name)' is written by the signer."
+        case .expiryOutOfRange(let seconds, let allowed):
+            "A life of \(seconds) s is outside \(allowed.lowerBound)...\(allowed.upperBound) s."
+        case .pathNamesAnotherObject(let path): "The path '\(path)' does not decode to the bucket and key."
+        case .keyOfAnotherDay: "The signing key belongs to another day than the instant of signing."
+        }
+    }
+}

@@ -10,6 +10,7 @@ public struct SigningKeyV4: Sendable {
     public let scope: String
 
     let hmac: HMACKey
+    let accessKeyID: String
     /// `access key id/scope`.
     let credential: String
     let securityToken: String?
@@ -46,6 +47,7 @@ public struct SigningKeyV4: Sendable {
             key = HMACKey(key, algorithm: .sha256).authenticationCode(for: Array(part.utf8)).bytes
         }
         hmac = HMACKey(key, algorithm: .sha256)
+        accessKeyID = credential.accessKeyID
         self.credential = "\(credential.accessKeyID)/\(scope)"
         securityToken = credential.securityToken
     }

@@ -1,0 +1,30 @@
+/// A request as a store received it, nothing decoded.
+public struct ReceivedRequest: Sendable, Hashable {
+    /// Method.
+    public var method: String
+    /// Request target: percent-encoded path, and the query after `?` if there is one.
+    public var target: String
+    /// Header lines in the order of arrival, `host` among them.
+    public var headers: [NamedValue]
+
+    /// Puts a request together.
+    public init(method: String, target: String, headers: [NamedValue]) {
+        self.method = method
+        self.target = target
+        self.headers = headers
+    }
+}
+
+/// What a verified request asks for.
+public struct VerifiedRequest: Sendable, Hashable {
+    /// The access key that signed it.
+    public let accessKeyID: String
+    /// The path, decoded; not normalised in any way.
+    public let path: [UInt8]
+    /// The parameters of the query besides those of the signature, decoded, in the order of arrival.
+    public let query: [NamedValue]
+    /// Names, in lower case, of the headers that the signature binds.
+    public let signedHeaders: [String]
+    /// First instant at which the URL is no longer valid.
+    public let expiresAt: SigningInstant
+}

@@ -118,7 +118,7 @@ public struct Caller: Sendable {
     public var groups: [Principal]
     /// Roles conferred by the credential.
     public var roles: Set<Role>
-    /// Claims that templates may use, by name; `sub` is always there.
+    /// Claims that templates may use as `${claim:name}`, by name; `${sub}` is the principal's own name.
     public var claims: [String: String]
     /// When the credential ends; nothing issued on it is decided later.
     public var expiresAt: Date?

@@ -62,21 +62,6 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// The keys that a grant is for.
-public enum KeyPrefix: Hashable, Sendable {
-    /// Literal: empty for the whole bucket, else keys below a text that ends in `/`, else one whole key.
-    case literal(ExactText)
-    /// A template, whole segments of which are filled from the caller's identity: `${sub}` or `${claim:name}`.
-    case template(ExactText)
-
-    /// The text as stored.
-    public var text: String {
-        switch self {
-        case .literal(let text), .template(let text): text.rawValue
-        }
-    }
-}
-
 /// What a key may look like.
 enum KeySyntax {
     /// Why a key is refused; `nil` for a good one.
@@ -84,7 +69,7 @@ enum KeySyntax {
         let bytes = key.utf8
         guard 1...1023 ~= bytes.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
         return flaw(inSegmentsOf: bytes, mayEndInSlash: false)
-            ?? (key.contains("${") ? "A key must not hold '${'." : nil)
+            ?? (bytes.holds("${") ? "A key must not hold '${'." : nil)
     }
 
     /// Why the segments of a key or prefix are refused.

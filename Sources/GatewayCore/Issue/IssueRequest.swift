@@ -1,0 +1,145 @@
+import LibCrypto
+
+/// What a caller asks for with `POST /v1/presigned-urls`, in a form that cannot be wrong.
+public struct IssueRequest: Sendable, Equatable {
+    /// The method that the URL is for.
+    public enum Method: String, Sendable, CaseIterable {
+        case put = "PUT"
+        case get = "GET"
+        case head = "HEAD"
+    }
+
+    /// The members of the JSON body as they came, absent where they were not there.
+    public struct Fields: Sendable {
+        /// `PutObject` or `GetObject`.
+        public var action: String?
+        /// `PUT`, or `GET` or `HEAD`; follows from the action where absent.
+        public var method: String?
+        /// Name of the bucket.
+        public var bucket: String?
+        /// Key of the object.
+        public var key: String?
+        /// Content type of the upload; demanded for `PutObject`.
+        public var contentType: String?
+        /// MD5 of the upload, base64 of 16 bytes.
+        public var contentMD5: String?
+        /// SHA-256 of the upload, base64 of 32 bytes.
+        public var checksumSHA256: String?
+        /// Length of the upload in bytes, 0…5 GiB.
+        public var contentLength: Int64?
+        /// Life of the URL in seconds, at least 1.
+        public var expiresIn: Int?
+        /// Headers of the download's response.
+        public var response: ResponseOverrides.Fields?
+        /// The object's own metadata, by names without `x-amz-meta-`.
+        public var metadata: [String: String]?
+        /// Only `*`: write only where there is no object yet.
+        public var ifNoneMatch: String?
+
+        /// All absent.
+        public init() {}
+    }
+
+    /// Longest body of one upload: 5 GiB.
+    public static let maxContentLength: Int64 = 5 << 30
+
+    /// What is to be done.
+    public let action: Action
+    /// With which method.
+    public let method: Method
+    /// Where.
+    public let bucket: BucketName
+    /// On what.
+    public let key: ObjectKey
+    /// Content type of the upload; always there for `PutObject`.
+    public let contentType: MediaType?
+    /// MD5 of the upload, 16 bytes.
+    public let contentMD5: [UInt8]?
+    /// SHA-256 of the upload, 32 bytes.
+    public let checksumSHA256: [UInt8]?
+    /// Length of the upload in bytes.
+    public let contentLength: Int64?
+    /// Life of the URL in seconds that is asked for; a longer one than is allowed is cut, and the answer says so.
+    public let expiresIn: Int?
+    /// Headers of the download's response.
+    public let response: ResponseOverrides
+    /// The object's own metadata, sorted by name.
+    public let metadata: ObjectMetadata
+    /// Whether an object that exists must not be replaced.
+    public let createsOnly: Bool
+
+    /// Checks the fields of a request.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action.
+    public init(_ fields: Fields) throws(GatewayError) {
+        action = try Action(parsing: Self.demand(fields.action, "action"))
+        method = try Self.method(fields.method, for: action)
+        bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
+        key = try ObjectKey(Self.demand(fields.key, "key"))
+        try Self.checkFit(of: fields, to: action)
+        contentType = try Self.contentType(fields.contentType, for: action)
+        contentMD5 = try Self.bytes(16, of: fields.contentMD5, "contentMD5")
+        checksumSHA256 = try Self.bytes(32, of: fields.checksumSHA256, "checksumSHA256")
+        if let length = fields.contentLength, !(0...Self.maxContentLength ~= length) {
+            throw .invalidArgument(field: "contentLength", reason: "A length is 0 to 5,368,709,120 bytes.")
+        }
+        contentLength = fields.contentLength
+        if let expiresIn = fields.expiresIn, expiresIn < 1 {
+            throw .invalidArgument(field: "expiresIn", reason: "A URL lives at least 1 second.")
+        }
+        expiresIn = fields.expiresIn
+        response = try ResponseOverrides(fields.response ?? ResponseOverrides.Fields())
+        metadata = try ObjectMetadata(fields.metadata ?? [:])
+        if let condition = fields.ifNoneMatch, condition != "*" {
+            throw .invalidArgument(field: "ifNoneMatch", reason: "Only '*' can be bound.")
+        }
+        createsOnly = fields.ifNoneMatch != nil
+    }
+
+    private static func demand(_ value: String?, _ field: String) throws(GatewayError) -> String {
+        guard let value else { throw .invalidArgument(field: field, reason: "The field is missing.") }
+        return value
+    }
+
+    private static func method(_ text: String?, for action: Action) throws(GatewayError) -> Method {
+        guard let text else { return action == .putObject ? .put : .get }
+        guard let method = Method(rawValue: text), (method == .put) == (action == .putObject) else {
+            throw .invalidArgument(
+                field: "method", reason: "The method is 'PUT' for PutObject, 'GET' or 'HEAD' for GetObject."
+            )
+        }
+        return method
+    }
+
+    private static func checkFit(of fields: Fields, to action: Action) throws(GatewayError) {
+        let misfits: [(field: String, isThere: Bool)] =
+            switch action {
+            case .putObject: [("response", fields.response != nil)]
+            case .getObject:
+                [
+                    ("contentType", fields.contentType != nil), ("contentMD5", fields.contentMD5 != nil),
+                    ("checksumSHA256", fields.checksumSHA256 != nil), ("contentLength", fields.contentLength != nil),
+                    ("metadata", fields.metadata != nil), ("ifNoneMatch", fields.ifNoneMatch != nil),
+                ]
+            }
+        if let misfit = misfits.first(where: \.isThere) {
+            throw .invalidArgument(field: misfit.field, reason: "The field has no meaning for \(action.rawValue).")
+        }
+    }
+
+    private static func contentType(_ text: String?, for action: Action) throws(GatewayError) -> MediaType? {
+        guard action == .putObject else { return nil }
+        guard let type = MediaType(try demand(text, "contentType")) else {
+            throw .invalidArgument(field: "contentType", reason: "A content type reads 'type/subtype; name=value'.")
+        }
+        return type
+    }
+
+    private static func bytes(_ count: Int, of text: String?, _ field: String) throws(GatewayError) -> [UInt8]? {
+        guard let text else { return nil }
+        guard text.utf8.count <= 64, let bytes = Base64.decode(text), bytes.count == count else {
+            throw .invalidArgument(field: field, reason: "The value is base64 of \(count) bytes.")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,48 @@
+/// Metadata of an object, the stores' `x-amz-meta-…` headers.
+public struct ObjectMetadata: Sendable, Equatable {
+    /// One entry.
+    public struct Entry: Sendable, Equatable {
+        /// Name in lower case, without `x-amz-meta-`.
+        public let name: String
+        /// Visible ASCII and inner spaces.
+        public let value: String
+    }
+
+    /// Most entries of one object.
+    public static let maxCount = 64
+    /// Most bytes of all names and values together, the stores' own limit.
+    public static let maxByteCount = 2048
+
+    /// The entries, sorted by name.
+    public let entries: [Entry]
+
+    /// Checks metadata.
+    ///
+    /// - Parameter values: Up to 64 values by name, 2 KiB in all. Names are tokens and count without regard to case.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `metadata`.
+    public init(_ values: [String: String]) throws(GatewayError) {
+        guard values.count <= Self.maxCount else { throw Self.refusal("At most 64 entries are allowed.") }
+        var byteCount = 0
+        var entries: [Entry] = []
+        for (name, value) in values {
+            guard 1...128 ~= name.utf8.count, name.utf8.allSatisfy(ASCII.isToken) else {
+                throw Self.refusal("A name has 1 to 128 letters, digits and marks of a header's name.")
+            }
+            guard ASCII.isHeaderValue(value) else {
+                throw Self.refusal("A value has 1 to 1,024 visible ASCII characters and inner spaces.")
+            }
+            byteCount += name.utf8.count + value.utf8.count
+            entries.append(Entry(name: name.lowercased(), value: value))
+        }
+        guard byteCount <= Self.maxByteCount else { throw Self.refusal("Names and values exceed 2,048 bytes.") }
+        entries.sort { $0.name < $1.name }
+        guard !zip(entries, entries.dropFirst()).contains(where: { $0.name == $1.name }) else {
+            throw Self.refusal("Two names differ only in case.")
+        }
+        self.entries = entries
+    }
+
+    private static func refusal(_ reason: String) -> GatewayError {
+        .invalidArgument(field: "metadata", reason: reason)
+    }
+}

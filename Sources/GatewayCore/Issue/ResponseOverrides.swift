@@ -1,0 +1,140 @@
+/// Headers that a download's response shall have, whatever the object says of itself.
+public struct ResponseOverrides: Sendable, Equatable {
+    /// The members of `response` as they came, absent where they were not there.
+    public struct Fields: Sendable {
+        /// `Content-Disposition`, in ASCII.
+        public var contentDisposition: String?
+        /// Name under which a browser saves the object, in any script; makes the disposition `attachment`.
+        public var filename: String?
+        /// `Content-Type`.
+        public var contentType: String?
+        /// `Content-Language`.
+        public var contentLanguage: String?
+        /// `Cache-Control`.
+        public var cacheControl: String?
+        /// `Expires`.
+        public var expires: String?
+        /// `Content-Encoding`.
+        public var contentEncoding: String?
+
+        /// All absent.
+        public init() {}
+    }
+
+    /// `Content-Disposition`, also where it came as a file name.
+    public let contentDisposition: String?
+    /// `Content-Type`.
+    public let contentType: MediaType?
+    /// `Content-Language`.
+    public let contentLanguage: String?
+    /// `Cache-Control`.
+    public let cacheControl: String?
+    /// `Expires`.
+    public let expires: String?
+    /// `Content-Encoding`.
+    public let contentEncoding: String?
+
+    /// Checks overrides.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that cannot be a header's, such as one with a
+    ///   line break.
+    public init(_ fields: Fields) throws(GatewayError) {
+        let disposition = try Self.header(fields.contentDisposition, "contentDisposition")
+        if let disposition, !Self.isDisposition(disposition) {
+            throw .invalidArgument(
+                field: "response.contentDisposition", reason: "A disposition begins with 'inline' or 'attachment'."
+            )
+        }
+        if let filename = fields.filename {
+            guard disposition == nil else {
+                throw .invalidArgument(
+                    field: "response.filename", reason: "A file name and a disposition exclude each other."
+                )
+            }
+            contentDisposition = try Self.attachment(named: filename)
+        } else {
+            contentDisposition = disposition
+        }
+        contentType = try fields.contentType.map { text throws(GatewayError) in
+            guard let type = MediaType(text) else {
+                throw .invalidArgument(
+                    field: "response.contentType", reason: "A content type reads 'type/subtype; name=value'."
+                )
+            }
+            return type
+        }
+        contentLanguage = try Self.header(fields.contentLanguage, "contentLanguage")
+        cacheControl = try Self.header(fields.cacheControl, "cacheControl")
+        expires = try Self.header(fields.expires, "expires")
+        contentEncoding = try Self.header(fields.contentEncoding, "contentEncoding")
+    }
+
+    /// Whether a browser will save the response rather than show it.
+    var isAttachment: Bool {
+        contentDisposition.map { Self.dispositionType($0).elementsEqual("attachment".utf8) } ?? false
+    }
+
+    /// Writes the header that makes a browser save under a name (RFC 6266, section 4; RFC 8187).
+    ///
+    /// The plain form has `_` for whatever old clients misread; the second form, where needed, is exact.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a name that is no name of a file: empty, above 255
+    ///   bytes, `.` or `..`, or with `/`, `\` or control characters.
+    static func attachment(named name: String) throws(GatewayError) -> String {
+        guard 1...255 ~= name.utf8.count, name != ".", name != "..",
+            !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
+            name.unicodeScalars.allSatisfy({ !isConfusing($0) })
+        else {
+            throw .invalidArgument(
+                field: "response.filename",
+                reason: "A file name has 1 to 255 bytes, no '/', '\\' or control character, and is not '.' or '..'."
+            )
+        }
+        let plain = String(
+            String.UnicodeScalarView(
+                name.unicodeScalars.map { 0x20...0x7e ~= $0.value && $0 != "\"" && $0 != "%" ? $0 : "_" }
+            )
+        )
+        let header = "attachment; filename=\"\(plain)\""
+        return plain.utf8.elementsEqual(name.utf8) ? header : header + "; filename*=UTF-8''" + extended(name)
+    }
+
+    /// Control characters, and marks that make a name read in another direction than it is stored.
+    private static func isConfusing(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
+            || scalar.properties.generalCategory == .lineSeparator
+            || scalar.properties.generalCategory == .paragraphSeparator
+    }
+
+    private static func extended(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            // `attr-char` of RFC 8187 is a token's byte less three that the form itself uses.
+            if ASCII.isToken(byte), !"*'%".utf8.contains(byte) {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func header(_ text: String?, _ field: String) throws(GatewayError) -> String? {
+        guard let text else { return nil }
+        guard ASCII.isHeaderValue(text) else {
+            throw .invalidArgument(
+                field: "response." + field, reason: "A value has 1 to 1,024 visible ASCII characters and inner spaces."
+            )
+        }
+        return text
+    }
+
+    private static func dispositionType(_ text: String) -> [UInt8] {
+        text.utf8.prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: " ") }.map(ASCII.lowercased)
+    }
+
+    private static func isDisposition(_ text: String) -> Bool {
+        let type = dispositionType(text)
+        return type.elementsEqual("inline".utf8) || type.elementsEqual("attachment".utf8)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+/// When and from where a request comes, and whether grants allow that.
+struct Circumstances {
+    let sourceAddress: IPAddress?
+    let now: Date
+
+    /// Signatures know whole seconds; the earlier one keeps every limit.
+    var signedAt: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
+
+    /// Whether now lies in a grant's validity.
+    func isDuring(_ grant: Grant) -> Bool {
+        grant.notBefore.map { $0 <= now } ?? true && grant.notAfter.map { now < $0 } ?? true
+    }
+
+    /// The first condition of a grant that does not hold; `nil` where all do.
+    func failure(of grant: Grant, for request: IssueRequest) -> GatewayError? {
+        let conditions = grant.conditions
+        guard isDuring(grant), grant.notAfter.map({ secondsLeft(until: $0) >= 1 }) ?? true else {
+            return .conditionFailed(.validity)
+        }
+        if let networks = conditions.sourceCIDRs, !isWithin(networks) { return .conditionFailed(.sourceAddress) }
+        return switch request.action {
+        case .putObject: uploadFailure(of: conditions, for: request)
+        case .getObject: downloadFailure(of: conditions, for: request)
+        }
+    }
+
+    /// The life of a URL and what fixed it; `nil` where the credential does not last a second.
+    func life(
+        of request: IssueRequest, by grant: Grant, in bucket: Bucket, credential: StorageCredential
+    ) -> (seconds: Int, origin: ExpiryOrigin)? {
+        var life: (seconds: Int, origin: ExpiryOrigin) =
+            request.expiresIn.map { ($0, .request) } ?? (bucket.defaultTTL, .bucketDefault)
+        func cut(to limit: Int?, _ origin: ExpiryOrigin) {
+            if let limit, limit < life.seconds { life = (limit, origin) }
+        }
+        cut(to: grant.conditions.maxTTL, .grantMaxTTL)
+        cut(to: grant.notAfter.map(secondsLeft), .grantValidity)
+        cut(to: bucket.maxTTL, .bucketMaxTTL)
+        cut(to: schemeMaxTTL, .scheme)
+        cut(to: credential.expiresAt.map(secondsLeft), .credential)
+        return life.seconds >= 1 ? life : nil
+    }
+
+    private func secondsLeft(until end: Date) -> Int {
+        let seconds = end.timeIntervalSince(signedAt).rounded(.down)
+        return Int(min(max(seconds, 0), TimeInterval(schemeMaxTTL) + 1))
+    }
+
+    private func isWithin(_ networks: [String]) -> Bool {
+        guard let sourceAddress else { return false }
+        return networks.contains { IPNetwork($0)?.contains(sourceAddress) ?? false }
+    }
+
+    private func uploadFailure(of conditions: GrantConditions, for request: IssueRequest) -> GatewayError? {
+        if let patterns = conditions.contentTypes,
+            !(request.contentType.map { type in patterns.contains(where: type.isCovered) } ?? false)
+        {
+            return .conditionFailed(.contentType(allowed: patterns))
+        }
+        if conditions.requireContentMD5 == true, request.contentMD5 == nil {
+            return .conditionFailed(.contentMD5Required)
+        }
+        if let maxBytes = conditions.maxBytes {
+            guard let length = request.contentLength else { return .conditionFailed(.contentLengthRequired) }
+            guard length <= maxBytes else { return .entityTooLarge(maxBytes: maxBytes) }
+        }
+        return nil
+    }
+
+    private func downloadFailure(of conditions: GrantConditions, for request: IssueRequest) -> GatewayError? {
+        let response = request.response
+        if response.contentType != nil, conditions.allowResponseContentType != true {
+            return .conditionFailed(.responseOverride)
+        }
+        if conditions.forceDownload == true, response.contentDisposition != nil, !response.isAttachment {
+            return .conditionFailed(.responseOverride)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,134 @@
+public import Foundation
+import Signing
+
+/// Longest life of a URL that any scheme here can express, in seconds.
+public let schemeMaxTTL = 604_800
+
+/// Decides a request. The one place that does: issuing, explaining and simulating ask here.
+///
+/// A matching grant that denies refuses. Otherwise the most specific grant whose conditions hold permits: the one whose
+/// prefix covers most bytes, a literal before a template, the caller's own before a group's before that of `*`, and then
+/// the smallest identifier. Where grants match and the conditions of none hold, the refusal names what the most specific one
+/// misses. Where none matches, or there is no such bucket, it says nothing at all.
+///
+/// The life of the URL is cut, not refused, where it exceeds a limit. The end of the caller's own credential is no limit:
+/// it proves who asks, and that proof is complete when the URL is made.
+/// - Parameters:
+///   - request: What is asked for.
+///   - subject: Who asks; must be the first principal of `policy`.
+///   - policy: The rows that bear on it.
+///   - sourceAddress: Where the request came from; `nil` where that cannot be known.
+///   - now: The clock that the store's is compared with.
+public func decide(
+    _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
+) -> Decision {
+    guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
+    let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
+    var matches: [Match] = []
+    var deny: Grant?
+    policy.forEachMatch(of: request, for: subject) { match in
+        if match.grant.effect == .allow {
+            matches.append(match)
+        } else if circumstances.isDuring(match.grant) {
+            deny = deny ?? match.grant
+        }
+    }
+    if let deny { return .refuse(Refusal(.accessDenied, grant: deny)) }
+    if matches.count > 1 { matches.sort() }
+    var firstFailure: Refusal?
+    for match in matches {
+        guard let failure = circumstances.failure(of: match.grant, for: request) else {
+            return permit(request, by: match, in: bucket, under: policy, circumstances)
+        }
+        firstFailure = firstFailure ?? Refusal(failure, grant: match.grant)
+    }
+    return .refuse(firstFailure ?? Refusal(.accessDenied))
+}
+
+private func permit(
+    _ request: IssueRequest, by match: Match, in bucket: Bucket, under policy: AccessPolicy,
+    _ circumstances: Circumstances
+) -> Decision {
+    // Nothing the caller can do: an admin has to renew the credential.
+    guard let credential = policy.credential,
+        let life = circumstances.life(of: request, by: match.grant, in: bucket, credential: credential)
+    else { return .refuse(Refusal(.unavailable(retryAfter: 60), grant: match.grant)) }
+    let charges = policy.charges(for: request)
+    if request.contentLength == nil, charges.contains(where: { $0.quota.metric == .bytes }) {
+        return .refuse(Refusal(.conditionFailed(.contentLengthRequired), grant: match.grant))
+    }
+    return .permit(
+        Permit(
+            grant: match.grant,
+            matchedByteCount: match.byteCount,
+            bucket: bucket,
+            credential: credential,
+            expiresIn: life.seconds,
+            expiryOrigin: life.origin,
+            signedAt: circumstances.signedAt,
+            headers: request.boundHeaders,
+            query: request.boundQuery(forcesDownload: match.grant.conditions.forceDownload == true),
+            enforcedBy: request.contentLength == nil ? .none : .signature,
+            charges: charges,
+            reservedBytes: charges.contains { $0.quota.metric == .bytes } ? request.contentLength : nil
+        )
+    )
+}
+
+/// A grant that covers key and action, in the order in which grants are asked.
+struct Match: Comparable {
+    let grant: Grant
+    let byteCount: Int
+
+    static func < (left: Match, right: Match) -> Bool {
+        if left.byteCount != right.byteCount { return left.byteCount > right.byteCount }
+        let (leftIsTemplate, rightIsTemplate) = (left.grant.prefix.isTemplate, right.grant.prefix.isTemplate)
+        if leftIsTemplate != rightIsTemplate { return rightIsTemplate }
+        let (leftBreadth, rightBreadth) = (left.grant.principal.breadth, right.grant.principal.breadth)
+        if leftBreadth != rightBreadth { return leftBreadth < rightBreadth }
+        return left.grant.id < right.grant.id
+    }
+}
+
+extension Principal {
+    /// How many it stands for, as a rank: one user, a group, everyone.
+    fileprivate var breadth: Int { isUser ? 0 : isGroup ? 1 : 2 }
+}
+
+extension AccessPolicy {
+    fileprivate func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
+        func consider(_ grant: Grant) {
+            guard grant.bucket == request.bucket, grant.actions.contains(request.action),
+                let byteCount = grant.prefix.matchedByteCount(of: request.key, for: subject)
+            else { return }
+            body(Match(grant: grant, byteCount: byteCount))
+        }
+        for principal in principals {
+            principal.forEachCandidate(in: request.bucket, key: request.key, consider)
+        }
+        for grant in literalGrants { consider(grant) }
+    }
+
+    /// What quotas take for a request, in the order of their identifiers.
+    fileprivate func charges(for request: IssueRequest) -> [QuotaCharge] {
+        guard let caller = principals.first?.principal else { return [] }
+        var charges: [QuotaCharge] = []
+        for principal in principals {
+            for quota in principal.quotas where quota.applies(to: request) {
+                let amount = quota.metric == .urls ? 1 : request.contentLength ?? 0
+                let holder = quota.sharing == .each ? caller : quota.principal
+                charges.append(QuotaCharge(quota: quota, holder: holder, amount: amount))
+            }
+        }
+        if charges.count > 1 { charges.sort { $0.quota.id < $1.quota.id } }
+        return charges
+    }
+}
+
+extension Quota {
+    fileprivate func applies(to request: IssueRequest) -> Bool {
+        (bucket == nil || bucket == request.bucket)
+            && (action == nil || action == request.action)
+            && (metric == .urls || request.action == .putObject)
+    }
+}

@@ -1,0 +1,119 @@
+/// An address of the Internet Protocol, version 4 or 6; an IPv4-mapped IPv6 address is the IPv4 address.
+public struct IPAddress: Sendable, Hashable {
+    /// Whether it is of version 4.
+    let isV4: Bool
+    /// The number: 32 bits of version 4, 128 bits of version 6.
+    let bits: UInt128
+
+    /// Bits of an address of its version.
+    var width: Int { isV4 ? 32 : 128 }
+
+    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, also for zones, brackets and leading zeros.
+    public init?(_ text: some StringProtocol) {
+        let bytes = Array(text.utf8.prefix(46))
+        guard bytes.count == text.utf8.count else { return nil }
+        if let bits = Self.version4(bytes[...]) {
+            self.init(isV4: true, bits: UInt128(bits))
+        } else if let bits = Self.version6(bytes) {
+            self.init(version6: bits)
+        } else {
+            return nil
+        }
+    }
+
+    private init(isV4: Bool, bits: UInt128) {
+        self.isV4 = isV4
+        self.bits = bits
+    }
+
+    private init(version6 bits: UInt128) {
+        let isMapped = bits >> 32 == 0xffff
+        self.init(isV4: isMapped, bits: isMapped ? bits & 0xffff_ffff : bits)
+    }
+
+    private static func version4(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bits: UInt32 = 0
+        for part in parts {
+            guard 1...3 ~= part.count, part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
+            var number: UInt32 = 0
+            for byte in part {
+                guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+                number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
+            }
+            guard number <= 255 else { return nil }
+            bits = bits << 8 | number
+        }
+        return bits
+    }
+
+    private static func version6(_ bytes: [UInt8]) -> UInt128? {
+        let colon = UInt8(ascii: ":")
+        guard let gap = bytes.indices.dropLast().first(where: { bytes[$0] == colon && bytes[$0 + 1] == colon }) else {
+            guard let groups = groups(bytes[...]), groups.count == 8 else { return nil }
+            return number(groups)
+        }
+        guard let head = groups(bytes[..<gap]), let tail = groups(bytes[(gap + 2)...]),
+            head.count + tail.count <= 7, !(head.isEmpty && gap > 0)
+        else { return nil }
+        return number(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
+    }
+
+    private static func groups(_ bytes: ArraySlice<UInt8>) -> [UInt16]? {
+        guard !bytes.isEmpty else { return [] }
+        var groups: [UInt16] = []
+        let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() {
+            if index == parts.count - 1, let address = version4(part) {
+                groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
+                continue
+            }
+            guard 1...4 ~= part.count, part.allSatisfy({ $0 != UInt8(ascii: "+") }),
+                let group = UInt16(String(decoding: part, as: UTF8.self), radix: 16)
+            else { return nil }
+            groups.append(group)
+        }
+        return groups
+    }
+
+    private static func number(_ groups: [UInt16]) -> UInt128 {
+        groups.reduce(0) { $0 << 16 | UInt128($1) }
+    }
+}
+
+/// A block of addresses.
+public struct IPNetwork: Sendable, Hashable {
+    private let base: IPAddress
+    private let prefixLength: Int
+
+    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or a single address; `nil` for anything else, also when bits behind the prefix
+    /// are set.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = IPAddress(parts[0]) else { return nil }
+        var length = address.width
+        if parts.count == 2 {
+            let digits = parts[1].utf8
+            guard 1...3 ~= digits.count, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+                digits.count == 1 || digits.first != UInt8(ascii: "0"), let stated = Int(parts[1])
+            else { return nil }
+            // A mapped address is an IPv4 one by now; its first 96 bits are spent.
+            length = address.isV4 && parts[0].utf8.contains(UInt8(ascii: ":")) ? stated - 96 : stated
+        }
+        guard 0...address.width ~= length else { return nil }
+        let freeBits = address.width - length
+        guard freeBits == 128 ? address.bits == 0 : (address.bits >> freeBits) << freeBits == address.bits else {
+            return nil
+        }
+        base = address
+        prefixLength = length
+    }
+
+    /// Whether an address lies in this block; one of the other version never does.
+    public func contains(_ address: IPAddress) -> Bool {
+        guard address.isV4 == base.isV4 else { return false }
+        let freeBits = base.width - prefixLength
+        return freeBits == 128 || address.bits >> freeBits == base.bits >> freeBits
+    }
+}

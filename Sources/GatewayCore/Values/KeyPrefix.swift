@@ -1,0 +1,104 @@
+/// The keys that a grant is for.
+public enum KeyPrefix: Hashable, Sendable {
+    /// Literal: empty for the whole bucket, else keys below a text that ends in `/`, else one whole key.
+    case literal(ExactText)
+    /// A template, whole segments of which are filled from the caller's identity: `${sub}` or `${claim:name}`.
+    case template(ExactText)
+
+    /// Reads a literal prefix.
+    ///
+    /// - Parameter text: Empty, or up to 1,023 bytes that an ``ObjectKey`` may begin with: ending in `/`, or one whole key.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `prefix`.
+    public init(literal text: String) throws(GatewayError) {
+        try Self.check(text)
+        guard !text.utf8.holds("${") else {
+            throw .invalidArgument(field: "prefix", reason: "A literal prefix must not hold '${'; use a template.")
+        }
+        self = .literal(ExactText(text))
+    }
+
+    /// Reads a template.
+    ///
+    /// - Parameter text: Up to 1,023 bytes in the form of a literal prefix, of which at least one segment is `${sub}` or
+    ///   `${claim:name}`; a name has 1…128 of `A-Z a-z 0-9 . _ : -`.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `template`.
+    public init(template text: String) throws(GatewayError) {
+        try Self.check(text, field: "template")
+        var variableCount = 0
+        for segment in text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
+            guard segment.holds("${") else { continue }
+            guard TemplateVariable(segment: segment) != nil else {
+                throw .invalidArgument(
+                    field: "template", reason: "A variable is a whole segment: '${sub}' or '${claim:name}'."
+                )
+            }
+            variableCount += 1
+        }
+        guard variableCount > 0 else {
+            throw .invalidArgument(field: "template", reason: "A template holds '${sub}' or '${claim:name}'.")
+        }
+        self = .template(ExactText(text))
+    }
+
+    /// The text as stored.
+    public var text: String {
+        switch self {
+        case .literal(let text), .template(let text): text.rawValue
+        }
+    }
+
+    /// Whether this is a template.
+    public var isTemplate: Bool {
+        if case .template = self { true } else { false }
+    }
+
+    private static func check(_ text: String, field: String = "prefix") throws(GatewayError) {
+        guard text.utf8.count <= 1023 else {
+            throw .invalidArgument(field: field, reason: "A prefix has at most 1,023 bytes of UTF-8.")
+        }
+        if let reason = KeySyntax.flaw(inSegmentsOf: text.utf8, mayEndInSlash: true) {
+            throw .invalidArgument(field: field, reason: reason)
+        }
+    }
+}
+
+/// A variable segment of a template.
+enum TemplateVariable: Equatable {
+    /// The principal's own name, with the prefix of its issuer.
+    case subject
+    /// A claim of the credential.
+    case claim(String)
+
+    /// Reads a whole segment; `nil` when it is not a variable.
+    init?(segment: Substring.UTF8View) {
+        guard segment.starts(with: "${".utf8), segment.last == UInt8(ascii: "}") else { return nil }
+        let name = segment.dropFirst(2).dropLast()
+        if name.elementsEqual("sub".utf8) {
+            self = .subject
+            return
+        }
+        guard name.starts(with: "claim:".utf8), case let claim = name.dropFirst(6), 1...128 ~= claim.count,
+            claim.allSatisfy(Self.isNameByte),
+            // The raw subject of one issuer may be that of another's user; the principal's name is nobody else's.
+            !claim.elementsEqual("sub".utf8)
+        else { return nil }
+        self = .claim(String(decoding: claim, as: UTF8.self))
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: ".:_-".utf8.contains(byte)
+        }
+    }
+}
+
+extension Collection<UInt8> {
+    /// Whether two bytes stand next to each other in these.
+    func holds(_ pair: StaticString) -> Bool {
+        let pair = Array("\(pair)".utf8)
+        return zip(self, dropFirst()).contains { $0 == pair[0] && $1 == pair[1] }
+    }
+}

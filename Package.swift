@@ -59,7 +59,7 @@ let package = Package(
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting"], swiftSettings: strict),
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
-        .testTarget(name: "StoreTests", dependencies: ["Signing", "HTTPTesting"], swiftSettings: strict),
+        .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.

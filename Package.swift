@@ -12,6 +12,8 @@ let strict: [SwiftSetting] = [
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -21,7 +23,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
     targets: [
         // C libraries: headers and link flags.
@@ -43,6 +47,16 @@ let package = Package(
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
         .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: strict),
 
+        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
+        .target(
+            name: "EmbeddedDefault",
+            dependencies: [
+                "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
+            ],
+            swiftSettings: strict
+        ),
+
         .executableTarget(name: "sluice", dependencies: ["Signing", argumentParser], swiftSettings: strict),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
@@ -62,6 +76,14 @@ let package = Package(
         .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
+        .testTarget(
+            name: "EmbeddedDefaultTests",
+            dependencies: [
+                "EmbeddedDefault", "GatewayCore", "HTTPServing", "LibCrypto",
+                httpTypes, logging, serviceLifecycle, subprocess,
+            ],
+            swiftSettings: strict
+        ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.
         .target(name: "PostgresTesting", dependencies: ["LibPQ"], path: "Tests/PostgresTesting", swiftSettings: strict),
     ]

@@ -79,9 +79,9 @@ CREATE TABLE denials (
 
 CREATE INDEX denials_minute_idx ON denials (minute);
 
--- When the period that holds an instant began, in UTC; the epoch for a total.
+-- When the period that holds an instant began, in UTC; the epoch for a total. Plain expressions, so that they are inlined.
 CREATE FUNCTION quota_period_start(p_period text, p_at timestamptz) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE p_period
     WHEN 'total' THEN timestamptz '1970-01-01 00:00:00+00'
     ELSE date_trunc(p_period, p_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
@@ -89,10 +89,12 @@ END;
 
 -- When the period that began at an instant ends; NULL for a total.
 CREATE FUNCTION quota_period_end(p_period text, p_start timestamptz) RETURNS timestamptz
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE p_period
-    WHEN 'total' THEN NULL
-    ELSE ((p_start AT TIME ZONE 'UTC') + ('1 ' || p_period)::interval) AT TIME ZONE 'UTC'
+    WHEN 'minute' THEN ((p_start AT TIME ZONE 'UTC') + interval '1 minute') AT TIME ZONE 'UTC'
+    WHEN 'hour' THEN ((p_start AT TIME ZONE 'UTC') + interval '1 hour') AT TIME ZONE 'UTC'
+    WHEN 'day' THEN ((p_start AT TIME ZONE 'UTC') + interval '1 day') AT TIME ZONE 'UTC'
+    WHEN 'month' THEN ((p_start AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'
 END;
 
 -- Makes sure that the ledger can take rows of a day (UTC).

@@ -71,7 +71,7 @@ let package = Package(
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
             swiftSettings: strict
         ),
-        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting"], swiftSettings: strict),
+        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting", logging], swiftSettings: strict),
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
@@ -85,6 +85,8 @@ let package = Package(
             swiftSettings: strict
         ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.
-        .target(name: "PostgresTesting", dependencies: ["LibPQ"], path: "Tests/PostgresTesting", swiftSettings: strict),
+        .target(
+            name: "PostgresTesting", dependencies: ["LibPQ", logging], path: "Tests/PostgresTesting",
+            swiftSettings: strict),
     ]
 )

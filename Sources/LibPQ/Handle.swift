@@ -1,0 +1,89 @@
+import CLibPQ
+import Glibc
+import Logging
+
+/// Owns one `PGconn`, established or being established.
+///
+/// - Invariant: One owner at a time, and only the owner calls libpq with it. libpq keeps nothing per thread, so a handle may
+///   be made by one thread and handed to another.
+@safe
+struct Handle: ~Copyable, @unchecked Sendable {
+    let pointer: OpaquePointer
+    /// libpq keeps a pointer to it until `PQfinish`.
+    private let notices: NoticeSink
+
+    /// Begins to connect; `nil` where there is no memory for it.
+    init?(parameters: [String: String], logger: Logger) {
+        let entries = Array(parameters)
+        let started = unsafe withCStrings(entries.map(\.key)) { keywords in
+            unsafe withCStrings(entries.map(\.value)) { values in
+                unsafe PQconnectStartParams(keywords, values, 0)
+            }
+        }
+        guard let started = unsafe started else { return nil }
+        unsafe pointer = started
+        notices = NoticeSink(logger: logger)
+        // The default would print to standard error.
+        unsafe PQsetNoticeReceiver(pointer, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
+    }
+
+    deinit {
+        unsafe PQfinish(pointer)
+    }
+
+    var socket: Int32 { unsafe PQsocket(pointer) }
+    var isBroken: Bool { unsafe PQstatus(pointer) == CONNECTION_BAD }
+    var errorMessage: String { unsafe trimmed(PQerrorMessage(pointer)) }
+}
+
+/// Where a connection's notices go.
+private final class NoticeSink {
+    let logger: Logger
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+}
+
+/// libpq's callback for notices and warnings of the server, called on the thread that reads from the connection.
+private func receiveNotice(context: UnsafeMutableRawPointer?, result: OpaquePointer?) {
+    guard let context = unsafe context, let result = unsafe result else { return }
+    let sink = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue()
+    let notice = unsafe PostgresError.ServerError(reading: result)
+    sink.logger.debug(
+        "PostgreSQL notice",
+        metadata: [
+            "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState)", "message": "\(notice.message)",
+        ])
+}
+
+extension PostgresError.ServerError {
+    /// Copies the fields of an error or notice.
+    init(reading result: OpaquePointer) {
+        func field(_ code: Character) -> String? {
+            let value = unsafe PQresultErrorField(result, Int32(code.asciiValue ?? 0))
+            return unsafe value.map { unsafe trimmed($0) }
+        }
+        // Errors that libpq itself makes up have no fields, only a text.
+        let text = unsafe PQresultErrorMessage(result).map { unsafe trimmed($0) }
+        self.init(
+            sqlState: field("C") ?? "", severity: field("V") ?? "ERROR", message: field("M") ?? text ?? "",
+            detail: field("D"), constraint: field("n"), table: field("t"))
+    }
+}
+
+/// A message of libpq without the line break at its end.
+func trimmed(_ text: UnsafePointer<CChar>) -> String {
+    let text = unsafe String(cString: text)
+    return String(text[..<(text.lastIndex { !$0.isNewline }.map(text.index(after:)) ?? text.startIndex)])
+}
+
+/// Calls `body` with the texts as a NULL-terminated array of C strings.
+private func withCStrings<Result>(
+    _ texts: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result
+) -> Result {
+    var copies = unsafe texts.map { unsafe UnsafePointer<CChar>(strdup($0)) }
+    unsafe copies.append(nil)
+    defer { unsafe copies.forEach { unsafe free(UnsafeMutableRawPointer(mutating: $0)) } }
+    return unsafe copies.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+}

@@ -1,0 +1,187 @@
+public import Logging
+import Synchronization
+
+/// A connection that comes back by itself: when it breaks, the calls under way fail, and later calls connect anew.
+///
+/// Calls run one after another on a queue of the connection's own, so that they block no thread of the cooperative pool.
+/// While the server cannot be reached, calls fail at once with ``PostgresError/unavailable(reason:)``, except that each time
+/// the back-off is over one call tries to connect.
+public actor PostgresConnection {
+    private let configuration: PostgresConfiguration
+    private let logger: Logger
+    private let executor: ConnectionExecutor
+    private let wakeUp = WakeUp()
+    private var session: Session?
+    private var attempt: ConnectAttempt?
+    private var failures = 0
+    private var nextAttempt: ContinuousClock.Instant?
+    private let connected = Atomic(false)
+
+    /// The queue of the connection.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    /// Whether the connection stood after the last call.
+    public nonisolated var isConnected: Bool { connected.load(ordering: .relaxed) }
+
+    /// Makes a connection; the first call connects.
+    public init(_ configuration: PostgresConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        executor = ConnectionExecutor(label: "postgres-connection")
+    }
+
+    /// Executes a statement and decodes its rows.
+    ///
+    /// - Parameters:
+    ///   - statement: What to execute.
+    ///   - parameters: Its parameters.
+    ///   - deadline: When to cancel it; by default after the configuration's response timeout.
+    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where the
+    ///   statement was undone, ``PostgresError/connectionLost(reason:)`` where that is not known.
+    public func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
+        deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> [Row] {
+        try await run(deadline: deadline) { session, deadline throws(PostgresError) in
+            try session.execute(statement, parameters, deadline: deadline).decodeRows(statement.decode)
+        }
+    }
+
+    /// Executes a statement without parameters and decodes its rows.
+    public func execute<Row>(
+        _ statement: Statement<Void, Row>, deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> [Row] {
+        try await execute(statement, (), deadline: deadline)
+    }
+
+    /// Executes a statement for its effect.
+    ///
+    /// - Returns: How many rows it inserted, updated, deleted or returned.
+    @discardableResult
+    public func perform<Parameters>(
+        _ statement: Statement<Parameters, Void>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> Int {
+        try await run(deadline: deadline) { session, deadline throws(PostgresError) in
+            try session.execute(statement, parameters, deadline: deadline).affectedRows
+        }
+    }
+
+    /// Executes a text of one or several statements, for example a migration; results are dropped.
+    ///
+    /// Without transaction commands in it, the text is one transaction.
+    public func runScript(_ sql: String, deadline: ContinuousClock.Instant? = nil) async throws(PostgresError) {
+        try await run(deadline: deadline) { session, deadline throws(PostgresError) in
+            try session.runScript(sql, deadline: deadline)
+        }
+    }
+
+    /// Closes the connection; a later call opens it again.
+    public func close() {
+        session = nil
+        attempt = nil
+        connected.store(false, ordering: .relaxed)
+    }
+
+    /// Runs `body` with a session, connecting where there is none.
+    func run<Result: Sendable>(
+        deadline: ContinuousClock.Instant?,
+        _ body: (Session, ContinuousClock.Instant) throws(PostgresError) -> Result
+    ) async throws(PostgresError) -> Result {
+        let deadline = deadline ?? .now + configuration.responseTimeout
+        let outcome: Swift.Result<Result, PostgresError> = await withTaskCancellationHandler {
+            do throws(PostgresError) {
+                return .success(try self.attempt(until: deadline, body))
+            } catch {
+                return .failure(error)
+            }
+        } onCancel: {
+            wakeUp.wake()
+        }
+        return try outcome.get()
+    }
+
+    private func attempt<Result>(
+        until deadline: ContinuousClock.Instant,
+        _ body: (Session, ContinuousClock.Instant) throws(PostgresError) -> Result
+    ) throws(PostgresError) -> Result {
+        guard !Task.isCancelled else { throw .cancelled }
+        guard ContinuousClock.now < deadline else { throw .deadlineExceeded }
+        let session = try liveSession(until: deadline)
+        defer {
+            if session.isBroken { lose() }
+        }
+        return try body(session, deadline)
+    }
+
+    private func lose() {
+        session = nil
+        connected.store(false, ordering: .relaxed)
+    }
+
+    /// The session, after a look whether the server has closed it meanwhile.
+    private func liveSession(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
+        if let session {
+            session.readUnasked()
+            if !session.isBroken { return session }
+            lose()
+        }
+        let session = try connect(until: deadline)
+        self.session = session
+        connected.store(true, ordering: .relaxed)
+        return session
+    }
+}
+
+// MARK: - Connecting
+
+extension PostgresConnection {
+    private func connect(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
+        let current = if let attempt { attempt } else { try startAttempt() }
+        attempt = current
+        // During an outage nobody waits for long: the attempt goes on, and a call that finds it ended takes the connection.
+        let limit = failures == 0 ? deadline : min(deadline, .now + Self.patience)
+        while current.isRunning {
+            guard !Task.isCancelled else { throw .cancelled }
+            guard ContinuousClock.now < limit else { throw .unavailable(reason: "still connecting") }
+            wakeUp.wait(for: -1, events: 0, until: limit)
+        }
+        attempt = nil
+        do throws(PostgresError) {
+            guard let handle = try current.take() else { throw .unavailable(reason: "connecting") }
+            let session = Session(handle, wakeUp: wakeUp, cancelTimeout: configuration.cancelTimeout)
+            try applySettings(to: session)
+            failures = 0
+            nextAttempt = nil
+            return session
+        } catch {
+            failures += 1
+            let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
+            nextAttempt = .now + delay
+            logger.warning(
+                "no connection to PostgreSQL",
+                metadata: ["reason": "\(error)", "failures": "\(failures)", "retry.delay": "\(delay)"])
+            throw error
+        }
+    }
+
+    /// How long a call waits for a connection while the server has been failing.
+    private static let patience = Duration.milliseconds(250)
+
+    private func startAttempt() throws(PostgresError) -> ConnectAttempt {
+        if let nextAttempt, ContinuousClock.now < nextAttempt {
+            throw .unavailable(reason: "the last attempt to connect failed")
+        }
+        return ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
+    }
+
+    private func applySettings(to session: Session) throws(PostgresError) {
+        let settings = configuration.sessionSettings
+        _ = try session.execute(
+            Self.setSettings, (settings.map(\.name), settings.map(\.value)),
+            deadline: .now + configuration.connectTimeout)
+    }
+
+    private static let setSettings = Statement<(names: [String], values: [String]), Void>(
+        "SELECT set_config(name, value, false) FROM unnest($1, $2) AS settings (name, value)"
+    ) { [$0.names, $0.values] }
+}

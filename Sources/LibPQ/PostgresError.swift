@@ -1,0 +1,89 @@
+/// What went wrong with a statement or a connection. No case ever holds the value of a parameter.
+public enum PostgresError: Error, Sendable, Equatable {
+    /// The server refused the statement; nothing of it has been done.
+    case server(ServerError)
+    /// The connection broke while a statement was under way: whether it was done is not known.
+    case connectionLost(reason: String)
+    /// There is no connection, and nothing was sent: the server cannot be reached, or the next attempt is not due yet.
+    case unavailable(reason: String)
+    /// The deadline passed; the statement was not sent, or the server has cancelled it.
+    case deadlineExceeded
+    /// The awaiting task was cancelled; the statement was not sent, or the server has cancelled it.
+    case cancelled
+    /// The pool lends nothing more: every connection is taken and the queue for them is full.
+    case poolExhausted
+    /// A column does not hold what its reader expects; `column` counts from 0.
+    case decoding(column: Int, reason: String)
+    /// A parameter cannot be sent, for example text with a NUL character; `parameter` counts from 1 as in `$1`.
+    case encoding(parameter: Int, reason: String)
+    /// The connection string is malformed.
+    case invalidConnectionString(reason: String)
+
+    /// The SQLSTATE, where a server reported one.
+    public var sqlState: String? {
+        guard case .server(let error) = self else { return nil }
+        return error.sqlState
+    }
+}
+
+extension PostgresError {
+    /// An error as the server reported it.
+    ///
+    /// The server's own texts may quote values (`Key (email)=(a@b.c) already exists`): text between double quotes is cut
+    /// from messages about data, and details that may quote rows are dropped.
+    public struct ServerError: Sendable, Equatable {
+        /// Five characters, for example `23505`.
+        public var sqlState: String
+        /// `ERROR`, `FATAL` or `PANIC`.
+        public var severity: String
+        /// The primary message.
+        public var message: String
+        /// The detail, where it cannot quote a row.
+        public var detail: String?
+        /// Name of the violated constraint.
+        public var constraint: String?
+        /// Name of the table concerned.
+        public var table: String?
+
+        /// Classes whose details quote rows or values: cardinality, data, integrity, names and syntax, check option,
+        /// program limits and internal errors.
+        private static let quotingClasses: Set<String> = ["21", "22", "23", "42", "44", "54", "XX"]
+
+        init(
+            sqlState: String, severity: String, message: String, detail: String? = nil, constraint: String? = nil,
+            table: String? = nil
+        ) {
+            let errorClass = String(sqlState.prefix(2))
+            self.sqlState = sqlState
+            self.severity = severity
+            self.message = errorClass == "22" ? withoutQuotedText(message) : message
+            self.detail = Self.quotingClasses.contains(errorClass) ? nil : detail
+            self.constraint = constraint
+            self.table = table
+        }
+    }
+}
+
+extension PostgresError: CustomStringConvertible {
+    /// One line for a log.
+    public var description: String {
+        switch self {
+        case .server(let error): "\(error.severity) \(error.sqlState): \(error.message)"
+        case .connectionLost(let reason): "connection lost: \(reason)"
+        case .unavailable(let reason): "unavailable: \(reason)"
+        case .deadlineExceeded: "deadline exceeded"
+        case .cancelled: "cancelled"
+        case .poolExhausted: "every connection of the pool is taken and its queue is full"
+        case .decoding(let column, let reason): "column \(column): \(reason)"
+        case .encoding(let parameter, let reason): "parameter $\(parameter): \(reason)"
+        case .invalidConnectionString(let reason): "invalid connection string: \(reason)"
+        }
+    }
+}
+
+/// The text with everything from the first to the last double quote replaced: what stands there may be a value, and a
+/// value may itself hold quotes.
+func withoutQuotedText(_ text: String) -> String {
+    guard let first = text.firstIndex(of: "\""), let last = text.lastIndex(of: "\"") else { return text }
+    return text[..<first] + "\"…\"" + text[text.index(after: last)...]
+}

@@ -1,0 +1,78 @@
+import CLibPQ
+
+/// Owns one `PGresult`.
+@safe
+struct PostgresResult: ~Copyable {
+    private let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+    deinit { unsafe PQclear(pointer) }
+
+    var status: ExecStatusType { unsafe PQresultStatus(pointer) }
+    var rowCount: Int { unsafe Int(PQntuples(pointer)) }
+
+    /// How many rows the command touched; 0 for commands that do not say.
+    var affectedRows: Int { unsafe PQcmdTuples(pointer).flatMap { unsafe Int(String(cString: $0)) } ?? 0 }
+
+    /// Why the server refused; `nil` for a result that is no error.
+    var error: PostgresError.ServerError? {
+        switch status {
+        case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR:
+            unsafe PostgresError.ServerError(reading: pointer)
+        default: nil
+        }
+    }
+
+    /// Calls `body` with each row.
+    func decodeRows<Row>(
+        _ decode: (borrowing PostgresRow) throws(PostgresError) -> Row
+    ) throws(PostgresError) -> [Row] {
+        var rows: [Row] = []
+        let count = rowCount
+        rows.reserveCapacity(count)
+        for index in 0..<count {
+            rows.append(try decode(unsafe PostgresRow(result: pointer, index: Int32(index))))
+        }
+        return rows
+    }
+}
+
+/// A row of a result, to be read while it is being decoded.
+@safe
+public struct PostgresRow: ~Copyable {
+    /// Belongs to the result, which outlives every row: a row is only ever lent.
+    private let result: OpaquePointer
+    private let index: Int32
+
+    fileprivate init(result: OpaquePointer, index: Int32) {
+        unsafe self.result = result
+        self.index = index
+    }
+
+    /// Reads a column.
+    ///
+    /// - Parameter column: Its place, from 0.
+    /// - Throws: ``PostgresError/decoding(column:reason:)`` where there is no such column, its type cannot be read as the
+    ///   Swift type, or it is NULL and the Swift type is not optional.
+    public func decode<Value: PostgresValue>(
+        _ column: Int, as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        guard column >= 0, column < Int(unsafe PQnfields(result)) else {
+            throw .decoding(column: column, reason: "no such column")
+        }
+        let field = Int32(column)
+        let columnType = PostgresType(oid: unsafe PQftype(result, field))
+        guard Value.reads(columnType) else {
+            throw .decoding(column: column, reason: "type \(columnType.oid) is not \(Value.self)")
+        }
+        let isNull = unsafe PQgetisnull(result, index, field) != 0
+        let bytes = unsafe UnsafeRawBufferPointer(
+            start: PQgetvalue(result, index, field), count: Int(PQgetlength(result, index, field)))
+        let payload = unsafe Span<UInt8>(_unsafeBytes: bytes)
+        do {
+            return try Value.decode(payload, isNull: isNull, type: columnType)
+        } catch {
+            throw .decoding(column: column, reason: error.reason)
+        }
+    }
+}

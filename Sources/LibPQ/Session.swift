@@ -1,0 +1,262 @@
+import CLibPQ
+import Dispatch
+import Glibc
+import Synchronization
+
+/// An established connection. Its functions block, for as long as their deadline says; they run on its owner's queue.
+///
+/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so that
+/// a deadline or a cancellation is noticed whatever the server or the network does.
+final class Session {
+    private let handle: Handle
+    private let wakeUp: WakeUp
+    let cancelTimeout: Duration
+    private var prepared: [StatementKey: PreparedStatement] = [:]
+    private var parameters = PostgresParameters()
+    /// Set when the connection can no longer be trusted, for example after a statement that did not end.
+    private var isAbandoned = false
+    /// Whether the transaction in which statements run now is to be treated as cancellable.
+    private var honoursCancellation = true
+
+    private struct PreparedStatement {
+        let name: String
+        let types: [PostgresType]
+    }
+
+    init(_ handle: consuming Handle, wakeUp: WakeUp, cancelTimeout: Duration) {
+        unsafe PQsetnonblocking(handle.pointer, 1)
+        self.handle = handle
+        self.wakeUp = wakeUp
+        self.cancelTimeout = cancelTimeout
+    }
+
+    /// Whether the connection is of no more use.
+    var isBroken: Bool { isAbandoned || handle.isBroken }
+    var socket: Int32 { handle.socket }
+    /// Whether a statement of the open transaction has failed, so that it can only be rolled back.
+    var isTransactionFailed: Bool { unsafe PQtransactionStatus(handle.pointer) == PQTRANS_INERROR }
+
+    /// Marks the connection as of no more use.
+    func abandon() {
+        isAbandoned = true
+    }
+
+    // MARK: Statements
+
+    /// Executes a statement, after preparing it where this is its first time here.
+    func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ values: Parameters, deadline: ContinuousClock.Instant
+    ) throws(PostgresError) -> PostgresResult {
+        parameters.removeAll()
+        for value in statement.encode(values) {
+            try value.encode(into: &parameters)
+        }
+        let name = try prepare(statement.key, deadline: deadline)
+        try send { [parameters] () -> Int32 in
+            unsafe parameters.withPointers { values, lengths, formats in
+                unsafe PQsendQueryPrepared(
+                    handle.pointer, name, Int32(parameters.count), values, lengths, formats, 1)
+            }
+        }
+        return try result(deadline: deadline)
+    }
+
+    private func prepare(_ key: StatementKey, deadline: ContinuousClock.Instant) throws(PostgresError) -> String {
+        if let known = prepared[key] {
+            // The server reads the bytes as the types it was told first.
+            guard known.types == parameters.types else {
+                throw .encoding(parameter: 0, reason: "types differ from those the statement was prepared with")
+            }
+            return known.name
+        }
+        let name = "s\(prepared.count)"
+        let oids = parameters.types.map(\.oid)
+        try send { unsafe PQsendPrepare(handle.pointer, name, key.text, Int32(oids.count), oids) }
+        _ = try result(deadline: deadline)
+        prepared[key] = PreparedStatement(name: name, types: parameters.types)
+        return name
+    }
+
+    /// Executes a text of one or several statements in the simple protocol; results are dropped.
+    func runScript(_ sql: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        guard !sql.utf8.contains(0) else { throw .encoding(parameter: 0, reason: "script with a NUL character") }
+        try send { unsafe PQsendQuery(handle.pointer, sql) }
+        _ = try result(deadline: deadline)
+    }
+
+    private func send(_ send: () -> Int32) throws(PostgresError) {
+        guard send() == 1 else {
+            throw isBroken
+                ? .connectionLost(reason: handle.errorMessage) : .unavailable(reason: handle.errorMessage)
+        }
+    }
+
+    /// Waits for the end of what was sent, and gives its last result or its error.
+    private func result(deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
+        var interruption = Interruption(deadline: deadline)
+        var last: PostgresResult?
+        var failure: PostgresError.ServerError?
+        repeat {
+            try waitUntilReadable(&interruption)
+            guard let pointer = unsafe PQgetResult(handle.pointer) else { break }
+            let next = unsafe PostgresResult(owning: pointer)
+            switch next.status {
+            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+                isAbandoned = true
+                throw .connectionLost(reason: "COPY is not supported")
+            default: failure = failure ?? next.error
+            }
+            last = consume next
+        } while true
+        try settle(&interruption)
+        if let failure {
+            throw error(for: failure, interruption)
+        }
+        guard let last else {
+            isAbandoned = true
+            throw .connectionLost(reason: "no result")
+        }
+        return last
+    }
+
+    private func error(
+        for failure: PostgresError.ServerError, _ interruption: Interruption
+    ) -> PostgresError {
+        if handle.isBroken {
+            return .connectionLost(reason: "\(failure.sqlState) \(failure.message)")
+        }
+        if failure.sqlState == "57014", let reason = interruption.reason {
+            return reason
+        }
+        // A server that has become read-only is no longer the primary: leave it, and look for the one that is.
+        if failure.sqlState == "25006" {
+            isAbandoned = true
+        }
+        return .server(failure)
+    }
+}
+
+// MARK: - Waiting
+
+extension Session {
+    /// Why and since when a statement is being cancelled.
+    private struct Interruption {
+        let deadline: ContinuousClock.Instant
+        var reason: PostgresError?
+        var limit: ContinuousClock.Instant
+        var request: CancelRequest?
+
+        init(deadline: ContinuousClock.Instant) {
+            self.deadline = deadline
+            limit = deadline
+        }
+    }
+
+    /// Waits until a result can be had without blocking.
+    private func waitUntilReadable(_ interruption: inout Interruption) throws(PostgresError) {
+        var isSending = true
+        while true {
+            if isSending {
+                // Negative is an error, which the result will tell.
+                isSending = unsafe PQflush(handle.pointer) == 1
+            }
+            if unsafe PQisBusy(handle.pointer) == 0 { return }
+            try interruptIfDue(&interruption)
+            let events = isSending ? POLLIN | POLLOUT : POLLIN
+            guard wakeUp.wait(for: socket, events: events, until: interruption.limit) else { continue }
+            if unsafe PQconsumeInput(handle.pointer) == 0 { return }
+        }
+    }
+
+    private func interruptIfDue(_ interruption: inout Interruption) throws(PostgresError) {
+        let now = ContinuousClock.now
+        if interruption.reason == nil {
+            if honoursCancellation, Task.isCancelled {
+                interruption.reason = .cancelled
+            } else if now >= interruption.deadline {
+                interruption.reason = .deadlineExceeded
+            } else {
+                return
+            }
+            interruption.limit = now + cancelTimeout
+            interruption.request = unsafe CancelRequest(PQgetCancel(handle.pointer), wakeUp: wakeUp)
+        } else if now >= interruption.limit {
+            isAbandoned = true
+            throw .connectionLost(reason: "the server did not answer in time, nor to the request to cancel")
+        }
+    }
+
+    /// Waits until a request to cancel has been delivered: were it still under way, it could hit the next statement.
+    private func settle(_ interruption: inout Interruption) throws(PostgresError) {
+        guard let request = interruption.request else { return }
+        while !request.isDelivered {
+            guard ContinuousClock.now < interruption.limit else {
+                isAbandoned = true
+                return
+            }
+            wakeUp.wait(for: -1, events: 0, until: interruption.limit)
+        }
+    }
+
+    /// Runs `body` without regard to cancellation, to end a transaction in good order.
+    func withoutCancellation<Result>(
+        _ body: () throws(PostgresError) -> Result
+    ) throws(PostgresError) -> Result {
+        honoursCancellation = false
+        defer { honoursCancellation = true }
+        return try body()
+    }
+
+    /// Reads what the server sent unasked: notifications, or that it has closed the connection.
+    func readUnasked() {
+        while !isBroken, wakeUp.isReadable(socket) {
+            if unsafe PQconsumeInput(handle.pointer) == 0 { return }
+            // Lets libpq take in messages between statements, such as the server's word of farewell.
+            _ = unsafe PQisBusy(handle.pointer)
+        }
+    }
+
+    /// The next notification that has been read.
+    func nextNotification() -> PostgresNotification? {
+        guard let notification = unsafe PQnotifies(handle.pointer) else { return nil }
+        defer { unsafe PQfreemem(notification) }
+        return unsafe PostgresNotification(
+            channel: String(cString: notification.pointee.relname),
+            payload: String(cString: notification.pointee.extra))
+    }
+}
+
+/// A request to cancel on its way to the server, over a connection of its own.
+private final class CancelRequest: Sendable {
+    private let delivered = Atomic(false)
+
+    var isDelivered: Bool { delivered.load(ordering: .acquiring) }
+
+    /// Takes over a `PGcancel`. Sending blocks until the server has closed that connection, by when it has delivered the
+    /// signal: on a queue of its own, so that a dead host holds up nobody else.
+    init(_ cancel: OpaquePointer?, wakeUp: WakeUp) {
+        let target = unsafe CancelTarget(pointer: cancel)
+        DispatchQueue(label: "postgres-cancel").async {
+            target.send()
+            self.delivered.store(true, ordering: .releasing)
+            wakeUp.wake()
+        }
+    }
+}
+
+/// Owns a `PGcancel`.
+///
+/// - Invariant: The pointer is not changed after `init` and used by the one closure that sends it.
+@safe
+private final class CancelTarget: @unchecked Sendable {
+    private let pointer: OpaquePointer?
+
+    init(pointer: OpaquePointer?) { unsafe self.pointer = pointer }
+    deinit { unsafe PQfreeCancel(pointer) }
+
+    func send() {
+        var message = [CChar](repeating: 0, count: 256)
+        // Whether it succeeded shows in the statement's end, or in that it does not end.
+        _ = unsafe PQcancel(pointer, &message, Int32(message.count))
+    }
+}

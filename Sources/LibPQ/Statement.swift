@@ -1,0 +1,68 @@
+/// A statement: its text, how its parameters are encoded and how a row of its result is decoded.
+///
+/// Each connection prepares a statement once, when it first executes it.
+public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
+    /// The text, with parameters `$1`, `$2`, ….
+    public var text: String { key.text }
+
+    let key: StatementKey
+    let encode: @Sendable (Parameters) -> [any PostgresValue]
+    let decode: @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+
+    /// Makes a statement that returns rows.
+    ///
+    /// - Parameters:
+    ///   - text: One statement of SQL. Parameters have the types of the Swift values; cast where the server wants another.
+    ///   - encode: The values of `$1`, `$2`, … in order, of the same types each time.
+    ///   - decode: Makes a value of one row.
+    public init(
+        _ text: String,
+        encode: @escaping @Sendable (Parameters) -> [any PostgresValue],
+        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+    ) {
+        key = StatementKey(text)
+        self.encode = encode
+        self.decode = decode
+    }
+}
+
+extension Statement where Row == Void {
+    /// Makes a statement whose result, if any, is not read.
+    public init(_ text: String, encode: @escaping @Sendable (Parameters) -> [any PostgresValue]) {
+        self.init(text, encode: encode) { _ throws(PostgresError) in }
+    }
+}
+
+extension Statement where Parameters == Void {
+    /// Makes a statement without parameters that returns rows.
+    public init(
+        _ text: String, decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+    ) {
+        self.init(text, encode: { [] }, decode: decode)
+    }
+}
+
+extension Statement where Parameters == Void, Row == Void {
+    /// Makes a statement without parameters whose result, if any, is not read.
+    public init(_ text: String) {
+        self.init(text) {
+            []
+        } decode: { _ throws(PostgresError) in
+        }
+    }
+}
+
+/// A statement's text with its hash, computed once rather than at each execution.
+struct StatementKey: Sendable, Hashable {
+    let text: String
+    private let fingerprint: Int
+
+    init(_ text: String) {
+        self.text = text
+        fingerprint = text.hashValue
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(fingerprint)
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+
+/// What is done to a cluster, by a shell script.
+enum ClusterScript: String {
+    case create, start, stop, kill
+
+    /// Runs the script to its end, off the cooperative pool; gives the last line of its output.
+    static func run(_ action: ClusterScript, in directory: String, _ options: ClusterOptions) async throws -> String {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "cluster-script").async {
+                continuation.resume(with: Result { try runBlocking(action, in: directory, options) })
+            }
+        }
+    }
+
+    private static func runBlocking(
+        _ action: ClusterScript, in directory: String, _ options: ClusterOptions
+    ) throws -> String {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/bash")
+        process.arguments = [
+            "-c", text, "cluster", action.rawValue, directory, "\(ProcessInfo.processInfo.processIdentifier)",
+            options.listensOnTCP ? "127.0.0.1" : "", configuration(options),
+        ]
+        let output = Pipe()
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+        guard process.terminationStatus == 0 else {
+            throw TestClusterError(output: lines.joined(separator: "\n"))
+        }
+        return lines.last.map(String.init) ?? ""
+    }
+
+    private static func configuration(_ options: ClusterOptions) -> String {
+        var settings = [
+            "fsync": options.fsync ? "on" : "off",
+            "full_page_writes": options.fsync ? "on" : "off",
+            "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
+            "max_connections": "200",
+            "shared_buffers": "'64MB'",
+            "log_line_prefix": "'%m [%p] %a '",
+            "log_lock_waits": "on",
+        ]
+        settings.merge(options.settings) { $1 }
+        return settings.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)" }.joined(separator: "\n")
+    }
+
+    /// Arguments: action, directory, process that the cluster must not outlive, address to listen on, lines for
+    /// `postgresql.conf`.
+    private static let text = #"""
+        set -eu
+        action=$1 directory=$2 owner=$3 address=$4 settings=$5
+        bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
+        data=$directory/data
+
+        # PostgreSQL refuses to run as root.
+        unprivileged() {
+            if [ "$(id -u)" = 0 ]; then
+                setpriv --reuid=postgres --regid=postgres --init-groups -- env -C / "$@"
+            else
+                "$@"
+            fi
+        }
+
+        # Foundation takes a process for running as long as any descendant holds the socket that it inherited.
+        close_inherited() {
+            local descriptor
+            for descriptor in /proc/self/fd/*; do
+                descriptor=${descriptor##*/}
+                if [ "$descriptor" -gt 2 ]; then eval "exec $descriptor>&-"; fi
+            done
+        }
+
+        # The processes of the server in a directory: each has its data as working directory.
+        processes() {
+            for process in $(pgrep -x postgres || true); do
+                if [ "$(readlink "/proc/$process/cwd" || true)" = "$1/data" ]; then echo "$process"; fi
+            done
+        }
+
+        kill_all() {
+            local all
+            for round in $(seq 100); do
+                all=$(processes "$1")
+                if [ -z "$all" ]; then return; fi
+                kill -KILL $all 2>/dev/null || true
+                sleep 0.05
+            done
+            echo "processes of $1 do not end: $all"
+            return 1
+        }
+
+        # A port is free if the server can listen on it; without TCP every port is.
+        start() {
+            for round in $(seq 30); do
+                if [ -s "$directory/port" ]; then
+                    port=$(cat "$directory/port")
+                elif [ -n "$address" ]; then
+                    port=$((20000 + RANDOM % 12000))
+                else
+                    port=5432
+                fi
+                if (
+                    close_inherited
+                    unprivileged "$bin/pg_ctl" -s -w -t 60 -D "$data" -l "$directory/log" \
+                        -o "-p $port -k $directory -c listen_addresses='$address'" start
+                ) </dev/null >/dev/null 2>&1; then
+                    echo "$port" >"$directory/port"
+                    return
+                fi
+                sleep 0.1
+            done
+            tail -n 20 "$directory/log"
+            return 1
+        }
+
+        case $action in
+        create)
+            for stale in /tmp/sluice-test-*; do
+                number=${stale#/tmp/sluice-test-}
+                if [ -d "$stale" ] && [ ! -d "/proc/${number%%-*}" ]; then
+                    kill_all "$stale"
+                    rm -rf "$stale"
+                fi
+            done
+            rm -rf "$directory"
+            mkdir -m 700 "$directory"
+            if [ "$(id -u)" = 0 ]; then chown postgres: "$directory"; fi
+            unprivileged "$bin/initdb" -D "$data" -U postgres --auth=trust --locale=C.UTF-8 -E UTF8 --no-sync \
+                --no-instructions >/dev/null
+            printf '%s\n' "$settings" >>"$data/postgresql.conf"
+            # Outlives the owner, however that ends, and then clears away.
+            (
+                close_inherited
+                while [ -d "/proc/$owner" ]; do sleep 0.5; done
+                kill_all "$directory"
+                rm -rf "$directory"
+            ) </dev/null >/dev/null 2>&1 &
+            start
+            cat "$directory/port"
+            ;;
+        start)
+            start
+            ;;
+        stop)
+            unprivileged "$bin/pg_ctl" -s -w -D "$data" -m fast stop >/dev/null 2>&1
+            ;;
+        kill)
+            kill_all "$directory"
+            ;;
+        esac
+        """#
+}

@@ -66,6 +66,7 @@ let package = Package(
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
+        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing"], swiftSettings: strict),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],

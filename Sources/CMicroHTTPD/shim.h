@@ -4,4 +4,45 @@
 
 #include <microhttpd.h>
 
+/// `MHD_start_daemon` with the callbacks that this project sets and its other options in an array that ends with
+/// `MHD_OPTION_END`. The logger comes first: libmicrohttpd would report a bad option on standard error otherwise.
+static inline struct MHD_Daemon *sluice_start_daemon(
+    unsigned int flags, void *context, MHD_LogCallback log, MHD_AccessHandlerCallback handle,
+    void *(*target)(void *, const char *, struct MHD_Connection *), MHD_RequestCompletedCallback completed,
+    MHD_NotifyConnectionCallback notify, struct MHD_OptionItem *options)
+{
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, handle, context, MHD_OPTION_EXTERNAL_LOGGER, log, context, MHD_OPTION_URI_LOG_CALLBACK,
+        target, context, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, notify, context,
+        MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// `MHD_get_connection_info` for what `MHD_NotifyConnectionCallback` left with the socket.
+static inline void *sluice_socket_context(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+/// `MHD_get_connection_info` for the address of the client.
+static inline const struct sockaddr *sluice_client_address(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
+/// `MHD_get_connection_info` for the file descriptor of the socket, -1 where there is none.
+static inline int sluice_socket(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+/// `MHD_get_connection_info` for the bytes from the method to the empty line that ends the header section.
+static inline size_t sluice_head_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info ? info->header_size : 0;
+}
+
 #endif

@@ -54,7 +54,7 @@ public struct ServerResponse: Sendable {
 }
 
 /// Why the server itself refuses a request.
-public enum ServerFailure: Sendable, Equatable {
+public enum ServerFailure: Error, Sendable, Equatable {
     /// 400: the bytes are not one unambiguous HTTP/1.1 request; the text says why, for the client. The connection closes.
     case badRequest(String)
     /// 408: the request did not arrive in time.

@@ -1,0 +1,109 @@
+/// A request target in origin form (RFC 9112, 3.2.1), taken apart and percent-decoded exactly once.
+///
+/// The path is split before it is decoded, so `%2F` is data of one segment and never makes two; `.`, `..` and empty segments
+/// stay as they were sent. What two readers could decode differently is refused, see ``RequestTargetError``.
+public struct RequestTarget: Sendable, Equatable {
+    /// One `name=value` of the query, decoded; `value` is empty where there was no `=`.
+    public struct QueryPair: Sendable, Equatable {
+        /// The part before the first `=`.
+        public var name: String
+        /// The part after the first `=`.
+        public var value: String
+
+        /// Makes a pair of decoded strings.
+        public init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// The path as sent, from its first `/`, without the query.
+    public let rawPath: String
+    /// The query as sent, without its `?`; `nil` where there is no `?`.
+    public let rawQuery: String?
+    /// What stands between the slashes, decoded: `/a/b` gives `a`, `b`; `/a/` gives `a` and an empty one; `/` one empty one.
+    public let segments: [String]
+    /// The pairs of the query in the order sent; `+` means a space here. Empty pieces between two `&` are left out.
+    public let query: [QueryPair]
+
+    /// Takes a raw target apart.
+    ///
+    /// - Parameter raw: The target as it stood in the request line.
+    /// - Throws: ``RequestTargetError`` where it is not a path, or cannot be decoded in one way only.
+    public init(_ raw: String) throws(RequestTargetError) {
+        let bytes = Array(raw.utf8)
+        guard bytes.first == UInt8(ascii: "/") else { throw .notAPath }
+        let mark = bytes.firstIndex(of: UInt8(ascii: "?"))
+        let path = bytes[..<(mark ?? bytes.endIndex)]
+
+        var segments: [String] = []
+        for segment in path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            segments.append(try percentDecoded(segment, plusIsSpace: false))
+        }
+        var query: [QueryPair] = []
+        if let mark {
+            for piece in bytes[(mark + 1)...].split(separator: UInt8(ascii: "&")) {
+                let equals = piece.firstIndex(of: UInt8(ascii: "="))
+                let name = try percentDecoded(piece[..<(equals ?? piece.endIndex)], plusIsSpace: true)
+                let value = try equals.map { at throws(RequestTargetError) in
+                    try percentDecoded(piece[(at + 1)...], plusIsSpace: true)
+                }
+                query.append(QueryPair(name: name, value: value ?? ""))
+            }
+        }
+        self.rawPath = String(decoding: path, as: UTF8.self)
+        self.rawQuery = mark.map { String(decoding: bytes[($0 + 1)...], as: UTF8.self) }
+        self.segments = segments
+        self.query = query
+    }
+
+    /// The value of the first pair with this name, `nil` where there is none.
+    public func value(of name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+}
+
+/// Why a request target is refused.
+public enum RequestTargetError: Error, Sendable, Equatable {
+    /// It does not start with `/`.
+    case notAPath
+    /// A `%` without two hexadecimal digits behind it.
+    case malformedEscape
+    /// A control character, escaped or not, or a raw character that a target cannot hold.
+    case forbiddenCharacter
+    /// The decoded bytes are not UTF-8.
+    case invalidUTF8
+}
+
+private func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throws(RequestTargetError) -> String {
+    var decoded: [UInt8] = []
+    decoded.reserveCapacity(bytes.count)
+    var index = bytes.startIndex
+    while index < bytes.endIndex {
+        var byte = bytes[index]
+        if byte == UInt8(ascii: "%") {
+            guard index + 2 < bytes.endIndex, let high = hexValue(bytes[index + 1]),
+                let low = hexValue(bytes[index + 2])
+            else { throw .malformedEscape }
+            byte = high << 4 | low
+            index += 3
+            guard byte >= 0x20, byte != 0x7F else { throw .forbiddenCharacter }
+        } else {
+            guard byte > 0x20, byte < 0x7F, byte != UInt8(ascii: "#") else { throw .forbiddenCharacter }
+            if plusIsSpace, byte == UInt8(ascii: "+") { byte = UInt8(ascii: " ") }
+            index += 1
+        }
+        decoded.append(byte)
+    }
+    guard let text = String(validating: decoded, as: UTF8.self) else { throw .invalidUTF8 }
+    return text
+}
+
+private func hexValue(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+}

@@ -1,0 +1,77 @@
+import CMicroHTTPD
+import Glibc
+
+/// Owns one `MHD_Daemon`.
+///
+/// - Invariant: the pointer is constant from start to stop, and libmicrohttpd lets any thread add connections. `stop()` is
+///   called once, after the last `add`.
+@safe final class Daemon: @unchecked Sendable {
+    private let pointer: OpaquePointer
+
+    /// Starts libmicrohttpd's threads; `core` must live until ``stop()`` has returned.
+    init(core: ServerCore) throws(HTTPServerError) {
+        let limits = core.configuration
+        var flags =
+            MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+            | MHD_USE_NO_LISTEN_SOCKET.rawValue | MHD_USE_ERROR_LOG.rawValue
+        var options: [(MHD_OPTION, Int)] = [
+            (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes * 2),
+            (.CONNECTION_TIMEOUT, max(1, Int((limits.idleTimeout / .seconds(1)).rounded(.up)))),
+            // The limits are enforced where clients are accepted; this one only must not come first.
+            (.CONNECTION_LIMIT, limits.maxConnections * limits.threads + 64),
+        ]
+        if limits.threads > 1 { options.append((.THREAD_POOL_SIZE, limits.threads)) }
+        var texts: [UnsafeMutablePointer<CChar>?] = unsafe []
+        defer { unsafe texts.forEach { unsafe free($0) } }
+        var items = unsafe options.map { unsafe MHD_OptionItem(option: $0.0, value: $0.1, ptr_value: nil) }
+        if let tls = limits.tls {
+            guard MHD_is_feature_supported(.FEATURE_TLS) == MHD_Result.YES else { throw .tlsUnsupported }
+            flags |= MHD_USE_TLS.rawValue
+            let priorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+            let settings: [(MHD_OPTION, String)] = [
+                (.HTTPS_MEM_CERT, try readText(tls.certificateFile)),
+                (.HTTPS_MEM_KEY, try readText(tls.keyFile)),
+                (.HTTPS_PRIORITIES, priorities),
+            ]
+            for (option, text) in settings {
+                let copy = unsafe strdup(text)
+                unsafe texts.append(copy)
+                unsafe items.append(MHD_OptionItem(option: option, value: 0, ptr_value: copy))
+            }
+        } else {
+            // Spares a system call or two; with TLS it would drop the farewell that tells a whole answer from a cut one.
+            flags |= MHD_USE_TURBO.rawValue
+        }
+        unsafe items.append(MHD_OptionItem(option: .END, value: 0, ptr_value: nil))
+        let context = unsafe Unmanaged.passUnretained(core).toOpaque()
+        let started = unsafe sluice_start_daemon(
+            flags, context, messageLogged, requestArrived, requestBegan, requestCompleted, socketChanged, &items)
+        guard let pointer = unsafe started else { throw .cannotStart }
+        unsafe self.pointer = pointer
+    }
+
+    /// Takes on a connected socket, which is libmicrohttpd's to close from here on; `false` where it has none to spare.
+    func add(_ socket: Int32, address: inout sockaddr_storage, length: socklen_t) -> Bool {
+        unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe MHD_add_connection(self.pointer, socket, $0, length) == MHD_Result.YES
+            }
+        }
+    }
+
+    /// Closes every connection and ends the threads; blocks until they are gone. None may be suspended.
+    func stop() {
+        unsafe MHD_stop_daemon(pointer)
+    }
+}
+
+/// The contents of a small file.
+private func readText(_ path: String) throws(HTTPServerError) -> String {
+    let failure = { HTTPServerError.unreadableFile(path: path, reason: unsafe String(cString: strerror(errno))) }
+    guard let file = unsafe fopen(path, "re") else { throw failure() }
+    defer { unsafe fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 1_024 * 1_024)
+    let count = unsafe bytes.withUnsafeMutableBytes { unsafe fread($0.baseAddress, 1, $0.count, file) }
+    guard unsafe ferror(file) == 0 else { throw failure() }
+    return String(decoding: bytes[..<count], as: UTF8.self)
+}

@@ -1,0 +1,207 @@
+import CMicroHTTPD
+import Glibc
+import HTTPServing
+import Synchronization
+import HTTPTypes
+
+/// The calls of libmicrohttpd's thread: the head, the body, the final call. `false` closes the connection.
+extension Exchange {
+    /// Takes one call of the access handler.
+    func handle(line: HeadGuard.RequestLine, data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
+        switch stage {
+        case .head: return begin(line)
+        case .collecting:
+            guard unsafe data.isEmpty else {
+                unsafe collected.append(contentsOf: data)
+                left = 0
+                return true
+            }
+            return answerCollected()
+        case .beforeStream: return beginStream()
+        case .streaming: return unsafe data.isEmpty ? endStream() : receive(data, left: &left)
+        case .answering: return queueOrWait()
+        case .lingering:
+            left = 0
+            return unsafe !data.isEmpty && discard(data.count)
+        case .queued:
+            left = 0
+            return true
+        }
+    }
+
+    private func begin(_ line: HeadGuard.RequestLine) -> Bool {
+        let limits = core.configuration
+        let scheme = core.isSecure ? "https" : "http"
+        let parsed: RequestHead
+        do {
+            parsed = try unsafe HeadGuard.read(connection, line: line, target: target, limits: limits, scheme: scheme)
+        } catch {
+            return refuse(error)
+        }
+        head = parsed
+        switch (core.responder.bodyPlan(for: parsed.request), parsed.framing) {
+        case (_, .none):
+            stage = .collecting
+        case (.collect, .chunked):
+            return refuse(.badRequest("This route takes no chunked body."))
+        case (.collect(let maxBytes), .length(let length)):
+            guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
+            collected.reserveCapacity(min(Int(length), 16 * 1_024))
+            stage = .collecting
+        case (.stream(let maxBytes), let framing):
+            if case .length(let length) = framing, length > maxBytes {
+                return refuse(.contentTooLarge(maxBytes: maxBytes))
+            }
+            guard !isOverloaded else { return refuse(.unavailable(retryAfter: limits.retryAfter)) }
+            state.withLock { state in
+                state.isStreamed = true
+                state.incoming.maxBytes = maxBytes
+            }
+            stage = .beforeStream
+            return launch(.stream(RequestBodyStream { [self] in try await nextChunk() }), pause: .reader)
+        }
+        return true
+    }
+
+    private func answerCollected() -> Bool {
+        stage = .answering
+        guard !isOverloaded else {
+            return queue(
+                core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter)), closes: false)
+        }
+        let body: RequestBody
+        if let head, head.framing == .none, case .stream = core.responder.bodyPlan(for: head.request) {
+            body = .stream(RequestBodyStream { nil })
+        } else {
+            body = .collected(collected)
+            collected = []
+        }
+        return launch(body, pause: .answer)
+    }
+
+    private var isOverloaded: Bool {
+        core.runningTasks.load(ordering: .relaxed) >= core.configuration.maxRequestsInFlight
+    }
+
+    // MARK: A streamed body
+
+    private func beginStream() -> Bool {
+        var isOpen = true
+        let ready = state.withLock { state -> ServerResponse? in
+            if case .ready(let response) = state.answer {
+                state.answer = .taken
+                return response
+            }
+            if state.incoming.isWanted {
+                stage = .streaming
+            } else {
+                isOpen = suspend(&state, for: .reader)
+            }
+            return nil
+        }
+        if let ready { return queue(ready, closes: true) }
+        return isOpen
+    }
+
+    private func receive(_ data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
+        var discarded = false
+        var mayGoOn = true
+        var consumed = false
+        let reader = state.withLock { state -> IncomingBody.Reader? in
+            if case .ready = state.answer {
+                discarded = true
+                return nil
+            }
+            guard !state.incoming.isFull, state.incoming.failure == nil else {
+                mayGoOn = suspend(&state, for: state.incoming.failure == nil ? .space : .answer)
+                return nil
+            }
+            consumed = true
+            state.progress = .now
+            return unsafe state.incoming.append(data)
+        }
+        reader?.resume()
+        if consumed { left = 0 }
+        guard discarded else { return mayGoOn }
+        left = 0
+        return discard(data.count) || lingerWithAnswer()
+    }
+
+    private func endStream() -> Bool {
+        stage = .answering
+        let reader = state.withLock { state -> IncomingBody.Reader? in
+            state.incoming.isEnded = true
+            state.progress = .now
+            return state.incoming.takeReaderIfReady()
+        }
+        reader?.resume()
+        return queueOrWait()
+    }
+
+    /// Throws bytes away that nobody wants; `false` once there were too many.
+    private func discard(_ count: Int) -> Bool {
+        state.withLock { state in
+            state.incoming.discarded += count
+            return state.incoming.discarded <= core.configuration.maxDiscardedBytes
+        }
+    }
+
+    // MARK: Answering
+
+    private func queueOrWait() -> Bool {
+        var isSuspended = false
+        let ready = state.withLock { state -> ServerResponse? in
+            if case .ready(let response) = state.answer {
+                state.answer = .taken
+                state.incoming.discarded = 0
+                return response
+            }
+            isSuspended = suspend(&state, for: .answer)
+            return nil
+        }
+        if let ready { return queue(ready, closes: false) }
+        return isSuspended
+    }
+
+    private func queue(_ response: ServerResponse, closes: Bool) -> Bool {
+        stage = .queued
+        state.withLock { $0.answer = .taken }
+        let isLast = closes || core.isDraining.load(ordering: .relaxed)
+        guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
+        defer { unsafe MHD_destroy_response(made) }
+        return unsafe MHD_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
+    }
+
+    /// Refuses a request whose head has arrived.
+    private func refuse(_ failure: ServerFailure) -> Bool {
+        let response = core.responder.response(to: failure)
+        // A client that sends its body without waiting would have its data answered with a reset, which can overtake the
+        // answer: it is given the answer at once, and some time to read it.
+        if let head, head.framing != .none, !head.expectsContinue, !core.isSecure, let bytes = rawBytes(of: response) {
+            return linger(bytes)
+        }
+        return queue(response, closes: true)
+    }
+
+    private func linger(_ bytes: [UInt8]) -> Bool {
+        client.answer(raw: bytes)
+        stage = .lingering
+        state.withLock { state in
+            state.answer = .sent
+            state.progress = .now
+            state.incoming.discarded = 0
+        }
+        return true
+    }
+
+    /// The client goes on with a body that was answered long ago: it gets the answer here, and then no more.
+    private func lingerWithAnswer() -> Bool {
+        guard !core.isSecure else { return false }
+        let response = state.withLock { state -> ServerResponse? in
+            guard case .ready(let response) = state.answer else { return nil }
+            return response
+        }
+        guard let response, let bytes = rawBytes(of: response) else { return false }
+        return linger(bytes)
+    }
+}

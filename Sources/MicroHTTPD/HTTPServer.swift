@@ -1,0 +1,106 @@
+import Dispatch
+import Glibc
+public import HTTPServing
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// An HTTP/1.1 server on one address and port.
+///
+/// It listens from the moment it is made, so that a busy port is an error at once and clients wait rather than fail; it answers
+/// while ``run()`` runs. On graceful shutdown it stops accepting, lets the answers under way finish until the drain deadline,
+/// and ends. When its task is cancelled it ends without waiting.
+public final class HTTPServer: Service, Sendable {
+    /// Where it listens and what it allows.
+    public let configuration: HTTPServerConfiguration
+    private let core: ServerCore
+    private let listener: ListeningSocket
+
+    /// Binds the address and listens.
+    ///
+    /// - Throws: ``HTTPServerError`` where the address is none, or taken.
+    public init(
+        configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger
+    ) throws(HTTPServerError) {
+        self.configuration = configuration
+        core = ServerCore(configuration: configuration, responder: responder, logger: logger)
+        listener = try ListeningSocket(address: configuration.address, port: configuration.port)
+    }
+
+    /// The port it listens on, also where the configuration left the choice to the system.
+    public var port: UInt16 { listener.port }
+
+    /// Serves until graceful shutdown or cancellation.
+    ///
+    /// - Throws: ``HTTPServerError`` where it cannot start.
+    public func run() async throws {
+        let daemon = try Daemon(core: core)
+        let accepting = DispatchQueue(label: "sluice.accept")
+        accepting.async { [core, listener] in acceptClients(listener, daemon: daemon, core: core) }
+        core.logger.info(
+            "listening",
+            metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
+
+        let interval = sweepInterval
+        await cancelWhenGracefulShutdown { [core] in
+            while !Task.isCancelled {
+                core.sweep()
+                try? await Task.sleep(for: interval)
+            }
+        }
+
+        core.isDraining.store(true, ordering: .sequentiallyConsistent)
+        listener.stopAccepting()
+        await ended(accepting) {}
+        await wait(until: .now + configuration.drainDeadline)
+        core.isStopping.store(true, ordering: .sequentiallyConsistent)
+        for connection in core.connections { connection.abort() }
+        // What was just given up still gets its 503.
+        await wait(until: .now + .seconds(1))
+        await ended(accepting) { daemon.stop() }
+        core.logger.info("stopped", metadata: ["port": "\(port)"])
+    }
+
+    /// Waits until no request is open; not at all once cancelled.
+    private func wait(until deadline: ContinuousClock.Instant) async {
+        while core.openExchanges.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline, !Task.isCancelled {
+            core.sweep()
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// A quarter of the shortest time to be kept, between 10 ms and 1 s.
+    private var sweepInterval: Duration {
+        let shortest = min(configuration.idleTimeout, configuration.requestTimeout, configuration.answerDeadline)
+        return max(.milliseconds(10), min(.seconds(1), shortest / 4))
+    }
+}
+
+/// Runs blocking work after what the queue still does, off the threads that tasks share.
+private func ended(_ queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+        queue.async {
+            work()
+            continuation.resume()
+        }
+    }
+}
+
+/// Takes on clients until the listener stops; those beyond the limits get 503 and are closed.
+private func acceptClients(_ listener: ListeningSocket, daemon: Daemon, core: ServerCore) {
+    while var client = listener.accept() {
+        let key = unsafe withUnsafePointer(to: &client.address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(reading: $0).key }
+        }
+        guard core.admit(key) else {
+            if !core.isSecure {
+                let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter)
+                sendNow(core.rawAnswer(to: failure), to: client.socket)
+                shutdown(client.socket, Int32(SHUT_WR))
+            }
+            close(client.socket)
+            continue
+        }
+        if !daemon.add(client.socket, address: &client.address, length: client.length) { core.dismiss(key) }
+    }
+}

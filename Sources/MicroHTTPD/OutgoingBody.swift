@@ -1,0 +1,151 @@
+import CMicroHTTPD
+import HTTPServing
+import Synchronization
+
+/// What was written of a streamed answer and is not sent yet.
+struct OutgoingBody {
+    /// Beyond this much unsent, a writer waits.
+    private static let highWater = 64 * 1_024
+
+    private enum End {
+        case open
+        /// The writer is done.
+        case complete
+        /// The client is gone, the writer threw, or the deadline has passed.
+        case broken
+    }
+
+    private let length: Int64?
+    private var accepted: Int64 = 0
+    private var unsent: [UInt8] = []
+    private var sent = 0
+    private var end = End.open
+    private var writer: CheckedContinuation<Void, Never>?
+
+    init(length: Int64?) {
+        self.length = length
+    }
+
+    /// Takes a piece, `false` where the writer must wait first.
+    mutating func accept(_ bytes: [UInt8]) throws -> Bool {
+        guard end == .open else { throw ResponseBodyError.closed }
+        guard unsent.count - sent < Self.highWater else { return false }
+        accepted += Int64(bytes.count)
+        if let length, accepted > length { throw ResponseBodyError.tooLong }
+        if sent == unsent.count {
+            unsent = bytes
+            sent = 0
+        } else {
+            unsent.append(contentsOf: bytes)
+        }
+        return true
+    }
+
+    /// Keeps a writer waiting; `false` where there is room by now, or no more sense in waiting.
+    mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+        guard end == .open, unsent.count - sent >= Self.highWater else { return false }
+        precondition(writer == nil, "an answer has one writer")
+        writer = continuation
+        return true
+    }
+
+    /// No more will be written.
+    mutating func finish(complete: Bool) {
+        guard end == .open else { return }
+        end = complete && (length == nil || length == accepted) ? .complete : .broken
+    }
+
+    /// Nothing more will be sent; the writer that waits, if there is one, is the caller's to resume.
+    mutating func close() -> CheckedContinuation<Void, Never>? {
+        if end == .open { end = .broken }
+        defer { writer = nil }
+        return writer
+    }
+
+    /// Moves bytes to where libmicrohttpd wants them.
+    ///
+    /// - Returns: How many, or one of libmicrohttpd's two marks of an end; 0 where the writer has to be waited for.
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (Int, CheckedContinuation<Void, Never>?) {
+        let count = min(buffer.count, unsent.count - sent)
+        guard count > 0 else {
+            switch end {
+            case .open: return (0, nil)
+            case .complete: return (Int(MHD_CONTENT_READER_END_OF_STREAM), nil)
+            case .broken: return (Int(MHD_CONTENT_READER_END_WITH_ERROR), nil)
+            }
+        }
+        unsafe unsent.withUnsafeBytes { source in
+            unsafe buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: source[sent..<(sent + count)]))
+        }
+        sent += count
+        if sent == unsent.count {
+            unsent = []
+            sent = 0
+        }
+        guard unsent.count - sent < Self.highWater / 2 else { return (count, nil) }
+        defer { writer = nil }
+        return (count, writer)
+    }
+}
+
+/// Why a piece of an answer was not taken.
+enum ResponseBodyError: Error {
+    /// The client is gone or too slow, or the server stops.
+    case closed
+    /// The answer was announced to be shorter.
+    case tooLong
+}
+
+/// Writes the pieces of a streamed answer.
+struct StreamWriter: ResponseBodyWriter {
+    let exchange: Exchange
+
+    func write(_ bytes: [UInt8]) async throws {
+        while try !exchange.accept(bytes) { await exchange.waitForRoom() }
+    }
+}
+
+extension Exchange {
+    fileprivate func accept(_ bytes: [UInt8]) throws -> Bool {
+        guard !bytes.isEmpty else { return true }
+        return try state.withLock { state in
+            guard !state.isComplete, try state.outgoing?.accept(bytes) == true else {
+                if state.isComplete { throw ResponseBodyError.closed }
+                return false
+            }
+            state.progress = .now
+            if state.pause == .output { resume(&state) }
+            return true
+        }
+    }
+
+    fileprivate func waitForRoom() async {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { $0.outgoing?.wait(continuation) == true }
+            if !waits { continuation.resume() }
+        }
+    }
+
+    func finishOutput(complete: Bool) {
+        state.withLock { state in
+            state.outgoing?.finish(complete: complete)
+            if state.pause == .output { resume(&state) }
+        }
+    }
+
+    /// Called on libmicrohttpd's thread for the next bytes of a streamed answer.
+    func readOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let (count, writer) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
+            guard var outgoing = state.outgoing.take() else { return (Int(MHD_CONTENT_READER_END_WITH_ERROR), nil) }
+            defer { state.outgoing = outgoing }
+            let result = unsafe outgoing.read(into: buffer)
+            if result.0 == 0, !suspend(&state, for: .output) {
+                return (Int(MHD_CONTENT_READER_END_WITH_ERROR), result.1)
+            }
+            if result.0 > 0 { state.progress = .now }
+            return result
+        }
+        writer?.resume()
+        return count
+    }
+}

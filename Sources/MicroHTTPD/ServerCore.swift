@@ -1,0 +1,81 @@
+import Glibc
+import HTTPServing
+import Logging
+import Synchronization
+
+/// What all threads of a server share.
+final class ServerCore: Sendable {
+    let configuration: HTTPServerConfiguration
+    let responder: any HTTPResponder
+    let logger: Logger
+    /// Whether the clients speak TLS, so that nothing may be written past it.
+    let isSecure: Bool
+    /// Requests between their first line and their completion.
+    let openExchanges = Atomic<Int>(0)
+    /// Tasks that make answers, those whose client is gone included.
+    let runningTasks = Atomic<Int>(0)
+    /// No request after this one on a connection.
+    let isDraining = Atomic<Bool>(false)
+    /// Nothing may be suspended any more.
+    let isStopping = Atomic<Bool>(false)
+
+    private struct Clients {
+        var admitted = 0
+        var perAddress: [SocketAddress.Key: Int] = [:]
+        var connections: [ObjectIdentifier: ClientConnection] = [:]
+    }
+    private let clients = Mutex(Clients())
+
+    init(configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger) {
+        self.configuration = configuration
+        self.responder = responder
+        self.logger = logger
+        isSecure = configuration.tls != nil
+    }
+
+    /// Counts a new client in, unless there are too many.
+    func admit(_ key: SocketAddress.Key) -> Bool {
+        clients.withLock { clients in
+            guard clients.admitted < configuration.maxConnections,
+                clients.perAddress[key, default: 0] < configuration.maxConnectionsPerAddress
+            else { return false }
+            clients.admitted += 1
+            clients.perAddress[key, default: 0] += 1
+            return true
+        }
+    }
+
+    /// Counts a client out.
+    func dismiss(_ key: SocketAddress.Key) {
+        clients.withLock { clients in
+            clients.admitted -= 1
+            let left = clients.perAddress[key, default: 1] - 1
+            clients.perAddress[key] = left > 0 ? left : nil
+        }
+    }
+
+    func register(_ connection: ClientConnection) {
+        clients.withLock { $0.connections[ObjectIdentifier(connection)] = connection }
+    }
+
+    func unregister(_ connection: ClientConnection) {
+        clients.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+        dismiss(connection.address.key)
+    }
+
+    /// The connections of this moment.
+    var connections: [ClientConnection] {
+        clients.withLock { Array($0.connections.values) }
+    }
+
+    /// Looks at every connection for what has taken too long.
+    func sweep() {
+        let now = ContinuousClock.now
+        for connection in connections { connection.sweep(now: now, core: self) }
+    }
+
+    /// The bytes of a refusal, for where libmicrohttpd cannot send it.
+    func rawAnswer(to failure: ServerFailure) -> [UInt8] {
+        rawBytes(of: responder.response(to: failure)) ?? []
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPServing
+import HTTPTypes
+import Logging
+import MicroHTTPD
+import ServiceLifecycle
+
+/// A responder made of functions; refusals are rendered as text that names them.
+struct TestResponder: HTTPResponder {
+    var plan: @Sendable (HTTPRequest) -> BodyPlan = { _ in .collect(maxBytes: 1_000) }
+    var answer: @Sendable (ServerRequest) async -> ServerResponse
+
+    init(
+        plan: @escaping @Sendable (HTTPRequest) -> BodyPlan = { _ in .collect(maxBytes: 1_000) },
+        answer: @escaping @Sendable (ServerRequest) async -> ServerResponse
+    ) {
+        self.plan = plan
+        self.answer = answer
+    }
+
+    func bodyPlan(for head: HTTPRequest) -> BodyPlan { plan(head) }
+
+    func respond(to request: ServerRequest) async -> ServerResponse { await answer(request) }
+
+    func response(to failure: ServerFailure) -> ServerResponse {
+        var head = HTTPResponse(status: failure.status)
+        head.headerFields[.contentType] = "text/plain"
+        if case .unavailable(let seconds) = failure { head.headerFields[.retryAfter] = "\(seconds)" }
+        return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
+    }
+
+    /// Answers with the method, the raw target, the body and the fields whose names begin with `x-`.
+    static let echo = TestResponder { request in
+        guard case .collected(let body) = request.body else { return .text("streamed") }
+        let fields = request.head.headerFields.filter { $0.name.canonicalName.hasPrefix("x-") }
+        let lines =
+            ["\(request.head.method.rawValue) \(request.head.path ?? "") \(request.head.authority ?? "")"]
+            + fields.map { "\($0.name.canonicalName)=\($0.value)" } + [String(decoding: body, as: UTF8.self)]
+        return .text(lines.joined(separator: "|"))
+    }
+}
+
+extension ServerResponse {
+    static func text(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
+        ServerResponse(head: HTTPResponse(status: status), body: .bytes(Array(text.utf8)))
+    }
+}
+
+/// A running server, for the length of a test.
+struct TestServer: Sendable {
+    let port: UInt16
+    let group: ServiceGroup
+
+    func client() throws -> RawClient { try RawClient(port: port) }
+
+    /// Begins a graceful shutdown.
+    func shutDown() async { await group.triggerGracefulShutdown() }
+
+    /// Runs a server, then `body`, then shuts the server down and waits for its end.
+    static func with<Value: Sendable>(
+        _ responder: TestResponder, _ adjust: (inout HTTPServerConfiguration) -> Void = { _ in },
+        body: @Sendable (TestServer) async throws -> Value
+    ) async throws -> Value {
+        var configuration = HTTPServerConfiguration()
+        configuration.drainDeadline = .seconds(5)
+        adjust(&configuration)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = try HTTPServer(configuration: configuration, responder: responder, logger: logger)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+        let running = TestServer(port: server.port, group: group)
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(running)) } catch { result = .failure(error) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+    }
+}

@@ -116,8 +116,7 @@ extension AccessPolicy {
         for principal in principals {
             for quota in principal.quotas where quota.applies(to: request) {
                 let amount = quota.metric == .urls ? 1 : request.contentLength ?? 0
-                let holder = quota.sharing == .each ? caller : quota.principal
-                charges.append(QuotaCharge(quota: quota, holder: holder, amount: amount))
+                charges.append(QuotaCharge(quota: quota, holder: quota.holder(for: caller), amount: amount))
             }
         }
         if charges.count > 1 { charges.sort { $0.quota.id < $1.quota.id } }
@@ -126,6 +125,11 @@ extension AccessPolicy {
 }
 
 extension Quota {
+    /// Whose use adds up when this caller is charged.
+    func holder(for caller: Principal) -> Principal {
+        sharing == .each ? caller : principal
+    }
+
     fileprivate func applies(to request: IssueRequest) -> Bool {
         (bucket == nil || bucket == request.bucket)
             && (action == nil || action == request.action)

@@ -147,3 +147,25 @@ public struct Denial: Sendable, Hashable {
         self.code = code
     }
 }
+
+/// Reads how much of quotas is used.
+public protocol QuotaUsageSource: Sendable {
+    /// Reads what is left of quotas for their holders now, by the database's clock; answers in the order asked.
+    ///
+    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder]
+}
+
+/// A quota and whose use of it is meant.
+public struct QuotaHolding: Sendable, Equatable {
+    /// The quota.
+    public var quota: Quota
+    /// Whose use is counted: the caller, or the quota's principal where its use is shared.
+    public var holder: Principal
+
+    /// Pairs them.
+    public init(quota: Quota, holder: Principal) {
+        self.quota = quota
+        self.holder = holder
+    }
+}

@@ -1,0 +1,39 @@
+public import Foundation
+public import Signing
+
+/// A presigned URL that is on record and may leave the process.
+public struct IssuedURL: Sendable, CustomStringConvertible {
+    /// Identifier of the row in the ledger.
+    public let id: UUID
+    /// The method that it is for.
+    public let method: IssueRequest.Method
+    /// The URL; whoever holds it may use it.
+    public let url: Secret<String>
+    /// Headers that the client must send, byte for byte.
+    public let headers: [NamedValue]
+    /// First instant at which it is dead, by the signing clock; a whole second.
+    public let expiresAt: Date
+    /// Its life in seconds.
+    public let expiresIn: Int
+    /// Who refuses an upload of another size.
+    public let enforcedBy: SizeEnforcement
+    /// The quotas that were charged, with what is left of each.
+    public let quotas: [QuotaBalance]
+
+    /// Names the issuance, never the URL.
+    public var description: String { "IssuedURL(\(id))" }
+}
+
+/// A quota and what is left of it for one holder.
+public struct QuotaBalance: Sendable, Equatable {
+    /// The quota.
+    public var quota: Quota
+    /// What is left.
+    public var remainder: QuotaRemainder
+
+    /// Pairs them.
+    public init(quota: Quota, remainder: QuotaRemainder) {
+        self.quota = quota
+        self.remainder = remainder
+    }
+}

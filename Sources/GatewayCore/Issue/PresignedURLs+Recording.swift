@@ -1,0 +1,66 @@
+import Foundation
+
+extension PresignedURLs {
+    /// A signed URL that is not on record yet, and what goes on record.
+    struct Issuance {
+        let proposal: IssuanceProposal
+        let url: Secret<String>
+        let request: IssueRequest
+        let permit: Permit
+
+        /// What the caller gets once the proposal is committed.
+        func answer(remaining: [QuotaRemainder]) -> IssuedURL {
+            IssuedURL(
+                id: proposal.id,
+                method: request.method,
+                url: url,
+                headers: permit.headers,
+                expiresAt: permit.expiresAt,
+                expiresIn: permit.expiresIn,
+                enforcedBy: permit.enforcedBy,
+                quotas: zip(permit.charges, remaining).map { QuotaBalance(quota: $0.quota, remainder: $1) }
+            )
+        }
+    }
+
+    /// Signs, and writes down what the signature rests on.
+    func prepare(
+        _ request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
+    ) throws(GatewayError) -> Issuance {
+        let proposal = IssuanceProposal(
+            id: try newID(at: permit.signedAt),
+            // The proof covers what happened since the oldest thing that was relied on.
+            position: caller.position.sequence < policy.position.sequence ? caller.position : policy.position,
+            scopes: policy.scopes + (caller.scope.map { [$0] } ?? []),
+            principal: caller.principal,
+            matchedPrincipal: permit.grant.principal,
+            grantID: permit.grant.id,
+            credentialID: permit.credential.id,
+            delivery: .presignedURL,
+            action: request.action,
+            method: request.method.rawValue,
+            bucket: request.bucket,
+            key: request.key,
+            expiresAt: permit.expiresAt,
+            contentType: request.contentType?.text,
+            contentMD5: request.contentMD5,
+            contentLength: request.contentLength,
+            requestID: requestID,
+            charges: permit.charges
+        )
+        return Issuance(
+            proposal: proposal, url: try signer.url(for: request, by: permit), request: request, permit: permit
+        )
+    }
+
+    /// Counts a refusal and hands it back to be thrown.
+    func refused(_ error: GatewayError, _ caller: Caller, _ policy: AccessPolicy) -> GatewayError {
+        ledger.count(Denial(principal: caller.principal, bucket: policy.bucket?.name, code: error.code))
+        return error
+    }
+
+    private func newID(at instant: Date) throws(GatewayError) -> UUID {
+        guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
+        return .version7(at: instant, randomBytes: bytes)
+    }
+}

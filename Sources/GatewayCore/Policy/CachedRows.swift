@@ -1,0 +1,77 @@
+import Foundation
+
+/// The rows of one key as the cache holds them.
+final class CachedRows: Sendable {
+    /// By kind.
+    indirect enum Content: Sendable {
+        case principal(PrincipalPolicy)
+        case bucket(Bucket?)
+        case credential(StorageCredential?)
+        case issuer(Issuer?)
+        case apiKey(APIKey?)
+    }
+
+    /// The scope under which they change.
+    let scope: PolicyScope
+    /// The rows.
+    let content: Content
+    /// About how many bytes they take.
+    let cost: Int
+
+    /// Lays rows out; `nil` where the rows are not of the key's kind.
+    init?(_ rows: PolicyRows, of key: PolicyKey) {
+        scope = key.scope
+        switch (key, rows) {
+        case (.principal(let principal), .principal(let rows)):
+            content = .principal(PrincipalPolicy(principal: principal, rows: rows))
+            cost = 400 + 48 * rows.groups.count + 700 * rows.grants.count + 250 * rows.quotas.count
+        case (.bucket, .bucket(let bucket)):
+            content = .bucket(bucket)
+            cost = 800
+        case (.credential, .credential(let credential)):
+            content = .credential(credential)
+            cost = 800 + (credential?.sessionToken?.reveal().utf8.count ?? 0)
+        case (.issuer, .issuer(let issuer)):
+            content = .issuer(issuer)
+            cost = 1000 + (issuer?.keys.byteCount ?? 0)
+        case (.apiKey, .apiKey(let key)):
+            content = .apiKey(key)
+            cost = 800
+        default:
+            return nil
+        }
+    }
+}
+
+extension Issuer.Keys {
+    fileprivate var byteCount: Int {
+        switch self {
+        case .url(let text), .inline(let text): text.utf8.count
+        case .secret(let secret): secret.reveal().utf8.count
+        }
+    }
+}
+
+extension PolicyKey {
+    /// The key whose rows change under a scope; `nil` where the scope names no key, as ``PolicyScope/all`` does.
+    init?(_ scope: PolicyScope) {
+        let text = scope.rawValue
+        func rest(_ prefix: String) -> String? {
+            text.utf8.starts(with: prefix.utf8) ? String(Substring(text.utf8.dropFirst(prefix.utf8.count))) : nil
+        }
+        if let name = rest("bucket:") {
+            guard let name = try? BucketName(name) else { return nil }
+            self = .bucket(name)
+        } else if let id = rest("credential:") {
+            guard let id = UUID(uuidString: id) else { return nil }
+            self = .credential(id)
+        } else if let issuer = rest("issuer:") {
+            self = .issuer(ExactText(issuer))
+        } else if let prefix = rest("apikey:") {
+            self = .apiKey(prefix: prefix)
+        } else {
+            guard let principal = try? Principal(text) else { return nil }
+            self = .principal(principal)
+        }
+    }
+}

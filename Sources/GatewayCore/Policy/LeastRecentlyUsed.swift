@@ -1,0 +1,94 @@
+/// A dictionary bounded in number and cost; what was used longest ago leaves first.
+///
+/// A hit relinks two neighbours in an array and allocates nothing.
+struct LeastRecentlyUsed<Key: Hashable, Value> {
+    private struct Node {
+        var key: Key
+        var value: Value?
+        var cost: Int32
+        var newer: Int32
+        var older: Int32
+    }
+
+    private static var none: Int32 { -1 }
+
+    private var slots: [Key: Int32] = [:]
+    private var nodes: [Node] = []
+    private var free: [Int32] = []
+    private var newest = none
+    private var oldest = none
+    private let maxCount: Int
+    private let maxCost: Int
+
+    /// Costs of all entries.
+    private(set) var cost = 0
+
+    /// Number of entries.
+    var count: Int { slots.count }
+
+    /// Makes an empty one; a single entry is kept even where it costs more than `maxCost`.
+    init(maxCount: Int, maxCost: Int) {
+        self.maxCount = max(1, min(maxCount, Int(Int32.max)))
+        self.maxCost = maxCost
+    }
+
+    /// Looks an entry up and marks it as used.
+    mutating func value(for key: Key) -> Value? {
+        guard let slot = slots[key] else { return nil }
+        if slot != newest {
+            unlink(slot)
+            linkAsNewest(slot)
+        }
+        return nodes[Int(slot)].value
+    }
+
+    /// Adds or replaces an entry, then drops others as long as there are too many.
+    mutating func insert(_ value: Value, for key: Key, cost entryCost: Int) {
+        remove(key)
+        let node = Node(
+            key: key, value: value, cost: Int32(clamping: entryCost), newer: Self.none, older: Self.none
+        )
+        let slot: Int32
+        if let reused = free.popLast() {
+            slot = reused
+            nodes[Int(slot)] = node
+        } else {
+            slot = Int32(nodes.count)
+            nodes.append(node)
+        }
+        slots[key] = slot
+        cost += Int(node.cost)
+        linkAsNewest(slot)
+        while slots.count > maxCount || cost > maxCost, oldest != slot {
+            remove(nodes[Int(oldest)].key)
+        }
+    }
+
+    /// Drops an entry, if it is there.
+    mutating func remove(_ key: Key) {
+        guard let slot = slots.removeValue(forKey: key) else { return }
+        unlink(slot)
+        cost -= Int(nodes[Int(slot)].cost)
+        nodes[Int(slot)].value = nil
+        free.append(slot)
+    }
+
+    /// Drops everything.
+    mutating func removeAll() {
+        self = LeastRecentlyUsed(maxCount: maxCount, maxCost: maxCost)
+    }
+
+    private mutating func linkAsNewest(_ slot: Int32) {
+        nodes[Int(slot)].newer = Self.none
+        nodes[Int(slot)].older = newest
+        if newest != Self.none { nodes[Int(newest)].newer = slot }
+        newest = slot
+        if oldest == Self.none { oldest = slot }
+    }
+
+    private mutating func unlink(_ slot: Int32) {
+        let (newer, older) = (nodes[Int(slot)].newer, nodes[Int(slot)].older)
+        if newer == Self.none { newest = older } else { nodes[Int(newer)].older = older }
+        if older == Self.none { oldest = newer } else { nodes[Int(older)].newer = newer }
+    }
+}

@@ -1,0 +1,164 @@
+import Synchronization
+
+/// Rows of policy in memory, each at least as new as one position in the log of changes.
+///
+/// It speeds decisions up and never makes them stale: whoever records a decision proves at commit that nothing changed after
+/// ``AccessPolicy/position``. The position is taken together with the rows, or before them, never after.
+public final class PolicyCache: Sendable {
+    /// How much is kept.
+    public struct Limits: Sendable {
+        /// Most keys whose rows are kept; that there are no rows is kept as well.
+        public var maxEntries: Int
+        /// About the most bytes that rows take.
+        public var maxBytes: Int
+        /// Literal grants of one principal above which they are looked up by place.
+        public var literalGrantLimit: Int
+        /// Most places that are kept.
+        public var maxPlaces: Int
+        /// Most groups of one caller.
+        public var maxGroups: Int
+
+        /// Sets limits; the defaults suit 100,000 active users.
+        public init(
+            maxEntries: Int = 200_000, maxBytes: Int = 128 << 20, literalGrantLimit: Int = 256,
+            maxPlaces: Int = 50_000, maxGroups: Int = 512
+        ) {
+            self.maxEntries = maxEntries
+            self.maxBytes = maxBytes
+            self.literalGrantLimit = literalGrantLimit
+            self.maxPlaces = maxPlaces
+            self.maxGroups = maxGroups
+        }
+    }
+
+    /// What is held and where it comes from; the calls that are gathered refer to this part only.
+    fileprivate final class Store: Sendable {
+        let source: any PolicySource
+        let held: Mutex<HeldPolicy>
+        let literalGrantLimit: Int
+
+        init(source: any PolicySource, limits: Limits) {
+            self.source = source
+            held = Mutex(HeldPolicy(limits: limits))
+            literalGrantLimit = limits.literalGrantLimit
+        }
+    }
+
+    private let store: Store
+    private let rowLoads: Gathering<PolicyKey>
+    private let placeLoads: Gathering<GrantPlace>
+    private let logReads: Gathering<PolicyScope>
+
+    // Groups, credential and places each show only after the load before; the rest is for loads that came too late.
+    private static let maxRounds = 8
+
+    /// Makes an empty cache over a source.
+    public init(source: any PolicySource, limits: Limits = Limits()) {
+        let store = Store(source: source, limits: limits)
+        let logReads = Gathering<PolicyScope>(joinsCurrent: false) { _ throws(GatewayError) in
+            try await store.readLog()
+        }
+        self.store = store
+        self.logReads = logReads
+        rowLoads = Gathering(joinsCurrent: true) { keys throws(GatewayError) in
+            guard try await !store.load(Array(keys)) else { return }
+            try await logReads.run([.all])
+        }
+        placeLoads = Gathering(joinsCurrent: true) { places throws(GatewayError) in
+            guard try await !store.load(Array(places)) else { return }
+            try await logReads.run([.all])
+        }
+    }
+
+    /// How far the log of changes is read; `nil` before anything was.
+    public var position: PolicyPosition? { store.held.withLock { $0.position } }
+
+    /// About how many bytes are held, for metrics.
+    public var approximateBytes: Int { store.held.withLock { $0.cost } }
+
+    /// Keys whose rows are held, for metrics.
+    public var count: Int { store.held.withLock { $0.count } }
+
+    /// Collects what bears on a caller, from memory where it is there.
+    ///
+    /// - Parameters:
+    ///   - principal: The caller, a user.
+    ///   - groups: Groups that the caller's credential names; those of the rows are added.
+    ///   - bucket: The bucket; `nil` for the caller's grants and quotas alone.
+    ///   - key: The key, for principals with so many literal grants that they are looked up by place.
+    /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
+    public func access(
+        of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
+    ) async throws(GatewayError) -> AccessPolicy {
+        let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
+        for _ in 0..<Self.maxRounds {
+            switch store.held.withLock({ $0.attempt(question) }) {
+            case .complete(let policy): return policy
+            case .missing(let keys): try await rowLoads.run(keys)
+            case .missingPlaces(let places): try await placeLoads.run(places)
+            case .tooManyGroups:
+                throw .unauthenticated(reason: "The credential belongs to more groups than are allowed.")
+            }
+        }
+        throw .slowDown(retryAfter: 1)
+    }
+
+    /// Reads an issuer, from memory where it is there.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func issuer(_ issuer: String) async throws(GatewayError) -> PolicyLoad<Issuer?> {
+        let (position, content) = try await content(of: .issuer(ExactText(issuer)))
+        guard case .issuer(let row) = content else { throw .unavailable(retryAfter: 1) }
+        return PolicyLoad(position: position, rows: row)
+    }
+
+    /// Reads an API key by its public prefix, from memory where it is there.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKey?> {
+        let (position, content) = try await content(of: .apiKey(prefix: prefix))
+        guard case .apiKey(let row) = content else { throw .unavailable(retryAfter: 1) }
+        return PolicyLoad(position: position, rows: row)
+    }
+
+    /// Reads the log of changes and drops what changed. When it returns, everything committed before the call is known.
+    ///
+    /// Callers share a round trip, one that began after the call of each of them.
+    /// - Throws: `unavailable`.
+    public func advance() async throws(GatewayError) {
+        try await logReads.run([.all])
+    }
+
+    private func content(
+        of key: PolicyKey
+    ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows.Content) {
+        for _ in 0..<Self.maxRounds {
+            if let found = store.held.withLock({ $0.content(of: key) }) { return found }
+            try await rowLoads.run([key])
+        }
+        throw .slowDown(retryAfter: 1)
+    }
+}
+
+extension PolicyCache.Store {
+    /// Loads rows; `false` when they came too late to be of use.
+    fileprivate func load(_ keys: [PolicyKey]) async throws(GatewayError) -> Bool {
+        let epoch = held.withLock { $0.epoch }
+        let load = try await source.load(keys, literalGrantLimit: literalGrantLimit)
+        return held.withLock { $0.admit(load, of: keys, askedAt: epoch) }
+    }
+
+    /// Loads grants by place; `false` when they came too late to be of use.
+    fileprivate func load(_ places: [GrantPlace]) async throws(GatewayError) -> Bool {
+        let epoch = held.withLock { $0.epoch }
+        let load = try await source.grants(at: places)
+        return held.withLock { $0.admit(load, at: places, askedAt: epoch) }
+    }
+
+    /// Reads the log from where it was left.
+    fileprivate func readLog() async throws(GatewayError) {
+        let position = held.withLock { $0.position }
+        let changes = try await source.changes(since: position)
+        held.withLock { $0.apply(changes) }
+    }
+}

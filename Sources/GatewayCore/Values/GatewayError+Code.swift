@@ -1,0 +1,19 @@
+extension GatewayError {
+    /// The stable code of the answer, in the stores' words; what clients compare and what denials are counted under.
+    public var code: String {
+        switch self {
+        case .invalidArgument: "InvalidArgument"
+        case .unauthenticated: "Unauthenticated"
+        case .expiredToken: "ExpiredToken"
+        case .accessDenied, .conditionFailed, .roleRequired: "AccessDenied"
+        case .entityTooLarge: "EntityTooLarge"
+        case .notEnforceable: "NotEnforceable"
+        case .quotaExceeded: "QuotaExceeded"
+        case .notFound(let kind): "NoSuch" + kind.rawValue
+        case .alreadyExists: "AlreadyExists"
+        case .conflict: "Conflict"
+        case .slowDown: "SlowDown"
+        case .unavailable: "ServiceUnavailable"
+        }
+    }
+}

@@ -5,6 +5,7 @@ import ArgumentParser
 struct Sluice: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
-        abstract: "A presigned-URL gateway: authenticates, decides, signs, records."
+        abstract: "A presigned-URL gateway: authenticates, decides, signs, records.",
+        subcommands: [SignCommand.self]
     )
 }

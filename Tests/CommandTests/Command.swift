@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// The built program, run as a process of its own.
+struct Command {
+    struct Result {
+        let status: Int32
+        let output: String
+    }
+
+    /// The program lies beside the test bundle, where the build put both.
+    static let program: URL = {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let folder = (bundle ?? URL(filePath: CommandLine.arguments[0])).deletingLastPathComponent()
+        return folder.appending(path: "sluice")
+    }()
+
+    /// Runs the program to its end.
+    static func run(_ arguments: [String], input: Data) throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (inputFile, outputFile) = (folder.appending(path: "input"), folder.appending(path: "output"))
+        try input.write(to: inputFile)
+        try Data().write(to: outputFile)
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardOutput = try FileHandle(forWritingTo: outputFile)
+        try process.run()
+        process.waitUntilExit()
+        return Result(status: process.terminationStatus, output: try String(contentsOf: outputFile, encoding: .utf8))
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Testing
+
+@Suite("sluice sign", .timeLimit(.minutes(1)))
+struct SignCommandTests {
+    /// An answer, as a reader of the JSON sees it.
+    struct Answer: Decodable, Equatable {
+        struct Failure: Decodable, Equatable {
+            var code: String
+            var detail: String
+        }
+
+        var name: String?
+        var url: String?
+        var path: String?
+        var query: [[String]]?
+        var canonicalRequest: String?
+        var stringToSign: String?
+        var signature: String?
+        var requiredHeaders: [String: String]?
+        var error: Failure?
+    }
+
+    private static let inputs: [String: any Sendable] = [
+        "endpoint": "https://s3.eu-west-1.amazonaws.com", "region": "eu-west-1", "bucket": "demo",
+        "addressing": "virtual", "key": "a.txt", "method": "GET", "access_key_id": "AKIDEXAMPLE",
+        "secret_access_key": "do-not-show", "now": "2024-05-17T08:30:00Z", "expires_in": 900,
+    ]
+
+    private func line(scheme: String = "aws-v4-query", _ changes: [String: any Sendable] = [:]) throws -> Data {
+        let inputs = Self.inputs.merging(changes) { $1 }
+        let line: [String: Any] = ["name": "n", "scheme": scheme, "inputs": inputs]
+        return try JSONSerialization.data(withJSONObject: line) + Data("\n".utf8)
+    }
+
+    private func sign(_ input: Data) throws -> (status: Int32, answers: [Answer]) {
+        let result = try Command.run(["sign"], input: input)
+        let answers = try result.output.split(separator: "\n").map {
+            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
+        }
+        return (result.status, answers)
+    }
+
+    @Test func agreesWithEveryVector() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../SigningTests/Vectors/aws_v4_query.json")
+        let parsed = try JSONSerialization.jsonObject(with: Data(contentsOf: file))
+        let vectors = try #require(parsed as? [[String: Any]])
+        var input = Data()
+        for vector in vectors {
+            input +=
+                try JSONSerialization.data(withJSONObject: vector.filter { $0.key != "expected" }) + Data("\n".utf8)
+        }
+        let (status, answers) = try sign(input)
+        #expect(status == 0)
+        try #require(answers.count == vectors.count)
+        for (answer, vector) in zip(answers, vectors) {
+            let expected = try #require(vector["expected"] as? [String: Any])
+            #expect(answer.name == vector["name"] as? String)
+            #expect(answer.path == expected["path"] as? String)
+            #expect(answer.canonicalRequest == expected["canonical_request"] as? String)
+            #expect(answer.stringToSign == expected["string_to_sign"] as? String)
+            #expect(answer.signature == expected["signature"] as? String)
+            #expect(answer.requiredHeaders == expected["required_headers"] as? [String: String])
+            let pairs = try #require(expected["query_decoded"] as? [[String]])
+            #expect(answer.query.map(Set.init) == Set(pairs))
+            #expect(answer.query?.count == pairs.count)
+            #expect(answer.error == nil)
+        }
+    }
+
+    @Test func answersEachLineBeforeTheNextIsThere() throws {
+        let process = Process()
+        let (input, output) = (Pipe(), Pipe())
+        process.executableURL = Command.program
+        process.arguments = ["sign"]
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        for _ in 0..<3 {
+            try input.fileHandleForWriting.write(contentsOf: line())
+            var answer = Data()
+            while answer.last != UInt8(ascii: "\n") {
+                let more = output.fileHandleForReading.availableData
+                try #require(!more.isEmpty)
+                answer += more
+            }
+            #expect(try JSONDecoder().decode(Answer.self, from: answer).signature?.count == 64)
+        }
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+
+    @Test func aBadLineIsAnsweredAndTheRestGoesOn() throws {
+        let bad = [
+            ("{", "MalformedLine"), ("[]", "MalformedLine"), ("\u{FF}", "MalformedLine"),
+            (#"{"name": "n"}"#, "InvalidInput"),
+            (String(repeating: "x", count: 1 << 20) + "x", "LineTooLong"),
+            (String(repeating: "x", count: 3 << 20), "LineTooLong"),
+        ]
+        for (text, code) in bad {
+            let (status, answers) = try sign(Data("\(text)\n\n".utf8) + line())
+            #expect(status == 1)
+            try #require(answers.count == 2)
+            #expect(answers[0].error?.code == code)
+            #expect(answers[1].signature != nil)
+        }
+    }
+
+    @Test func theLastLineNeedsNoLineFeed() throws {
+        #expect(try sign(line().dropLast()).answers.first?.signature != nil)
+        let nothing = try sign(Data())
+        #expect(nothing.status == 0 && nothing.answers.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("now", "yesterday", "InvalidInput"), ("addressing", "sideways", "InvalidInput"),
+        ("endpoint", "ftp://example.com", "InvalidEndpoint"), ("endpoint", "https://127.0.0.1", "InvalidBucketName"),
+        ("bucket", "", "InvalidBucketName"), ("region", "a/b", "InvalidCredentialScope"),
+        ("method", "get", "InvalidMethod"),
+        ("path_slash_encoding", "%5C", "InvalidInput"), ("path_as_sent", "/b.txt", "PathNamesAnotherObject"),
+    ])
+    func namesTheMistake(input: String, value: String, code: String) throws {
+        let (status, answers) = try sign(line([input: value]))
+        #expect(status == 1)
+        #expect(answers.first?.name == "n")
+        #expect(answers.first?.error?.code == code)
+    }
+
+    @Test(arguments: [0, 604_801, -1])
+    func refusesALifeThatStoresRefuse(seconds: Int) throws {
+        #expect(try sign(line(["expires_in": seconds])).answers.first?.error?.code == "ExpiryOutOfRange")
+    }
+
+    @Test func listsTheSchemesWhenItDoesNotKnowOne() throws {
+        let error = try sign(line(scheme: "aws-v5")).answers.first?.error
+        #expect(error?.code == "UnsupportedScheme")
+        #expect(error?.detail.contains("aws-v4-query") == true)
+    }
+
+    @Test func neverRepeatsTheSecret() throws {
+        let changes: [[String: any Sendable]] = [[:], ["now": 1], ["expires_in": 0], ["region": ""]]
+        for change in changes {
+            let result = try Command.run(["sign"], input: line(change))
+            #expect(!result.output.isEmpty)
+            #expect(!result.output.contains("do-not-show"))
+        }
+    }
+
+    @Test(arguments: ["../up", "/lead", "a//b", "", "\u{0}", "${x}", "é", "e\u{301}"])
+    func signsKeysThatTheGatewayWouldRefuse(key: String) throws {
+        let answer = try #require(try sign(line(["key": key])).answers.first)
+        #expect(answer.path?.removingPercentEncoding.map { Array($0.utf8) } == Array("/\(key)".utf8))
+    }
+
+    @Test func writesThePathAsAsked() throws {
+        let plain = try #require(try sign(line(["key": "a/b c"])).answers.first)
+        #expect(plain.path == "/a/b%20c")
+        let escaped = try #require(try sign(line(["key": "a/b c", "path_slash_encoding": "%2F"])).answers.first)
+        #expect(escaped.path == "/a%2Fb%20c")
+        let asSent = try #require(try sign(line(["key": "a/b c", "path_as_sent": "/%61/b%20c"])).answers.first)
+        #expect(asSent.path == "/%61/b%20c")
+        #expect(asSent.url?.contains("/%61/b%20c?") == true)
+        #expect(Set([plain.signature, escaped.signature, asSent.signature]).count == 1)
+    }
+
+    @Test func theExampleOfTheHelpWorksWhenPasted() throws {
+        let help = try Command.run(["help", "sign"], input: Data()).output
+        let start = try #require(help.range(of: "echo '"))
+        let end = try #require(help.range(of: "| sluice sign"))
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", String(help[start.lowerBound..<end.upperBound])]
+        var environment = ProcessInfo.processInfo.environment
+        let folder = Command.program.deletingLastPathComponent().path()
+        environment["PATH"] = "\(folder):\(environment["PATH"] ?? "")"
+        shell.environment = environment
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+        shell.waitUntilExit()
+        #expect(try JSONDecoder().decode(Answer.self, from: answer).path == "/a%20b.txt")
+    }
+}

@@ -1,0 +1,57 @@
+import Signing
+import Testing
+
+@Suite("Signing key cache")
+struct SigningKeyCacheTests {
+    private let credential = SigningCredential(accessKeyID: "AKID", secretAccessKey: "s")
+
+    private func url(_ key: SigningKeyV4, at instant: SigningInstant) throws -> String {
+        let address = try BucketAddress(endpoint: StoreEndpoint("https://h"), bucket: "b", addressing: .path)
+        let request = PresignRequest(method: "GET", address: address, key: "k", expiresInSeconds: 60)
+        return try AWSV4.presignedURL(request, with: key, at: instant)
+    }
+
+    @Test func tellsEverythingApartThatAKeyDependsOn() throws {
+        let cache = SigningKeyCache(capacity: 100)
+        let noon = try #require(SigningInstant(basic: "20240517T120000Z"))
+        let tomorrow = try #require(noon.advanced(bySeconds: 86_400))
+        let credentials = [
+            credential, SigningCredential(accessKeyID: "AKID", secretAccessKey: "other"),
+            SigningCredential(accessKeyID: "AKID", secretAccessKey: "s", securityToken: "t"),
+            SigningCredential(accessKeyID: "AKID", secretAccessKey: "s", securityToken: ""),
+            SigningCredential(accessKeyID: "AKID", secretAccessKey: "\u{E9}"),
+            SigningCredential(accessKeyID: "AKID", secretAccessKey: "e\u{301}"),
+        ]
+        for _ in 0..<2 {
+            for credential in credentials {
+                for (region, service) in [("r", "s3"), ("q", "s3"), ("r", "s4")] {
+                    for instant in [noon, tomorrow] {
+                        let held = try cache.key(for: credential, region: region, service: service, at: instant)
+                        let fresh = try SigningKeyV4(credential, region: region, service: service, at: instant)
+                        #expect(try url(held, at: instant) == url(fresh, at: instant))
+                    }
+                }
+            }
+            #expect(cache.count == 36)
+        }
+    }
+
+    @Test func neverHoldsMoreThanItsCapacityFromManyThreads() async throws {
+        let cache = SigningKeyCache(capacity: 3)
+        let start = try #require(SigningInstant(epochSeconds: 0))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for round in 0..<50 {
+                        let instant = try #require(start.advanced(bySeconds: (task + round) % 10 * 86_400))
+                        let key = try cache.key(for: credential, region: "r", service: "s3", at: instant)
+                        #expect(key.dayNumber == instant.dayNumber)
+                        #expect(cache.count <= 3)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(cache.count == 3)
+    }
+}

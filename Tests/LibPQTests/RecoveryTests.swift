@@ -1,3 +1,4 @@
+import Glibc
 import LibPQ
 import PostgresTesting
 import Testing
@@ -36,6 +37,18 @@ struct RecoveryTests {
         try await other.perform(Self.terminate, process)
         guard case .connectionLost(let reason) = await failure else { return #expect(Bool(false)) }
         #expect(reason.hasPrefix("57P01"))
+        #expect(try await connection.execute(Self.one) == [1])
+    }
+
+    @Test func aServerThatStandsStillIsGivenUp() async throws {
+        let connection = try connect()
+        let process = try await connection.execute(Self.process)[0]
+        kill(process, SIGSTOP)
+        defer { kill(process, SIGCONT) }
+        let error = await postgresError {
+            _ = try await connection.execute(Self.one, deadline: .now + .milliseconds(50))
+        }
+        guard case .connectionLost = error else { return #expect(Bool(false), "\(String(describing: error))") }
         #expect(try await connection.execute(Self.one) == [1])
     }
 

@@ -40,7 +40,7 @@ let package = Package(
             dependencies: ["CMicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
             swiftSettings: strict
         ),
-        .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: strict),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
@@ -57,6 +57,12 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        .target(
+            name: "GatewayPostgres",
+            dependencies: ["LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
+            resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "sluice", dependencies: ["Signing", argumentParser], swiftSettings: strict),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
@@ -84,6 +90,11 @@ let package = Package(
                 "EmbeddedDefault", "GatewayCore", "HTTPServing", "LibCrypto",
                 httpTypes, logging, serviceLifecycle, subprocess,
             ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GatewayPostgresTests",
+            dependencies: ["GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", logging, serviceLifecycle],
             swiftSettings: strict
         ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.

@@ -47,7 +47,7 @@ is_installed() {
 
 apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=120 -o Dpkg::Use-Pty=0 \
-        --no-install-recommends install "$@" </dev/null >/dev/null
+        --no-install-recommends install "$@" </dev/null >&2
 }
 
 # Installs the packages named that are not there yet; asks the network for nothing when all of them are.
@@ -58,7 +58,7 @@ install_packages() {
     done
     ((${#missing[@]})) || return 0
     say "installing ${missing[*]}"
-    as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >/dev/null
+    as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >&2
     local others=()
     for package in "${missing[@]}"; do
         if [[ $package == postgresql-15 ]]; then install_postgresql; else others+=("$package"); fi

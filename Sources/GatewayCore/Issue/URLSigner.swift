@@ -51,8 +51,7 @@ struct URLSigner {
 }
 
 extension Bucket.Addressing {
-    /// The same in the signer's terms.
-    var forSigning: Signing.Addressing {
+    fileprivate var forSigning: Signing.Addressing {
         switch self {
         case .virtual: .virtual
         case .path: .path

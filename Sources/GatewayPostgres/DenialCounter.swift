@@ -1,0 +1,91 @@
+import Foundation
+public import GatewayCore
+public import LibPQ
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// Counts refusals in memory and adds them to the database every few seconds.
+///
+/// Its memory is bounded: when too many different refusals come between two writes, the rest is counted under `*`.
+public final class DenialCounter: Service {
+    private let connection: PostgresConnection
+    private let interval: Duration
+    private let capacity: Int
+    private let logger: Logger
+    private let counts = Mutex<[Denial: Int64]>([:])
+
+    /// Makes a counter.
+    ///
+    /// - Parameters:
+    ///   - connection: Where to write; may be shared.
+    ///   - interval: Time between two writes.
+    ///   - capacity: Most different refusals between two writes.
+    public init(
+        connection: PostgresConnection, interval: Duration = .seconds(5), capacity: Int = 10_000, logger: Logger
+    ) {
+        self.connection = connection
+        self.interval = interval
+        self.capacity = capacity
+        self.logger = logger
+    }
+
+    /// Counts a refusal; never waits.
+    public func count(_ denial: Denial) {
+        counts.withLock { add(1, to: denial, in: &$0) }
+    }
+
+    private func add(_ number: Int64, to denial: Denial, in counts: inout [Denial: Int64]) {
+        if counts[denial] != nil || counts.count < capacity {
+            counts[denial, default: 0] += number
+        } else {
+            // Codes are a closed set, so that these are few.
+            counts[Denial(principal: .anyone, bucket: nil, code: denial.code), default: 0] += number
+        }
+    }
+
+    /// Writes every interval until shut down, and once more then.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: self.interval)) != nil {
+                await self.flush()
+            }
+        }
+        await flush()
+    }
+
+    /// Writes what was counted; keeps it where that fails.
+    func flush() async {
+        let taken = counts.withLock { counts in
+            defer { counts.removeAll(keepingCapacity: true) }
+            return counts
+        }
+        guard !taken.isEmpty else { return }
+        do throws(PostgresError) {
+            try await connection.perform(Self.add, taken)
+        } catch {
+            logger.warning("denials not written yet", metadata: ["reason": "\(error)", "count": "\(taken.count)"])
+            counts.withLock { counts in
+                for (denial, number) in taken {
+                    add(number, to: denial, in: &counts)
+                }
+            }
+        }
+    }
+
+    static let add = Statement<[Denial: Int64], Void>(
+        """
+        INSERT INTO denials (principal, bucket, code, minute, count)
+        SELECT d.principal, d.bucket, d.code, date_trunc('minute', clock_timestamp()), d.count
+        FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS d (principal, bucket, code, count)
+        ORDER BY d.principal COLLATE "C", d.bucket COLLATE "C", d.code
+        ON CONFLICT (principal, bucket, code, minute) DO UPDATE SET count = denials.count + excluded.count
+        """
+    ) { counts in
+        let rows = counts.map { ($0.key, $0.value) }
+        return [
+            rows.map(\.0.principal.rawValue), rows.map { $0.0.bucket?.rawValue ?? "" }, rows.map(\.0.code),
+            rows.map(\.1),
+        ]
+    }
+}

@@ -1,0 +1,59 @@
+import GatewayCore
+import LibPQ
+import Logging
+
+/// Records what gathers in a queue over one connection: while one call is under way, the next batch comes together.
+struct LedgerLane: Sendable {
+    let queue: LedgerQueue
+    let connection: PostgresConnection
+    let maxBatch: Int
+    let logger: Logger
+
+    /// Runs until the queue is closed and empty.
+    func run() async {
+        while true {
+            let entries = await queue.next(upTo: maxBatch)
+            guard !entries.isEmpty else { return }
+            let now = ContinuousClock.now
+            let (late, due) = entries.partitioned { $0.deadline > now }
+            for entry in late {
+                entry.answer(.failure(.slowDown(retryAfter: 1)))
+            }
+            await record(due[...])
+        }
+    }
+
+    private func record(_ entries: ArraySlice<LedgerQueue.Entry>) async {
+        guard let deadline = entries.map(\.deadline).max() else { return }
+        let batch = RecordBatch(entries.lazy.map(\.proposal))
+        do throws(PostgresError) {
+            let answer = try await connection.execute(RecordBatch.record, batch, deadline: deadline).first
+            guard let answer, answer.fits(batch) else {
+                throw .decoding(column: 0, reason: "the answer does not fit the batch")
+            }
+            for (item, entry) in entries.enumerated() {
+                entry.answer(.success(batch.verdict(on: item, charging: entry.proposal.charges, by: answer)))
+            }
+        } catch {
+            // What the database refuses on account of one item is nobody else's fault; nothing of the batch was recorded.
+            if error.refusesData, entries.count > 1 {
+                let middle = entries.startIndex + entries.count / 2
+                await record(entries[..<middle])
+                await record(entries[middle...])
+                return
+            }
+            logger.error("issuances not recorded", metadata: ["reason": "\(error)", "count": "\(entries.count)"])
+            for entry in entries {
+                entry.answer(.failure(error.asGatewayError))
+            }
+        }
+    }
+}
+
+extension Array {
+    /// The elements that do not satisfy a condition, and those that do.
+    fileprivate func partitioned(by condition: (Element) -> Bool) -> (no: [Element], yes: [Element]) {
+        guard !allSatisfy(condition) else { return ([], self) }
+        return (filter { !condition($0) }, filter(condition))
+    }
+}

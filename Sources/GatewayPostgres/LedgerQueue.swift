@@ -1,0 +1,99 @@
+import GatewayCore
+import Synchronization
+
+/// What waits to be recorded over one connection: filled by many, emptied by one.
+final class LedgerQueue: Sendable {
+    /// A proposal and who waits for what becomes of it.
+    struct Entry: Sendable {
+        let proposal: IssuanceProposal
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Result<RecordVerdict, GatewayError>, Never>
+
+        func answer(_ result: Result<RecordVerdict, GatewayError>) {
+            continuation.resume(returning: result)
+        }
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var reader: CheckedContinuation<Void, Never>?
+        var isOpen = false
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// Begins to take entries.
+    func open() {
+        state.withLock { $0.isOpen = true }
+    }
+
+    /// Takes no more entries; those in the queue are still handed out.
+    func close() {
+        let reader = state.withLock { state in
+            state.isOpen = false
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    /// Takes an entry in, or answers it at once.
+    func append(_ entry: Entry) {
+        let (refusal, reader) = state.withLock { state -> (GatewayError?, CheckedContinuation<Void, Never>?) in
+            guard state.isOpen else { return (.unavailable(retryAfter: 1), nil) }
+            guard state.entries.count < capacity else { return (.slowDown(retryAfter: 1), nil) }
+            state.entries.append(entry)
+            return (nil, state.reader.take())
+        }
+        if let refusal {
+            entry.answer(.failure(refusal))
+        }
+        reader?.resume()
+    }
+
+    /// Waits for entries and takes out the first of them; none once the queue is closed and empty.
+    func next(upTo limit: Int) async -> [Entry] {
+        while true {
+            let (entries, isOpen) = state.withLock { state in
+                guard state.entries.count > limit else {
+                    return (exchange(&state.entries, with: []), state.isOpen)
+                }
+                let first = Array(state.entries.prefix(limit))
+                state.entries.removeFirst(limit)
+                return (first, state.isOpen)
+            }
+            guard entries.isEmpty, isOpen else { return entries }
+            await waitForEntries()
+        }
+    }
+
+    private func waitForEntries() async {
+        await withCheckedContinuation { continuation in
+            let isDue = state.withLock { state in
+                guard state.entries.isEmpty, state.isOpen else { return true }
+                state.reader = continuation
+                return false
+            }
+            if isDue {
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Refuses the entries whose deadline has passed.
+    func refuseLate(now: ContinuousClock.Instant) {
+        let late = state.withLock { state -> [Entry] in
+            guard state.entries.contains(where: { $0.deadline <= now }) else { return [] }
+            let late = state.entries.filter { $0.deadline <= now }
+            state.entries.removeAll { $0.deadline <= now }
+            return late
+        }
+        for entry in late {
+            entry.answer(.failure(.slowDown(retryAfter: 1)))
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+public import LibPQ
+public import Logging
+public import ServiceLifecycle
+
+/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over.
+///
+/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after a
+/// tenth of a second where somebody reads the ledger, to try again in the next round.
+public struct PartitionUpkeep: Service {
+    /// What is kept, and how often it is looked after.
+    public struct Schedule: Sendable {
+        /// Days for which partitions are prepared, besides today.
+        public var daysAhead: Int
+        /// Days that issuances are kept, at least 32; `nil` for ever.
+        public var keepDays: Int?
+        /// Days that counts of refusals are kept.
+        public var keepDenialsDays: Int
+        /// Time between two rounds.
+        public var interval: Duration
+
+        /// Sets the schedule.
+        public init(
+            daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, interval: Duration = .seconds(600)
+        ) {
+            self.daysAhead = daysAhead
+            self.keepDays = keepDays
+            self.keepDenialsDays = keepDenialsDays
+            self.interval = interval
+        }
+    }
+
+    private let connection: PostgresConnection
+    private let schedule: Schedule
+    private let logger: Logger
+
+    /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - connection: Logged in as the gateway; may be shared.
+    ///   - schedule: What to keep.
+    ///   - logger: Told of what was made and dropped.
+    public init(connection: PostgresConnection, schedule: Schedule = Schedule(), logger: Logger) {
+        self.connection = connection
+        self.schedule = schedule
+        self.logger = logger
+    }
+
+    /// Does a round at once and then every interval, until shut down.
+    public func run() async {
+        await cancelWhenGracefulShutdown {
+            repeat {
+                await self.runRound()
+            } while (try? await Task.sleep(for: self.schedule.interval)) != nil
+        }
+    }
+
+    /// Does all that is due now.
+    func runRound() async {
+        do throws(PostgresError) {
+            let made = try await connection.execute(Migrator.preparePartitions, Int32(clamping: schedule.daysAhead))
+            if let made = made.first, made > 0 {
+                logger.info("partitions of the ledger made", metadata: ["count": "\(made)"])
+            }
+            if let keepDays = schedule.keepDays {
+                try await dropExpired(keepDays: Int32(clamping: keepDays))
+            }
+            try await prune()
+        } catch {
+            logger.warning("upkeep of the ledger failed", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    private func dropExpired(keepDays: Int32) async throws(PostgresError) {
+        for day in try await connection.execute(Self.expiredDays, keepDays) {
+            do throws(PostgresError) {
+                try await connection.perform(Self.emptyPartition, (day, keepDays))
+            } catch {
+                // lock_not_available: somebody reads it.
+                guard error.sqlState == "55P03" else { throw error }
+                continue
+            }
+            if try await connection.execute(Self.dropPartition, (day, keepDays)).first == true {
+                logger.info("partition of the ledger dropped", metadata: ["day": "\(day)"])
+            }
+        }
+    }
+
+    /// Removes counters in small steps, so that no step holds many rows.
+    private func prune() async throws(PostgresError) {
+        let step: Int32 = 1000
+        var removed: Int32
+        repeat {
+            let keep = Int32(clamping: schedule.keepDenialsDays)
+            removed = try await connection.execute(Self.pruneCounters, (keep, step)).first ?? 0
+        } while removed >= step && !Task.isCancelled
+    }
+}
+
+extension PartitionUpkeep {
+    static let expiredDays = Statement<Int32, String>("SELECT day::text FROM expired_issuances_days($1) AS day") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let emptyPartition = Statement<(day: String, keepDays: Int32), Void>(
+        "SELECT empty_issuances_partition($1::text::date, $2)"
+    ) { [$0.day, $0.keepDays] }
+
+    static let dropPartition = Statement<(day: String, keepDays: Int32), Bool>(
+        "SELECT drop_issuances_partition($1::text::date, $2)"
+    ) {
+        [$0.day, $0.keepDays]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let pruneCounters = Statement<(keepDenialsDays: Int32, most: Int32), Int32>("SELECT prune_counters($1, $2)")
+    {
+        [$0.keepDenialsDays, $0.most]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+}

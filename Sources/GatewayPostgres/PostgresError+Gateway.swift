@@ -1,0 +1,24 @@
+import GatewayCore
+import LibPQ
+
+extension PostgresError {
+    /// What a caller can act on: only that the database did not do it, and when to try again.
+    var asGatewayError: GatewayError {
+        switch self {
+        // Nothing was done for want of time: the database is there, but slow.
+        case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1)
+        case .server, .connectionLost, .unavailable, .cancelled, .decoding, .encoding, .invalidConnectionString:
+            .unavailable(retryAfter: 1)
+        }
+    }
+
+    /// Whether the values of parameters are to blame (classes "data exception" and "integrity constraint violation"), and
+    /// so perhaps those of one item only.
+    var refusesData: Bool {
+        switch self {
+        case .encoding: true
+        case .server(let error): error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("23")
+        default: false
+        }
+    }
+}

@@ -1,0 +1,122 @@
+public import GatewayCore
+public import LibPQ
+public import Logging
+public import ServiceLifecycle
+
+/// The ledger in PostgreSQL: written by each caller as if alone, sent together.
+///
+/// Proposals of one principal go over one connection, so that two connections seldom wait for the same counter. It records
+/// while ``run()`` runs, and refuses everything before and after.
+public final class PostgresLedger: IssuanceLedger, Service {
+    /// How much is sent and kept.
+    public struct Limits: Sendable {
+        /// Connections to record over.
+        public var connections: Int
+        /// Most proposals in one call.
+        public var maxBatch: Int
+        /// Most proposals that wait for one connection; those beyond are refused at once.
+        public var maxQueue: Int
+        /// How often deadlines of waiting proposals are looked at.
+        public var deadlineCheck: Duration
+
+        /// Sets the limits.
+        public init(
+            connections: Int = 4, maxBatch: Int = 128, maxQueue: Int = 2048,
+            deadlineCheck: Duration = .milliseconds(20)
+        ) {
+            self.connections = connections
+            self.maxBatch = maxBatch
+            self.maxQueue = maxQueue
+            self.deadlineCheck = deadlineCheck
+        }
+    }
+
+    private let lanes: [LedgerLane]
+    private let denials: DenialCounter
+    private let limits: Limits
+
+    /// Makes a ledger; ``run()`` connects it.
+    ///
+    /// - Parameters:
+    ///   - configuration: How to reach the server; the settings that recording needs are added to those of its sessions.
+    ///   - denials: Where refusals are counted; to be run by its own service.
+    public init(
+        configuration: PostgresConfiguration, denials: DenialCounter, limits: Limits = Limits(), logger: Logger
+    ) {
+        var configuration = configuration
+        configuration.sessionSettings += Self.sessionSettings
+        self.denials = denials
+        self.limits = limits
+        lanes = (0..<max(1, limits.connections)).map { _ in
+            LedgerLane(
+                queue: LedgerQueue(capacity: limits.maxQueue),
+                connection: PostgresConnection(configuration, logger: logger), maxBatch: max(1, limits.maxBatch),
+                logger: logger)
+        }
+    }
+
+    /// What recording needs of a session. The planner knows nothing of the arrays' sizes; with these it keeps to one plan of
+    /// nested loops over primary keys.
+    static let sessionSettings: [(name: String, value: String)] = [
+        ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
+        ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "10s"),
+        ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
+    ]
+
+    /// Records until shut down; then answers what is waiting, and returns.
+    public func run() async {
+        for lane in lanes {
+            lane.queue.open()
+        }
+        await withTaskGroup { group in
+            group.addTask { await self.watchDeadlines() }
+            await withTaskGroup { recorders in
+                for lane in lanes {
+                    recorders.addTask { await lane.run() }
+                }
+                await withTaskCancellationOrGracefulShutdownHandler {
+                    await recorders.waitForAll()
+                } onCancelOrGracefulShutdown: {
+                    self.close()
+                }
+            }
+            group.cancelAll()
+        }
+        for lane in lanes {
+            await lane.connection.close()
+        }
+    }
+
+    private func close() {
+        for lane in lanes {
+            lane.queue.close()
+        }
+    }
+
+    private func watchDeadlines() async {
+        while (try? await Task.sleep(for: limits.deadlineCheck)) != nil {
+            let now = ContinuousClock.now
+            for lane in lanes {
+                lane.queue.refuseLate(now: now)
+            }
+        }
+    }
+
+    /// Records one decision durably.
+    public func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict {
+        let lane = lanes[Int(UInt(bitPattern: proposal.principal.hashValue) % UInt(lanes.count))]
+        let result = await withCheckedContinuation { continuation in
+            lane.queue.append(
+                LedgerQueue.Entry(proposal: proposal, deadline: deadline, continuation: continuation))
+        }
+        return try result.get()
+    }
+
+    /// Counts a refusal.
+    public func count(_ denial: Denial) {
+        denials.count(denial)
+    }
+}

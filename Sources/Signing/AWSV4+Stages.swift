@@ -9,7 +9,7 @@ extension AWSV4 {
         guard V4Dialect.expiryRange.contains(request.expiresInSeconds) else {
             throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: V4Dialect.expiryRange)
         }
-        for parameter in request.query where dialect.isOwnParameter(parameter.name) {
+        for parameter in request.query where dialect.parameters.contain(parameter.name) {
             throw .reservedQueryParameter(parameter.name)
         }
     }
@@ -28,26 +28,24 @@ extension AWSV4 {
             headers.append((name, header.value))
         }
         headers.append((hostName, request.address.authority))
-        return CanonicalHeaders(headers)
+        return CanonicalHeaders(headers, dialect: dialect)
     }
 
     /// First stage: the request as one text.
     static func canonicalRequest(
         _ request: PresignRequest, headers: CanonicalHeaders, key: SigningKeyV4, instant: SigningInstant
     ) -> V4CanonicalRequest {
-        let payload = request.headers.first { $0.name.lowercased() == dialect.payloadHeader }?.value
-        return V4CanonicalRequest(
+        V4CanonicalRequest(
             method: request.method,
             appendPath: { buffer in
                 buffer += request.address.path.utf8
                 buffer.append(UInt8(ascii: "/"))
-                PercentEncoding.append(request.key.utf8, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
+                PercentEncoding.append(request.key, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
             },
             appendQuery: { buffer in
                 canonicalQuery(request, headers: headers, key: key, instant: instant).append(to: &buffer)
             },
-            headers: headers,
-            payload: payload ?? V4Dialect.unsignedPayload
+            headers: headers
         )
     }
 
@@ -55,14 +53,18 @@ extension AWSV4 {
         _ request: PresignRequest, headers: CanonicalHeaders, key: SigningKeyV4, instant: SigningInstant
     ) -> CanonicalQuery {
         var query = CanonicalQuery()
-        let prefix = dialect.parameterPrefix
-        query.add("\(prefix)Algorithm".utf8, dialect.algorithm.utf8)
-        query.add("\(prefix)Credential".utf8, key.credential.utf8)
-        query.add("\(prefix)Date".utf8, instant.basic.utf8)
-        query.add("\(prefix)Expires".utf8, String(request.expiresInSeconds).utf8)
-        if let token = key.securityToken { query.add("\(prefix)Security-Token".utf8, token.utf8) }
-        query.add("\(prefix)SignedHeaders".utf8, headers.names)
-        for parameter in request.query { query.add(parameter.name.utf8, parameter.value.utf8) }
+        let names = dialect.parameters
+        query.add(unreserved: names.algorithm) { $0 += dialect.algorithm.utf8 }
+        query.add(unreserved: names.credential) { $0 += key.encodedCredential }
+        query.add(unreserved: names.date) { instant.appendBasic(to: &$0) }
+        query.add(unreserved: names.expires) { $0 += String(request.expiresInSeconds).utf8 }
+        if let token = key.encodedSecurityToken {
+            query.add(unreserved: names.securityToken) { $0 += token }
+        }
+        query.add(unreserved: names.signedHeaders) {
+            PercentEncoding.append(headers.names.span, keeping: PercentEncoding.unreserved, to: &$0)
+        }
+        for parameter in request.query { query.add(parameter.name, parameter.value) }
         return query
     }
 
@@ -90,7 +92,7 @@ extension AWSV4 {
             return Array(canonicalPath)
         case .slashEscaped:
             var path = Array("\(request.address.path)/".utf8)
-            PercentEncoding.append(request.key.utf8, keeping: PercentEncoding.unreserved, to: &path)
+            PercentEncoding.append(request.key, keeping: PercentEncoding.unreserved, to: &path)
             return path
         case .asSent(let path):
             let bytes = Array(path.utf8)
@@ -112,7 +114,9 @@ extension AWSV4 {
         url += path
         url.append(UInt8(ascii: "?"))
         url += query
-        url += "&\(dialect.parameterPrefix)Signature=".utf8
+        url.append(UInt8(ascii: "&"))
+        url += dialect.parameters.signature.utf8
+        url.append(UInt8(ascii: "="))
         signature.appendHex(to: &url)
         return url
     }

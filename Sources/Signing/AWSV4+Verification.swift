@@ -116,18 +116,16 @@ extension AWSV4 {
             key: SigningKeyV4
         ) -> Digest {
             var query = CanonicalQuery()
-            for pair in target.query where pair.name != "\(dialect.parameterPrefix)Signature" {
-                query.add(pair.name.utf8, pair.value.utf8)
+            for pair in target.query where pair.name != dialect.parameters.signature {
+                query.add(pair.name, pair.value)
             }
-            let payload = headers.first { $0.name.elementsEqual(dialect.payloadHeader.utf8) }?.value
             let canonicalRequest = V4CanonicalRequest(
                 method: request.method,
                 appendPath: {
-                    PercentEncoding.append(target.path, keeping: PercentEncoding.unreservedAndSlash, to: &$0)
+                    PercentEncoding.append(target.path.span, keeping: PercentEncoding.unreservedAndSlash, to: &$0)
                 },
                 appendQuery: { query.append(to: &$0) },
-                headers: CanonicalHeaders(headers),
-                payload: payload ?? V4Dialect.unsignedPayload
+                headers: CanonicalHeaders(headers, dialect: dialect)
             )
             let text = AWSV4.stringToSign(canonicalRequest.bytes, scope: key.scope, instant: parameters.date)
             return key.hmac.authenticationCode(for: text)

@@ -58,7 +58,7 @@ public enum AWSV4 {
 
         var decodedQuery: [NamedValue] {
             var pairs = ReceivedQuery.pairs(in: canonicalRequest.query) ?? []
-            pairs.append(NamedValue("\(dialect.parameterPrefix)Signature", signature.hex))
+            pairs.append(NamedValue(dialect.parameters.signature, signature.hex))
             return pairs
         }
     }

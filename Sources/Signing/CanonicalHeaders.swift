@@ -4,10 +4,15 @@ struct CanonicalHeaders {
     private(set) var lines: [UInt8] = []
     /// The names joined by `;`.
     private(set) var names: [UInt8] = []
+    /// What stands for the body: the value of the header that gives its hash, when that is bound.
+    private(set) var payload = V4Dialect.unsignedPayload
 
     /// Takes headers whose names are in lower case, each once, in any order.
-    init(_ headers: [(name: [UInt8], value: String)]) {
+    init(_ headers: [(name: [UInt8], value: String)], dialect: V4Dialect) {
+        names.reserveCapacity(128)
+        lines.reserveCapacity(512)
         for header in headers.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
+            if header.name.elementsEqual(dialect.payloadHeader.utf8) { payload = header.value }
             if !names.isEmpty { names.append(UInt8(ascii: ";")) }
             names += header.name
             lines += header.name
@@ -21,7 +26,9 @@ struct CanonicalHeaders {
     static func appendCollapsed(_ value: String, to buffer: inout [UInt8]) {
         let start = buffer.count
         var spacePending = false
-        for byte in value.utf8 {
+        let bytes = value.utf8Span.span
+        for index in bytes.indices {
+            let byte = bytes[index]
             if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") {
                 spacePending = buffer.count > start
             } else {

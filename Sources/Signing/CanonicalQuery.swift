@@ -9,19 +9,40 @@ struct CanonicalQuery {
     private var text: [UInt8] = []
     private var parameters: [Parameter] = []
 
+    init() {
+        text.reserveCapacity(512)
+        parameters.reserveCapacity(12)
+    }
+
     /// Adds a parameter; neither name nor value is encoded yet.
-    mutating func add(_ name: some Sequence<UInt8>, _ value: some Sequence<UInt8>) {
+    mutating func add(_ name: String, _ value: String) {
+        add(
+            name: { PercentEncoding.append(name, keeping: PercentEncoding.unreserved, to: &$0) },
+            value: { PercentEncoding.append(value, keeping: PercentEncoding.unreserved, to: &$0) }
+        )
+    }
+
+    /// Adds a parameter whose name needs no encoding, and whose value is appended encoded.
+    mutating func add(unreserved name: String, appendValue: (inout [UInt8]) -> Void) {
+        add(name: { $0 += name.utf8 }, value: appendValue)
+    }
+
+    // Most queries come in order and all are short, so each parameter is put in its place at once.
+    private mutating func add(name: (inout [UInt8]) -> Void, value: (inout [UInt8]) -> Void) {
         let start = text.count
-        PercentEncoding.append(name, keeping: PercentEncoding.unreserved, to: &text)
+        name(&text)
         let middle = text.count
-        PercentEncoding.append(value, keeping: PercentEncoding.unreserved, to: &text)
-        parameters.append(Parameter(name: start..<middle, value: middle..<text.count))
+        value(&text)
+        let added = Parameter(name: start..<middle, value: middle..<text.count)
+        var position = parameters.count
+        while position > 0, precedes(added, parameters[position - 1]) { position -= 1 }
+        parameters.insert(added, at: position)
     }
 
     /// Appends the whole query to a buffer.
     func append(to buffer: inout [UInt8]) {
         var isFirst = true
-        for parameter in parameters.sorted(by: precedes) {
+        for parameter in parameters {
             if !isFirst { buffer.append(UInt8(ascii: "&")) }
             isFirst = false
             buffer += text[parameter.name]
@@ -31,9 +52,16 @@ struct CanonicalQuery {
     }
 
     private func precedes(_ left: Parameter, _ right: Parameter) -> Bool {
-        if text[left.name].elementsEqual(text[right.name]) {
-            return text[left.value].lexicographicallyPrecedes(text[right.value])
+        let names = compare(left.name, right.name)
+        return names < 0 || names == 0 && compare(left.value, right.value) < 0
+    }
+
+    /// Negative, zero or positive as the left bytes come before, are, or come after the right ones.
+    private func compare(_ left: Range<Int>, _ right: Range<Int>) -> Int {
+        for offset in 0..<min(left.count, right.count) {
+            let (leftByte, rightByte) = (text[left.lowerBound + offset], text[right.lowerBound + offset])
+            if leftByte != rightByte { return leftByte < rightByte ? -1 : 1 }
         }
-        return text[left.name].lexicographicallyPrecedes(text[right.name])
+        return left.count - right.count
     }
 }

@@ -26,8 +26,13 @@ enum PercentEncoding {
     /// Kept in a path, where `/` separates.
     static let unreservedAndSlash = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
-    static func append(_ bytes: some Sequence<UInt8>, keeping kept: ByteSet, to buffer: inout [UInt8]) {
-        for byte in bytes {
+    static func append(_ text: String, keeping kept: ByteSet, to buffer: inout [UInt8]) {
+        append(text.utf8Span.span, keeping: kept, to: &buffer)
+    }
+
+    static func append(_ bytes: Span<UInt8>, keeping kept: ByteSet, to buffer: inout [UInt8]) {
+        for index in bytes.indices {
+            let byte = bytes[index]
             if kept.contains(byte) {
                 buffer.append(byte)
             } else {
@@ -40,7 +45,7 @@ enum PercentEncoding {
 
     static func encode(_ text: String, keeping kept: ByteSet) -> [UInt8] {
         var buffer: [UInt8] = []
-        append(text.utf8, keeping: kept, to: &buffer)
+        append(text, keeping: kept, to: &buffer)
         return buffer
     }
 

@@ -16,7 +16,7 @@ struct PresignedParameters {
         var own: [String: String] = [:]
         var others: [NamedValue] = []
         for pair in query {
-            guard dialect.isOwnParameter(pair.name) else {
+            guard dialect.parameters.contain(pair.name) else {
                 others.append(pair)
                 continue
             }
@@ -25,27 +25,27 @@ struct PresignedParameters {
             }
         }
         self.others = others
-        func value(_ suffix: String) throws(VerificationError) -> String {
-            let name = dialect.parameterPrefix + suffix
+        let names = dialect.parameters
+        func value(_ name: String) throws(VerificationError) -> String {
             guard let value = own.removeValue(forKey: name) else { throw .malformed("\(name) is absent") }
             return value
         }
-        guard try value("Algorithm") == dialect.algorithm else {
+        guard try value(names.algorithm) == dialect.algorithm else {
             throw .malformed("the algorithm is not \(dialect.algorithm)")
         }
-        credential = try value("Credential")
-        guard let date = SigningInstant(basic: try value("Date")) else {
+        credential = try value(names.credential)
+        guard let date = SigningInstant(basic: try value(names.date)) else {
             throw .malformed("the date is not YYYYMMDDTHHMMSSZ")
         }
         self.date = date
-        let seconds = try value("Expires")
+        let seconds = try value(names.expires)
         guard seconds.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(seconds),
             V4Dialect.expiryRange.contains(number)
         else { throw .malformed("the life is not a number of seconds up to \(V4Dialect.expiryRange.upperBound)") }
         expiresInSeconds = number
-        signedHeaders = try Self.headerNames(value("SignedHeaders"))
-        signature = try value("Signature")
-        securityToken = own.removeValue(forKey: "\(dialect.parameterPrefix)Security-Token")
+        signedHeaders = try Self.headerNames(value(names.signedHeaders))
+        signature = try value(names.signature)
+        securityToken = own.removeValue(forKey: names.securityToken)
         guard own.isEmpty else { throw .malformed("a parameter of the signature is in another case") }
     }
 

@@ -21,7 +21,10 @@ public final class SigningKeyCache: Sendable {
 
         // By bytes: two secrets that are canonically equivalent as text derive different keys.
         static func == (left: Identity, right: Identity) -> Bool {
-            func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+            func same(_ left: String, _ right: String) -> Bool {
+                let (left, right) = (left.utf8Span.span, right.utf8Span.span)
+                return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
+            }
             return left.dayNumber == right.dayNumber && same(left.region, right.region)
                 && same(left.service, right.service)
                 && same(left.credential.accessKeyID, right.credential.accessKeyID)

@@ -11,9 +11,10 @@ public struct SigningKeyV4: Sendable {
 
     let hmac: HMACKey
     let accessKeyID: String
-    /// `access key id/scope`.
-    let credential: String
-    let securityToken: String?
+    /// Percent-encoded `access key id/scope`.
+    let encodedCredential: [UInt8]
+    /// Percent-encoded token of temporary credentials.
+    let encodedSecurityToken: [UInt8]?
 
     /// Derives the key: HMAC over day, region, service and terminator in turn.
     ///
@@ -48,7 +49,11 @@ public struct SigningKeyV4: Sendable {
         }
         hmac = HMACKey(key, algorithm: .sha256)
         accessKeyID = credential.accessKeyID
-        self.credential = "\(credential.accessKeyID)/\(scope)"
-        securityToken = credential.securityToken
+        encodedCredential = PercentEncoding.encode(
+            "\(credential.accessKeyID)/\(scope)", keeping: PercentEncoding.unreserved
+        )
+        encodedSecurityToken = credential.securityToken.map {
+            PercentEncoding.encode($0, keeping: PercentEncoding.unreserved)
+        }
     }
 }

@@ -68,7 +68,7 @@ public struct StoreEndpoint: Sendable, Hashable {
             throw .invalidEndpoint("its path has a % that two hexadecimal digits do not follow")
         }
         var encoded = Array("/".utf8)
-        PercentEncoding.append(decoded, keeping: PercentEncoding.unreservedAndSlash, to: &encoded)
+        PercentEncoding.append(decoded.span, keeping: PercentEncoding.unreservedAndSlash, to: &encoded)
         while encoded.last == UInt8(ascii: "/") { encoded.removeLast() }
         return String(decoding: encoded, as: UTF8.self)
     }

@@ -10,8 +10,7 @@ struct V4CanonicalRequest {
         method: String,
         appendPath: (inout [UInt8]) -> Void,
         appendQuery: (inout [UInt8]) -> Void,
-        headers: CanonicalHeaders,
-        payload: String
+        headers: CanonicalHeaders
     ) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024)
@@ -30,7 +29,7 @@ struct V4CanonicalRequest {
         bytes.append(newline)
         bytes += headers.names
         bytes.append(newline)
-        bytes += payload.utf8
+        bytes += headers.payload.utf8
         self.bytes = bytes
     }
 

@@ -1,13 +1,34 @@
 /// The words in which the vendors of "version 4" signatures differ.
 struct V4Dialect: Sendable {
+    /// Names of the query parameters that a signer writes.
+    struct Parameters: Sendable {
+        let algorithm: String
+        let credential: String
+        let date: String
+        let expires: String
+        let securityToken: String
+        let signedHeaders: String
+        let signature: String
+
+        /// Whether a parameter is one of these, in whatever case: some stores do not tell cases apart.
+        func contain(_ name: String) -> Bool {
+            // Of the names that requests bring, few are as long as the shortest of these.
+            guard name.utf8.count >= date.utf8.count else { return false }
+            let name = name.lowercased()
+            return [algorithm, credential, date, expires, securityToken, signedHeaders, signature].contains {
+                $0.lowercased() == name
+            }
+        }
+    }
+
     /// Name of the algorithm, first line of the string to sign.
     let algorithm: String
     /// What goes before the secret when a key is derived.
     let secretPrefix: String
     /// Last part of the credential scope.
     let terminator: String
-    /// What the names of the signature's own query parameters begin with.
-    let parameterPrefix: String
+    /// The signer's own parameters.
+    let parameters: Parameters
     /// Header whose value, when signed, stands for the body.
     let payloadHeader: String
     /// What the names of the vendor's own headers begin with; such a header must be signed when sent.
@@ -18,21 +39,18 @@ struct V4Dialect: Sendable {
         algorithm: "AWS4-HMAC-SHA256",
         secretPrefix: "AWS4",
         terminator: "aws4_request",
-        parameterPrefix: "X-Amz-",
+        parameters: Parameters(
+            algorithm: "X-Amz-Algorithm",
+            credential: "X-Amz-Credential",
+            date: "X-Amz-Date",
+            expires: "X-Amz-Expires",
+            securityToken: "X-Amz-Security-Token",
+            signedHeaders: "X-Amz-SignedHeaders",
+            signature: "X-Amz-Signature"
+        ),
         payloadHeader: "x-amz-content-sha256",
         headerPrefix: "x-amz-"
     )
-
-    /// Whether a query parameter is one that the signer writes, in whatever case: some stores do not tell cases apart.
-    func isOwnParameter(_ name: String) -> Bool {
-        guard name.utf8.count > parameterPrefix.utf8.count else { return false }
-        let name = name.lowercased()
-        return Self.ownParameters.contains { name == (parameterPrefix + $0).lowercased() }
-    }
-
-    private static let ownParameters = [
-        "Algorithm", "Credential", "Date", "Expires", "Security-Token", "SignedHeaders", "Signature",
-    ]
 
     /// Stands for a body that the signature leaves open.
     static let unsignedPayload = "UNSIGNED-PAYLOAD"

@@ -10,10 +10,12 @@ public enum Hex {
 
     /// Appends bytes to a buffer as lower-case hexadecimal text.
     public static func append(_ bytes: Span<UInt8>, to buffer: inout [UInt8]) {
-        for index in bytes.indices {
-            let byte = bytes[index]
-            buffer.append(digit(byte >> 4))
-            buffer.append(digit(byte & 0xF))
+        buffer.append(addingCapacity: bytes.count * 2) { output in
+            for index in bytes.indices {
+                let byte = bytes[index]
+                output.append(digit(byte >> 4))
+                output.append(digit(byte & 0xF))
+            }
         }
     }
 

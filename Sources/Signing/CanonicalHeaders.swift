@@ -24,17 +24,18 @@ struct CanonicalHeaders {
 
     /// Appends a value without white space at its ends, and with one space for each run of it, also inside quotes.
     static func appendCollapsed(_ value: String, to buffer: inout [UInt8]) {
-        let start = buffer.count
-        var spacePending = false
         let bytes = value.utf8Span.span
-        for index in bytes.indices {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") {
-                spacePending = buffer.count > start
-            } else {
-                if spacePending { buffer.append(UInt8(ascii: " ")) }
-                spacePending = false
-                buffer.append(byte)
+        buffer.append(addingCapacity: bytes.count) { output in
+            var spacePending = false
+            for index in bytes.indices {
+                let byte = bytes[index]
+                if byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") {
+                    spacePending = !output.isEmpty
+                } else {
+                    if spacePending { output.append(UInt8(ascii: " ")) }
+                    spacePending = false
+                    output.append(byte)
+                }
             }
         }
     }

@@ -31,14 +31,16 @@ enum PercentEncoding {
     }
 
     static func append(_ bytes: Span<UInt8>, keeping kept: ByteSet, to buffer: inout [UInt8]) {
-        for index in bytes.indices {
-            let byte = bytes[index]
-            if kept.contains(byte) {
-                buffer.append(byte)
-            } else {
-                buffer.append(UInt8(ascii: "%"))
-                buffer.append(upperHexDigit(byte >> 4))
-                buffer.append(upperHexDigit(byte & 0xF))
+        buffer.append(addingCapacity: bytes.count * 3) { output in
+            for index in bytes.indices {
+                let byte = bytes[index]
+                if kept.contains(byte) {
+                    output.append(byte)
+                } else {
+                    output.append(UInt8(ascii: "%"))
+                    output.append(upperHexDigit(byte >> 4))
+                    output.append(upperHexDigit(byte & 0xF))
+                }
             }
         }
     }

@@ -65,18 +65,20 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
     func appendBasic(to buffer: inout [UInt8]) {
         let date = Self.civilDate(ofDayNumber: dayNumber)
         let second = Int(epochSeconds % 86_400)
-        Self.append(date.year / 100, to: &buffer)
-        Self.append(date.year % 100, to: &buffer)
-        Self.append(date.month, to: &buffer)
-        Self.append(date.day, to: &buffer)
-        buffer.append(UInt8(ascii: "T"))
-        Self.append(second / 3600, to: &buffer)
-        Self.append(second / 60 % 60, to: &buffer)
-        Self.append(second % 60, to: &buffer)
-        buffer.append(UInt8(ascii: "Z"))
+        buffer.append(addingCapacity: 16) { output in
+            Self.append(date.year / 100, to: &output)
+            Self.append(date.year % 100, to: &output)
+            Self.append(date.month, to: &output)
+            Self.append(date.day, to: &output)
+            output.append(UInt8(ascii: "T"))
+            Self.append(second / 3600, to: &output)
+            Self.append(second / 60 % 60, to: &output)
+            Self.append(second % 60, to: &output)
+            output.append(UInt8(ascii: "Z"))
+        }
     }
 
-    private static func append(_ twoDigits: Int, to buffer: inout [UInt8]) {
+    private static func append(_ twoDigits: Int, to buffer: inout OutputSpan<UInt8>) {
         buffer.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: twoDigits / 10))
         buffer.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: twoDigits % 10))
     }

@@ -80,7 +80,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting", logging], swiftSettings: strict),
-        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
+        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "Signing"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),

@@ -51,21 +51,21 @@ public struct IPAddress: Sendable, Hashable {
     private static func version6(_ bytes: [UInt8]) -> UInt128? {
         let colon = UInt8(ascii: ":")
         guard let gap = bytes.indices.dropLast().first(where: { bytes[$0] == colon && bytes[$0 + 1] == colon }) else {
-            guard let groups = groups(bytes[...]), groups.count == 8 else { return nil }
+            guard let groups = groups(bytes[...], isTail: true), groups.count == 8 else { return nil }
             return number(groups)
         }
-        guard let head = groups(bytes[..<gap]), let tail = groups(bytes[(gap + 2)...]),
+        guard let head = groups(bytes[..<gap], isTail: false), let tail = groups(bytes[(gap + 2)...], isTail: true),
             head.count + tail.count <= 7, !(head.isEmpty && gap > 0)
         else { return nil }
         return number(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
     }
 
-    private static func groups(_ bytes: ArraySlice<UInt8>) -> [UInt16]? {
+    private static func groups(_ bytes: ArraySlice<UInt8>, isTail: Bool) -> [UInt16]? {
         guard !bytes.isEmpty else { return [] }
         var groups: [UInt16] = []
         let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
-            if index == parts.count - 1, let address = version4(part) {
+            if isTail, index == parts.count - 1, let address = version4(part) {
                 groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
                 continue
             }

@@ -51,7 +51,7 @@ let package = Package(
         .target(
             name: "EmbeddedDefault",
             dependencies: [
-                "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "HTTPServing", "LibCrypto", "Signing",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
             ],
             swiftSettings: strict
@@ -87,8 +87,8 @@ let package = Package(
         .testTarget(
             name: "EmbeddedDefaultTests",
             dependencies: [
-                "EmbeddedDefault", "GatewayCore", "HTTPServing", "LibCrypto",
-                httpTypes, logging, serviceLifecycle, subprocess,
+                "EmbeddedDefault", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                httpTypes, logging, serviceLifecycle,
             ],
             swiftSettings: strict
         ),

@@ -1,0 +1,102 @@
+import Foundation
+import HTTPServing
+import HTTPTypes
+import Signing
+
+extension EmbeddedStore {
+    private static let chunkBytes = 64 << 10
+
+    /// Hands out an object, or the one range of it that is asked for; a server sends only the head in answer to HEAD.
+    func get(_ name: ObjectName, _ headers: RequestFields, query: [NamedValue]) throws -> ServerResponse {
+        try refuseUnknown(headers)
+        guard let (record, bytes) = try files.open(name.bucket, name.key) else { throw StoreError.noSuchKey }
+        var fields = try objectFields(of: record, headers, query: query)
+        if try isUnchanged(record, headers) {
+            return ServerResponse(head: HTTPResponse(status: .notModified, headerFields: fields))
+        }
+        var status = HTTPResponse.Status.ok
+        var range = 0..<record.byteCount
+        if let asked = headers["range"], isRangeWanted(of: record, headers),
+            let part = try ByteRange.parse(asked, byteCount: record.byteCount)
+        {
+            status = .partialContent
+            range = part
+            fields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(record.byteCount)"
+        }
+        let body = ResponseBody.stream(length: Int64(range.count)) { [range] writer in
+            defer { try? bytes.close() }
+            try bytes.seek(toOffset: UInt64(range.lowerBound))
+            var left = range.count
+            while left > 0, let chunk = try bytes.read(upToCount: min(left, Self.chunkBytes)), !chunk.isEmpty {
+                left -= chunk.count
+                try await writer.write([UInt8](chunk))
+            }
+        }
+        return ServerResponse(head: HTTPResponse(status: status, headerFields: fields), body: body)
+    }
+
+    private func refuseUnknown(_ headers: RequestFields) throws(StoreError) {
+        let known: Set<String> = [
+            "x-amz-checksum-mode", "x-amz-content-sha256", "x-amz-date", "x-amz-user-agent",
+        ]
+        for header in headers.pairs where header.name.hasPrefix("x-amz-") && !known.contains(header.name) {
+            throw .notImplemented("This store does not know the header \(header.name).")
+        }
+    }
+
+    private func objectFields(
+        of record: ObjectRecord, _ headers: RequestFields, query: [NamedValue]
+    ) throws(StoreError) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: "binary/octet-stream", .acceptRanges: "bytes", .eTag: record.entityTag]
+        fields[.lastModified] = SigningInstant(epochSeconds: record.modifiedAt).map(HTTPDate.text(of:))
+        for field in record.fields {
+            fields.set(field.name, to: field.value)
+        }
+        if headers["x-amz-checksum-mode"]?.lowercased() == "enabled" {
+            fields.set("x-amz-checksum-sha256", to: record.sha256)
+        }
+        for parameter in query where parameter.name.hasPrefix("response-") {
+            let overridable: Set<String> = [
+                "cache-control", "content-disposition", "content-encoding", "content-language", "content-type",
+                "expires",
+            ]
+            let header = String(parameter.name.dropFirst("response-".count))
+            guard overridable.contains(header) else {
+                throw .notImplemented("This store does not know the parameter \(parameter.name).")
+            }
+            guard HTTPField.isValidValue(parameter.value) else {
+                throw .invalidRequest("The value of \(parameter.name) cannot be a header.")
+            }
+            fields.set(header, to: parameter.value)
+        }
+        return fields
+    }
+
+    /// Whether the client has the object already.
+    ///
+    /// - Throws: ``StoreError/preconditionFailed(_:)`` when the client wants only another version than this one.
+    /// - SeeAlso: RFC 9110, section 13.2.2, for the order.
+    private func isUnchanged(_ record: ObjectRecord, _ headers: RequestFields) throws(StoreError) -> Bool {
+        func date(_ name: String) -> Int64? { headers[name].flatMap(HTTPDate.instant(from:))?.epochSeconds }
+        if let wanted = headers["if-match"] {
+            guard Self.list(wanted, contains: record.entityTag) else { throw .preconditionFailed("If-Match") }
+        } else if let latest = date("if-unmodified-since"), record.modifiedAt > latest {
+            throw .preconditionFailed("If-Unmodified-Since")
+        }
+        if let known = headers["if-none-match"] { return Self.list(known, contains: record.entityTag) }
+        return date("if-modified-since").map { record.modifiedAt <= $0 } ?? false
+    }
+
+    /// Whether a range still fits what the client has the rest of.
+    private func isRangeWanted(of record: ObjectRecord, _ headers: RequestFields) -> Bool {
+        guard let version = headers["if-range"] else { return true }
+        return version == record.entityTag || HTTPDate.instant(from: version)?.epochSeconds == record.modifiedAt
+    }
+
+    private static func list(_ tags: String, contains tag: String) -> Bool {
+        tags.split(separator: ",").contains { part in
+            let part = part.drop { $0 == " " }.prefix { $0 != " " }
+            return part == "*" || part == tag || part == "W/\(tag)"
+        }
+    }
+}

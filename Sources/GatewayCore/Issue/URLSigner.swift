@@ -51,7 +51,8 @@ struct URLSigner {
 }
 
 extension Bucket.Addressing {
-    fileprivate var forSigning: Signing.Addressing {
+    /// The same in the signer's terms.
+    var forSigning: Signing.Addressing {
         switch self {
         case .virtual: .virtual
         case .path: .path

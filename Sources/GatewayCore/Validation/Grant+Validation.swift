@@ -1,0 +1,101 @@
+extension Grant {
+    /// Checks a grant before it is created and writes its content types in lower case.
+    ///
+    /// A grant that denies has no conditions: with one it would be unclear whether a request that fails it is permitted.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> Grant {
+        try require(!actions.isEmpty, "actions", "A grant covers at least one action.")
+        if let notBefore, let notAfter {
+            try require(notBefore < notAfter, "notAfter", "The validity ends after it begins.")
+        }
+        let lines = note.utf8.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\t") })
+        try require(
+            note.utf8.count <= 1000 && lines.allSatisfy { String(Substring($0)).isLine(0...1000) }, "note",
+            "A note has at most 1,000 bytes and no control characters."
+        )
+        var grant = self
+        grant.conditions = try conditions.validated(for: actions)
+        try require(
+            effect == .allow || grant.conditions == GrantConditions(), "conditions",
+            "A grant that denies has no conditions."
+        )
+        return grant
+    }
+}
+
+extension GrantConditions {
+    /// Most entries of one list.
+    private static let maxListCount = 64
+    /// Largest object that any store here takes: 5 TiB.
+    private static let maxObjectSize: Int64 = 5 << 40
+
+    /// Checks conditions for the actions of their grant and writes content types in lower case.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated(for actions: Set<Action>) throws(GatewayError) -> GrantConditions {
+        let forUploads = [
+            ("contentTypes", contentTypes != nil), ("maxBytes", maxBytes != nil),
+            ("requireContentMD5", requireContentMD5 != nil),
+        ]
+        let forDownloads = [
+            ("forceDownload", forceDownload != nil), ("allowResponseContentType", allowResponseContentType != nil),
+        ]
+        for (list, action) in [(forUploads, Action.putObject), (forDownloads, .getObject)] {
+            for (field, isThere) in list {
+                try require(
+                    !isThere || actions.contains(action), "conditions." + field,
+                    "The condition has a meaning only for \(action.rawValue)."
+                )
+            }
+        }
+        try require(
+            maxBytes.map { 0...Self.maxObjectSize ~= $0 } ?? true, "conditions.maxBytes",
+            "A size is 0 to 5,497,558,138,880 bytes."
+        )
+        try require(
+            maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL", "A life is 1 to 604,800 seconds."
+        )
+        try Self.check(sourceCIDRs, "conditions.sourceCIDRs", "networks such as '192.0.2.0/24'") {
+            IPNetwork($0) != nil
+        }
+        try Self.check(contentTypes, "conditions.contentTypes", "'type/subtype' or 'type/*'") {
+            MediaType.pattern($0) != nil
+        }
+        var conditions = self
+        conditions.contentTypes = contentTypes?.compactMap(MediaType.pattern)
+        return conditions
+    }
+
+    private static func check(
+        _ list: [String]?, _ field: String, _ form: String, isGood: (String) -> Bool
+    ) throws(GatewayError) {
+        guard let list else { return }
+        try require(1...maxListCount ~= list.count, field, "The list has 1 to 64 entries.")
+        try require(list.allSatisfy(isGood), field, "The entries are \(form).")
+    }
+}
+
+extension Quota {
+    /// Checks a quota before it is created; one of bytes is for `PutObject`, also where it does not say so.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> Quota {
+        try require(limit >= 0, "limit", "A limit is 0 or more.")
+        guard metric == .bytes else { return self }
+        try require(action != .getObject, "action", "Bytes are counted for PutObject only.")
+        var quota = self
+        quota.action = .putObject
+        return quota
+    }
+}
+
+extension GroupMember {
+    /// Checks a membership before it is created: a user in a group.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> GroupMember {
+        try require(group.isGroup, "group", "A group reads 'group:<name>'.")
+        try require(member.isUser, "member", "A member reads 'user:<name>'.")
+        return self
+    }
+}

@@ -1,0 +1,90 @@
+extension Issuer {
+    /// Algorithms that signatures with a private key may have.
+    public static let asymmetricAlgorithms: Set<String> = [
+        "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+    ]
+    /// Algorithms of a shared secret.
+    public static let secretAlgorithms: Set<String> = ["HS256"]
+
+    /// Checks an issuer before it is created.
+    ///
+    /// Shared secrets and public keys never serve the same issuer: whoever knows a public key could otherwise use its text as
+    /// the secret.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> Issuer {
+        try require(issuer.isLine(1...512), "issuer", "An issuer is one line of 1 to 512 bytes.")
+        try require(
+            1...16 ~= audiences.count && audiences.allSatisfy { $0.isLine(1...512) }, "audiences",
+            "There are 1 to 16 audiences, each one line of 1 to 512 bytes."
+        )
+        try checkAlgorithms()
+        try checkKeys()
+        for (field, prefix) in [("principalPrefix", principalPrefix), ("groupPrefix", groupPrefix)] {
+            try require(prefix.isLine(0...128), field, "A prefix is one line of at most 128 bytes.")
+        }
+        try checkClaims()
+        return self
+    }
+
+    private func checkAlgorithms() throws(GatewayError) {
+        let isSecret = if case .secret = keys { true } else { false }
+        let accepted = isSecret ? Self.secretAlgorithms : Self.asymmetricAlgorithms
+        try require(
+            !algorithms.isEmpty && Set(algorithms).count == algorithms.count
+                && algorithms.allSatisfy(accepted.contains),
+            "algorithms",
+            "With such keys the algorithms are among \(accepted.sorted().joined(separator: ", ")), each once."
+        )
+    }
+
+    private func checkKeys() throws(GatewayError) {
+        switch keys {
+        case .url(let url):
+            let isURL = url.utf8.starts(with: "https://".utf8) || url.utf8.starts(with: "http://".utf8)
+            try require(
+                isURL && url.isVisible(9...2048), "keys.url",
+                "The URL of a key set begins with 'https://' and has at most 2,048 visible ASCII characters."
+            )
+        case .inline(let text):
+            try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set has 1 to 65,536 bytes of JSON.")
+        case .secret(let secret):
+            // RFC 7518, section 3.2: no shorter than the hash.
+            try require(
+                32...1024 ~= secret.reveal().utf8.count, "keys.secret", "A secret has 32 to 1,024 bytes."
+            )
+        }
+    }
+
+    private func checkClaims() throws(GatewayError) {
+        for (field, claim) in [
+            ("subjectClaim", subjectClaim), ("groupsClaim", groupsClaim), ("rolesClaim", rolesClaim),
+        ] {
+            try require(claim?.isLine(1...128) ?? true, field, "A claim's name is one line of 1 to 128 bytes.")
+        }
+        let areUsable = usableClaims.allSatisfy {
+            TemplateVariable(segment: "${claim:\($0)}"[...].utf8) == .claim($0)
+        }
+        try require(
+            usableClaims.count <= 32 && areUsable, "usableClaims",
+            "At most 32 claims, not 'sub', can be used, with names of 1 to 128 letters, digits and '.', '_', ':', '-'."
+        )
+        try require(
+            mayConferRoles.isEmpty || rolesClaim != nil, "rolesClaim", "Roles come from a claim; name it."
+        )
+    }
+}
+
+extension APIKey {
+    /// Checks a key before it is created.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> APIKey {
+        try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
+        try require(principal.isUser, "principal", "A key speaks for a user, 'user:<name>'.")
+        try require(
+            groups.count <= 64 && groups.allSatisfy(\.isGroup), "groups",
+            "At most 64 groups, each 'group:<name>', are allowed."
+        )
+        return self
+    }
+}

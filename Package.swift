@@ -40,7 +40,7 @@ let package = Package(
             dependencies: ["CMicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
             swiftSettings: strict
         ),
-        .target(name: "LibPQ", dependencies: ["CLibPQ", logging], swiftSettings: strict),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: strict),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.

@@ -140,16 +140,10 @@ extension PostgresConnection {
         attempt = current
         // During an outage nobody waits for long: the attempt goes on, and a call that finds it ended takes the connection.
         let limit = failures == 0 ? deadline : min(deadline, .now + Self.patience)
-        while current.isRunning {
-            guard !Task.isCancelled else { throw .cancelled }
-            guard ContinuousClock.now < limit else { throw .unavailable(reason: "still connecting") }
-            wakeUp.wait(for: -1, events: 0, until: limit)
-        }
+        try current.wait(wakeUp, until: limit)
         attempt = nil
         do throws(PostgresError) {
-            guard let handle = try current.take() else { throw .unavailable(reason: "connecting") }
-            let session = Session(handle, wakeUp: wakeUp, cancelTimeout: configuration.cancelTimeout)
-            try applySettings(to: session)
+            let session = try Session(current, configuration, wakeUp: wakeUp)
             failures = 0
             nextAttempt = nil
             return session
@@ -173,15 +167,4 @@ extension PostgresConnection {
         }
         return ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
     }
-
-    private func applySettings(to session: Session) throws(PostgresError) {
-        let settings = configuration.sessionSettings
-        _ = try session.execute(
-            Self.setSettings, (settings.map(\.name), settings.map(\.value)),
-            deadline: .now + configuration.connectTimeout)
-    }
-
-    private static let setSettings = Statement<(names: [String], values: [String]), Void>(
-        "SELECT set_config(name, value, false) FROM unnest($1, $2) AS settings (name, value)"
-    ) { [$0.names, $0.values] }
 }

@@ -1,0 +1,190 @@
+import Dispatch
+public import Logging
+public import ServiceLifecycle
+import Synchronization
+
+/// A bounded set of connections for ordinary statements, opened as they are needed and replaced when they break.
+///
+/// Who finds all of them lent waits its turn, in order, up to its deadline; when the queue is full too, the answer is
+/// ``PostgresError/poolExhausted`` at once.
+public final class PostgresPool: Sendable {
+    private struct State {
+        /// Connections at rest; the last is lent next. Broken ones lie at the front.
+        var idle: [PostgresConnection]
+        /// Those who wait, by ticket, with the oldest ticket first in line.
+        var waiting: [UInt64: CheckedContinuation<Turn, Never>] = [:]
+        var line: [UInt64] = []
+        var nextTicket: UInt64 = 0
+    }
+
+    private enum Turn {
+        case connection(PostgresConnection)
+        case refused(PostgresError)
+    }
+
+    private let connections: [PostgresConnection]
+    private let state: Mutex<State>
+    private let maxWaiting: Int
+    private let waitTimeout: Duration
+    private let timers = DispatchQueue(label: "postgres-pool")
+
+    /// Makes a pool; connections are opened when first lent.
+    ///
+    /// - Parameters:
+    ///   - configuration: How to reach the server.
+    ///   - size: How many connections, 1 or more.
+    ///   - maxWaiting: How many callers may wait for one.
+    ///   - waitTimeout: How long a caller without a deadline waits for one.
+    ///   - logger: Where connections report.
+    public init(
+        _ configuration: PostgresConfiguration, size: Int, maxWaiting: Int = 256,
+        waitTimeout: Duration = .seconds(5), logger: Logger
+    ) {
+        precondition(size > 0, "a pool without connections")
+        let connections = (0..<size).map { _ in PostgresConnection(configuration, logger: logger) }
+        self.connections = connections
+        self.maxWaiting = maxWaiting
+        self.waitTimeout = waitTimeout
+        state = Mutex(State(idle: connections))
+    }
+
+    /// Lends a connection for as long as `body` runs.
+    ///
+    /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where
+    ///   none could be lent; else what `body` throws.
+    public func withConnection<Result: Sendable>(
+        deadline: ContinuousClock.Instant? = nil,
+        _ body: @Sendable (PostgresConnection) async throws -> Result
+    ) async throws -> Result {
+        let connection = try await lease(deadline: deadline)
+        defer { giveBack(connection) }
+        return try await body(connection)
+    }
+
+    /// Executes a statement on any connection and decodes its rows.
+    public func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
+        deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> [Row] {
+        let connection = try await lease(deadline: deadline)
+        defer { giveBack(connection) }
+        return try await connection.execute(statement, parameters, deadline: deadline)
+    }
+
+    /// Executes a statement without parameters on any connection and decodes its rows.
+    public func execute<Row>(
+        _ statement: Statement<Void, Row>, deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> [Row] {
+        try await execute(statement, (), deadline: deadline)
+    }
+
+    /// Executes a statement for its effect on any connection; gives the number of rows it touched.
+    @discardableResult
+    public func perform<Parameters>(
+        _ statement: Statement<Parameters, Void>, _ parameters: Parameters,
+        deadline: ContinuousClock.Instant? = nil
+    ) async throws(PostgresError) -> Int {
+        let connection = try await lease(deadline: deadline)
+        defer { giveBack(connection) }
+        return try await connection.perform(statement, parameters, deadline: deadline)
+    }
+
+    /// Runs a transaction on any connection; see ``PostgresConnection/withTransaction(isolation:readOnly:deadline:_:)``.
+    public func withTransaction<Result: Sendable>(
+        isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
+        deadline: ContinuousClock.Instant? = nil,
+        _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
+    ) async throws -> Result {
+        let connection = try await lease(deadline: deadline)
+        defer { giveBack(connection) }
+        return try await connection.withTransaction(
+            isolation: isolation, readOnly: readOnly, deadline: deadline, body)
+    }
+
+    /// Closes all connections; a later call opens them again.
+    public func close() async {
+        for connection in connections {
+            await connection.close()
+        }
+    }
+}
+
+extension PostgresPool: Service {
+    /// Waits for the end of the program, and then takes leave of the server.
+    public func run() async throws {
+        try? await gracefulShutdown()
+        await close()
+    }
+}
+
+// MARK: - Lending
+
+extension PostgresPool {
+    private func lease(deadline: ContinuousClock.Instant?) async throws(PostgresError) -> PostgresConnection {
+        guard !Task.isCancelled else { throw .cancelled }
+        let ready = state.withLock { state in
+            // Nobody is overtaken: whoever waits gets what comes back.
+            state.idle.popLast()
+        }
+        if let ready { return ready }
+        let deadline = deadline ?? .now + waitTimeout
+        let ticket = state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+        let turn = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                enqueue(continuation, ticket: ticket, deadline: deadline)
+            }
+        } onCancel: {
+            refuse(ticket, .cancelled)
+        }
+        switch turn {
+        case .connection(let connection): return connection
+        case .refused(let error): throw error
+        }
+    }
+
+    private func enqueue(
+        _ continuation: CheckedContinuation<Turn, Never>, ticket: UInt64, deadline: ContinuousClock.Instant
+    ) {
+        let turn: Turn? = state.withLock { state in
+            if let connection = state.idle.popLast() { return .connection(connection) }
+            // Checked under the lock: a cancellation before this point finds no ticket to refuse.
+            if Task.isCancelled { return .refused(.cancelled) }
+            guard state.waiting.count < maxWaiting else { return .refused(.poolExhausted) }
+            state.waiting[ticket] = continuation
+            state.line.append(ticket)
+            return nil
+        }
+        if let turn { return continuation.resume(returning: turn) }
+        let left = max(.zero, ContinuousClock.now.duration(to: deadline))
+        timers.asyncAfter(deadline: .now() + left / .seconds(1)) { [weak self] in
+            self?.refuse(ticket, .deadlineExceeded)
+        }
+    }
+
+    private func refuse(_ ticket: UInt64, _ error: PostgresError) {
+        let continuation = state.withLock { state in
+            guard let continuation = state.waiting.removeValue(forKey: ticket) else {
+                return nil as CheckedContinuation<Turn, Never>?
+            }
+            state.line.removeAll { $0 == ticket }
+            return continuation
+        }
+        continuation?.resume(returning: .refused(error))
+    }
+
+    private func giveBack(_ connection: PostgresConnection) {
+        let next = state.withLock { state in
+            guard let ticket = state.line.first else {
+                // A broken connection is the last to be lent, so that it harms nobody while others work.
+                state.idle.insert(connection, at: connection.isConnected ? state.idle.endIndex : 0)
+                return nil as CheckedContinuation<Turn, Never>?
+            }
+            state.line.removeFirst()
+            return state.waiting.removeValue(forKey: ticket)
+        }
+        next?.resume(returning: .connection(connection))
+    }
+}

@@ -1,0 +1,118 @@
+import Glibc
+import LibPQ
+import PostgresTesting
+import Testing
+
+@Suite(.database, .timeLimit(.minutes(2)))
+struct RecoveryTests {
+    private static let one = query("SELECT 1::bigint", as: Int64.self)
+    private static let process = query("SELECT pg_backend_pid()", as: Int32.self)
+    private static let terminate = Statement<Int32, Void>("SELECT pg_terminate_backend($1, 5000)") { [$0] }
+
+    @Test func aConnectionThatDiedAtRestIsReplacedUnnoticed() async throws {
+        let connection = try connect()
+        let other = try connect()
+        for _ in 0..<5 {
+            let process = try await connection.execute(Self.process)
+            try await other.perform(Self.terminate, process[0])
+            #expect(try await connection.execute(Self.process) != process)
+        }
+    }
+
+    @Test func aStatementWhoseSessionIsKilledFailsAndTheNextOneWorks() async throws {
+        let connection = try connect()
+        let other = try connect()
+        let process = try await connection.execute(Self.process)[0]
+        async let failure = postgresError {
+            _ = try await connection.execute(query("SELECT pg_sleep(30)::text", as: String.self))
+        }
+        let busy = Statement<Int32, Int64>(
+            "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'"
+        ) {
+            [$0]
+        } decode: { row throws(PostgresError) in
+            try row.decode(0)
+        }
+        try await eventually { try await other.execute(busy, process) == [1] }
+        try await other.perform(Self.terminate, process)
+        guard case .connectionLost(let reason) = await failure else { return #expect(Bool(false)) }
+        #expect(reason.hasPrefix("57P01"))
+        #expect(try await connection.execute(Self.one) == [1])
+    }
+
+    @Test func aServerThatStandsStillIsGivenUp() async throws {
+        let connection = try connect()
+        let process = try await connection.execute(Self.process)[0]
+        kill(process, SIGSTOP)
+        defer { kill(process, SIGCONT) }
+        let error = await postgresError {
+            _ = try await connection.execute(Self.one, deadline: .now + .milliseconds(50))
+        }
+        guard case .connectionLost = error else { return #expect(Bool(false), "\(String(describing: error))") }
+        #expect(try await connection.execute(Self.one) == [1])
+    }
+
+    @Test func aCrashOfTheServerIsSurvived() async throws {
+        let cluster = try await TestCluster(ClusterOptions())
+        let configuration = try PostgresConfiguration(
+            connectionString: cluster.connectionString(database: "postgres"), applicationName: "tests")
+        let connection = PostgresConnection(configuration, logger: quiet)
+        let listener = PostgresListener(configuration, channels: ["a\"b"], logger: quiet)
+        var events = listener.makeAsyncIterator()
+        #expect(await events.next() == .connected)
+        for round in 1...2 {
+            #expect(try await connection.execute(Self.one) == [1])
+            try await cluster.kill()
+            for _ in 0..<3 {
+                let error = await postgresError { _ = try await connection.execute(Self.one) }
+                guard case .unavailable = error else { return #expect(Bool(false), "\(String(describing: error))") }
+            }
+            try await cluster.start()
+            try await eventually { await postgresError { _ = try await connection.execute(Self.one) } == nil }
+            #expect(await events.next() == .reconnected)
+            try await connection.runScript("NOTIFY \"a\"\"b\", 'round \(round)'")
+            #expect(await events.next() == .notification(.init(channel: "a\"b", payload: "round \(round)")))
+        }
+        try await cluster.stop()
+    }
+
+    @Test func theFirstServerThatIsAliveIsTaken() async throws {
+        let database = try TestDatabase.current
+        let alive = database.cluster.directory
+        let port = database.cluster.port
+        let configuration = try PostgresConfiguration(
+            connectionString: "host=/nonexistent,127.0.0.1,\(alive) port=\(port),1,\(port) user=postgres "
+                + "dbname=\(database.name) target_session_attrs=read-write",
+            applicationName: "tests")
+        #expect(try await PostgresConnection(configuration, logger: quiet).execute(Self.one) == [1])
+    }
+
+    @Test func aServerThatOnlyReadsIsLeftForTheNext() async throws {
+        let database = try TestDatabase.current
+        let connection = try connect()
+        let process = try await connection.execute(Self.process)
+        try await connection.runScript("SET default_transaction_read_only = on")
+        #expect(await postgresError { try await connection.runScript("CREATE TABLE r ()") }?.sqlState == "25006")
+        #expect(try await connection.execute(Self.process) != process)
+        let malformed = #expect(throws: PostgresError.self) {
+            try PostgresConfiguration(connectionString: "host=a,b port=1,2,3", applicationName: database.name)
+        }
+        #expect(malformed == .invalidConnectionString(reason: "the lists of hosts and ports differ in length"))
+    }
+
+    @Test func aPasswordInAMalformedStringIsNotRepeated() {
+        let error = #expect(throws: PostgresError.self) {
+            try PostgresConfiguration(connectionString: "password=x geheim", applicationName: "tests")
+        }
+        #expect(!String(describing: error).contains("geheim"))
+    }
+
+    @Test func waitsGrowToTheirLimit() {
+        let backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
+        #expect(backoff.delay(afterFailures: 1, fraction: 1) == .milliseconds(100))
+        #expect(backoff.delay(afterFailures: 3, fraction: 0.5) == .milliseconds(200))
+        #expect(backoff.delay(afterFailures: 7, fraction: 1) == .seconds(5))
+        #expect(backoff.delay(afterFailures: .max, fraction: 1) == .seconds(5))
+        #expect(backoff.delay(afterFailures: 9, fraction: 0) == .zero)
+    }
+}

@@ -1,0 +1,42 @@
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// A connection to the database of the running test.
+func connect(_ settings: [(name: String, value: String)] = []) throws -> PostgresConnection {
+    PostgresConnection(try TestDatabase.current.configuration(sessionSettings: settings), logger: quiet)
+}
+
+/// A statement that gives its one parameter back, as a type of the database.
+func echo<Value: PostgresValue>(_ type: Value.Type, as cast: String) -> Statement<Value, Value> {
+    Statement("SELECT $1::\(cast)") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+}
+
+/// A query without parameters for one column.
+func query<Value: PostgresValue>(_ text: String, as type: Value.Type = Value.self) -> Statement<Void, Value> {
+    Statement<Void, Value>(text) { row throws(PostgresError) in try row.decode(0) }
+}
+
+/// The error that a call throws.
+func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? PostgresError
+    }
+}
+
+/// Waits until a condition holds; the test's time limit bounds it.
+func eventually(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() {
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

@@ -11,9 +11,12 @@ let strict: [SwiftSetting] = [
 
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -23,7 +26,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
@@ -46,6 +51,22 @@ let package = Package(
         // The gateway: values and rules in the middle, an adapter on each side.
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
         .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: strict),
+        .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
+        // The contract, compiled in so that the program can serve it.
+        .target(
+            name: "OpenAPIContract",
+            path: "openapi",
+            exclude: ["problems.md"],
+            resources: [.embedInCode("sluice.yaml")],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "GatewayAPI",
+            dependencies: [
+                "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "Signing", httpTypes, logging, metrics,
+            ],
+            swiftSettings: strict
+        ),
 
         // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
         .target(
@@ -95,6 +116,19 @@ let package = Package(
         .testTarget(
             name: "GatewayPostgresTests",
             dependencies: ["GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", logging, serviceLifecycle],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: ["PrometheusMetrics", metrics],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GatewayAPITests",
+            dependencies: [
+                "GatewayAPI", "GatewayCore", "HTTPServing", "PrometheusMetrics", "Signing",
+                httpTypes, inMemoryLogging, logging, metrics, yams,
+            ],
             swiftSettings: strict
         ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.

@@ -1,0 +1,124 @@
+public import Foundation
+public import GatewayCore
+import HTTPServing
+public import Logging
+public import Metrics
+
+/// What the operator decides about the API.
+public struct APISettings: Sendable {
+    /// Origins whose pages may call the routes for app users: `scheme://host[:port]`, or `*` for any.
+    public var allowedOrigins: Set<String>
+    /// Proxies that tell where requests come from.
+    public var trustedProxies: TrustedProxies
+    /// How long a request may wait to be recorded.
+    public var recordTimeout: Duration
+
+    /// No origin and no proxy unless given.
+    public init(
+        allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
+        recordTimeout: Duration = .seconds(5)
+    ) {
+        self.allowedOrigins = allowedOrigins
+        self.trustedProxies = trustedProxies
+        self.recordTimeout = recordTimeout
+    }
+}
+
+/// The stores of rows that admins manage.
+public struct AdminStores: Sendable {
+    let buckets: any AdminStore<Bucket>
+    let credentials: any AdminStore<StorageCredential>
+    let grants: any AdminStore<Grant>
+    let members: any AdminStore<GroupMember>
+    let quotas: any AdminStore<Quota>
+    let issuers: any AdminStore<Issuer>
+    let apiKeys: any AdminStore<APIKey>
+
+    /// Lists the stores.
+    public init(
+        buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
+        grants: any AdminStore<Grant>, members: any AdminStore<GroupMember>, quotas: any AdminStore<Quota>,
+        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>
+    ) {
+        self.buckets = buckets
+        self.credentials = credentials
+        self.grants = grants
+        self.members = members
+        self.quotas = quotas
+        self.issuers = issuers
+        self.apiKeys = apiKeys
+    }
+}
+
+/// What the API is made of: use cases, stores and the few functions that reach outside.
+public struct APIParts: Sendable {
+    /// Checks tokens.
+    public var authenticator: any Authenticator
+    /// Reads the changes of policy committed so far; asked before an admin is accepted.
+    public var advancePolicy: @Sendable () async throws(GatewayError) -> Void
+    /// Issues URLs.
+    public var presignedURLs: PresignedURLs
+    /// Tells callers what they may do.
+    public var accessOverview: AccessOverview
+    /// Rows that admins manage.
+    public var stores: AdminStores
+    /// What must hold for the gateway to be ready.
+    public var readinessChecks: @Sendable () async -> [ReadinessCheck]
+    /// The metrics page, in the text exposition format.
+    public var metricsText: @Sendable () -> [UInt8]
+    /// Where the API's own figures go.
+    public var metricsFactory: any MetricsFactory
+    /// Where lines about requests go.
+    public var logger: Logger
+    /// The clock.
+    public var now: @Sendable () -> Date
+    /// As many bytes as asked for that nobody can predict.
+    public var randomBytes: @Sendable (Int) throws -> [UInt8]
+
+    /// Puts the parts together.
+    public init(
+        authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
+        presignedURLs: PresignedURLs, accessOverview: AccessOverview, stores: AdminStores,
+        readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
+        metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
+        now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
+    ) {
+        self.authenticator = authenticator
+        self.advancePolicy = advancePolicy
+        self.presignedURLs = presignedURLs
+        self.accessOverview = accessOverview
+        self.stores = stores
+        self.readinessChecks = readinessChecks
+        self.metricsText = metricsText
+        self.metricsFactory = metricsFactory
+        self.logger = logger
+        self.now = now
+        self.randomBytes = randomBytes
+    }
+}
+
+extension Routes {
+    /// Wires the endpoints.
+    init(_ parts: APIParts, _ settings: APISettings, _ metrics: RequestMetrics) {
+        let newRow: @Sendable (Caller) throws -> NewRow = { caller in
+            let now = parts.now()
+            let id = UUID.version7(at: now, randomBytes: try parts.randomBytes(10))
+            return NewRow(id: id, now: now, actor: caller.principal)
+        }
+        let stores = parts.stores
+        urls = PresignedURLEndpoints(
+            useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
+        access = AccessEndpoints(useCase: parts.accessOverview)
+        admin = AdminRoutes(
+            buckets: AdminEndpoints(store: stores.buckets, newRow: newRow),
+            credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),
+            grants: AdminEndpoints(store: stores.grants, newRow: newRow),
+            members: GroupMemberEndpoints(store: stores.members, now: parts.now),
+            quotas: AdminEndpoints(store: stores.quotas, newRow: newRow),
+            issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
+            apiKeys: APIKeyEndpoints(
+                rows: AdminEndpoints(store: stores.apiKeys, newRow: newRow), randomBytes: parts.randomBytes)
+        )
+        service = ServiceEndpoints(checks: parts.readinessChecks, metricsText: parts.metricsText)
+    }
+}

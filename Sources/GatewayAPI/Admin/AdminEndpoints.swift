@@ -1,0 +1,114 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// Create, read, list and delete, the same for every kind of row.
+struct AdminEndpoints<Resource: AdminResource>: Sendable {
+    let store: any AdminStore<Resource>
+    let newRow: @Sendable (Caller) throws -> NewRow
+
+    /// `POST` on the collection.
+    @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let resource = try Resource(&body, as: newRow(caller))
+        try body.end()
+        let created = try await store.create(resource.validated(), by: caller.change(in: request))
+        var response = ServerResponse.json(.created) { created.write(to: &$0) }
+        response.head.headerFields[.location] =
+            Resource.collectionPath + "/" + PathSegment.encoded(created.identifier)
+        return response
+    }
+
+    /// `GET` on one row.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let resource = try await store.get(identifier(in: request))
+        return .json(.ok) { resource.write(to: &$0) }
+    }
+
+    /// `GET` on the collection.
+    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(Resource.filters.union(["pageSize", "pageToken"]))
+        var filters: [String: String] = [:]
+        for name in Resource.filters { filters[name] = try request.query(name) }
+        let page = try await store.list(request.listQuery(filters))
+        return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
+    }
+
+    /// `DELETE` on one row.
+    @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try await store.delete(identifier(in: request), by: caller.change(in: request))
+        return .noContent
+    }
+
+    private func identifier(in request: APIRequest) throws(GatewayError) -> String {
+        guard let identifier = Resource.identifier(from: request.parameter(0)) else {
+            throw .notFound(Resource.kind)
+        }
+        return identifier
+    }
+
+}
+
+extension APIRequest {
+    /// What a list is asked for, with filters already taken.
+    func listQuery(_ filters: [String: String]) throws(GatewayError) -> ListQuery {
+        var pageSize = 100
+        if let text = try query("pageSize") {
+            guard let size = Int(text), 1...1000 ~= size else {
+                throw .invalidArgument(field: "pageSize", reason: "A page has 1 to 1,000 rows.")
+            }
+            pageSize = size
+        }
+        return ListQuery(filters: filters, pageSize: pageSize, pageToken: try query("pageToken"))
+    }
+}
+
+extension Page {
+    /// Writes the members of a page, each row by `write`.
+    func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
+        json.name("items")
+        json.array(items) { json, item in
+            json.object { write(item, &$0) }
+        }
+        json.member("nextPageToken", nextPageToken)
+    }
+}
+
+extension ServerResponse {
+    /// The answer to a deletion.
+    static var noContent: ServerResponse {
+        ServerResponse(head: HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
+    }
+
+    /// An answer that is one JSON object, kept by nobody on the way.
+    static func json(_ status: HTTPResponse.Status, _ members: (inout JSONWriter) -> Void) -> ServerResponse {
+        var json = JSONWriter()
+        json.object(members)
+        let fields: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
+        return ServerResponse(head: HTTPResponse(status: status, headerFields: fields), body: .bytes(json.bytes))
+    }
+}
+
+/// Text as one segment of a path.
+enum PathSegment {
+    /// Escapes everything but the unreserved bytes of RFC 3986 and `:`.
+    static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: ":"):
+                bytes.append(byte)
+            default:
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import GatewayCore
+
+/// A kind of row that admins create, read, list and delete, in its JSON form.
+protocol AdminResource: Sendable {
+    /// The word in `NoSuch…`.
+    static var kind: ResourceKind { get }
+    /// Query parameters that narrow a list.
+    static var filters: Set<String> { get }
+    /// Where rows of this kind live.
+    static var collectionPath: String { get }
+
+    /// Takes the members of a row to be created.
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError)
+
+    /// Refuses what could not work, and writes the rest in the form that is kept.
+    func validated() throws(GatewayError) -> Self
+
+    /// The identifier in paths.
+    var identifier: String { get }
+
+    /// Writes the members of a row; secrets are left out.
+    func write(to json: inout JSONWriter)
+
+    /// Reads a path segment into an identifier; `nil` where no row can have it.
+    static func identifier(from segment: String) -> String?
+}
+
+/// What a row to be created gets from the gateway.
+struct NewRow: Sendable {
+    /// A fresh UUIDv7.
+    let id: UUID
+    /// Stands in `createdAt` until the store sets its own.
+    let now: Date
+    /// The admin.
+    let actor: Principal
+}
+
+extension AdminResource {
+    /// Rows are named by UUID unless they say otherwise.
+    static func identifier(from segment: String) -> String? {
+        UUID(uuidString: segment)?.uuidString.lowercased()
+    }
+}
+
+extension JSONObject {
+    /// Takes a principal.
+    mutating func principal(_ name: String) throws(GatewayError) -> Principal? {
+        try parsed(name) { (text) throws(GatewayError) in try Principal(text) }
+    }
+
+    /// Takes an instant.
+    mutating func instant(_ name: String) throws(GatewayError) -> Date? {
+        try parsed(name) { (text) throws(GatewayError) in try Timestamp.instant(from: text) }
+    }
+
+    /// Takes an identifier.
+    mutating func uuid(_ name: String) throws(GatewayError) -> UUID? {
+        guard let text = try string(name) else { return nil }
+        guard let id = UUID(uuidString: text) else { throw invalid(name, "A UUID is expected.") }
+        return id
+    }
+
+    /// Takes one of a fixed set of words.
+    mutating func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Word.Type
+    ) throws(GatewayError) -> Word? where Word.RawValue == String {
+        guard let text = try string(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            throw invalid(name, "One of \(words) is expected.")
+        }
+        return word
+    }
+
+    /// Takes roles.
+    mutating func roles(_ name: String) throws(GatewayError) -> Set<Role> {
+        var roles: Set<Role> = []
+        for (index, text) in (try strings(name) ?? []).enumerated() {
+            guard let role = Role(rawValue: text) else {
+                throw invalid("\(name)[\(index)]", "A role is 'admin' or 'auditor'.")
+            }
+            roles.insert(role)
+        }
+        return roles
+    }
+}

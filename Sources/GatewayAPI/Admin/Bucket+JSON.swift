@@ -1,0 +1,46 @@
+import Foundation
+import GatewayCore
+
+extension Bucket: AdminResource {
+    static var kind: ResourceKind { .bucket }
+    static var filters: Set<String> { ["provider", "credentialID"] }
+    static var collectionPath: String { "/admin/v1/buckets" }
+
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        let maxTTL = Int(try body.integer("maxTTL") ?? 604_800)
+        self.init(
+            name: try body.required(
+                "name", body.parsed("name") { (text) throws(GatewayError) in try BucketName(text) }),
+            provider: try body.word("provider", Provider.self) ?? .s3,
+            endpoint: try body.required("endpoint", body.string("endpoint")),
+            region: try body.required("region", body.string("region")),
+            addressing: try body.word("addressing", Addressing.self) ?? .virtual,
+            scheme: try body.word("scheme", Scheme.self) ?? .awsV4,
+            credentialID: try body.required("credentialID", body.uuid("credentialID")),
+            defaultTTL: try body.integer("defaultTTL").map { Int($0) } ?? min(900, maxTTL),
+            maxTTL: maxTTL,
+            allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
+            createdAt: new.now
+        )
+    }
+
+    var identifier: String { name.rawValue }
+
+    func write(to json: inout JSONWriter) {
+        json.member("name", name.rawValue)
+        json.member("provider", provider.rawValue)
+        json.member("endpoint", endpoint)
+        json.member("region", region)
+        json.member("addressing", addressing.rawValue)
+        json.member("scheme", scheme.rawValue)
+        json.member("credentialID", credentialID)
+        json.member("defaultTTL", defaultTTL)
+        json.member("maxTTL", maxTTL)
+        json.member("allowsUnenforcedSize", allowsUnenforcedSize)
+        json.member("createdAt", createdAt)
+    }
+
+    static func identifier(from segment: String) -> String? {
+        (try? BucketName(segment))?.rawValue
+    }
+}

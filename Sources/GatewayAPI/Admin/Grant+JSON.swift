@@ -1,0 +1,97 @@
+import Foundation
+import GatewayCore
+
+extension Grant: AdminResource {
+    static var kind: ResourceKind { .grant }
+    static var filters: Set<String> { ["principal", "bucket", "prefix"] }
+    static var collectionPath: String { "/admin/v1/grants" }
+
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        self.init(
+            id: new.id,
+            principal: try body.required("principal", body.principal("principal")),
+            bucket: try body.required(
+                "bucket", body.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }),
+            prefix: try Self.prefix(&body),
+            actions: try Self.actions(&body),
+            effect: try body.word("effect", Effect.self) ?? .allow,
+            conditions: try GrantConditions(&body),
+            notBefore: try body.instant("notBefore"),
+            notAfter: try body.instant("notAfter"),
+            note: try body.string("note") ?? "",
+            createdBy: new.actor.rawValue,
+            createdAt: new.now
+        )
+    }
+
+    private static func prefix(_ body: inout JSONObject) throws(GatewayError) -> KeyPrefix {
+        let literal = try body.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) }
+        let template = try body.parsed("template") { (text) throws(GatewayError) in try KeyPrefix(template: text) }
+        switch (literal, template) {
+        case (let prefix?, nil), (nil, let prefix?): return prefix
+        case (nil, nil): throw body.invalid("prefix", "Either prefix or template is needed; '' is the whole bucket.")
+        case (_?, _?): throw body.invalid("template", "Prefix and template exclude each other.")
+        }
+    }
+
+    private static func actions(_ body: inout JSONObject) throws(GatewayError) -> Set<Action> {
+        let texts = try body.required("actions", body.strings("actions"))
+        var actions: Set<Action> = []
+        for (index, text) in texts.enumerated() {
+            guard let action = try? Action(parsing: text) else {
+                throw body.invalid("actions[\(index)]", "An action is 'PutObject' or 'GetObject'.")
+            }
+            actions.insert(action)
+        }
+        return actions
+    }
+
+    var identifier: String { id.uuidString.lowercased() }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("principal", principal.rawValue)
+        json.member("bucket", bucket.rawValue)
+        json.member(prefix.isTemplate ? "template" : "prefix", prefix.text)
+        writeRule(to: &json)
+        json.member("note", note)
+        json.member("createdBy", createdBy)
+        json.member("createdAt", createdAt)
+    }
+
+    /// Writes what the grant permits or refuses below its prefix.
+    func writeRule(to json: inout JSONWriter) {
+        json.member("actions", actions.map(\.rawValue).sorted())
+        json.member("effect", effect.rawValue)
+        json.name("conditions")
+        json.object { conditions.write(to: &$0) }
+        json.member("notBefore", notBefore)
+        json.member("notAfter", notAfter)
+    }
+}
+
+extension GrantConditions {
+    /// Takes the member `conditions` of a grant.
+    fileprivate init(_ body: inout JSONObject) throws(GatewayError) {
+        self.init()
+        guard var json = try body.object("conditions") else { return }
+        contentTypes = try json.strings("contentTypes")
+        maxBytes = try json.integer("maxBytes")
+        requireContentMD5 = try json.bool("requireContentMD5")
+        maxTTL = try json.integer("maxTTL").map { Int($0) }
+        sourceCIDRs = try json.strings("sourceCIDRs")
+        forceDownload = try json.bool("forceDownload")
+        allowResponseContentType = try json.bool("allowResponseContentType")
+        try json.end()
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        if let contentTypes { json.member("contentTypes", contentTypes) }
+        if let maxBytes { json.member("maxBytes", maxBytes) }
+        if let requireContentMD5 { json.member("requireContentMD5", requireContentMD5) }
+        if let maxTTL { json.member("maxTTL", maxTTL) }
+        if let sourceCIDRs { json.member("sourceCIDRs", sourceCIDRs) }
+        if let forceDownload { json.member("forceDownload", forceDownload) }
+        if let allowResponseContentType { json.member("allowResponseContentType", allowResponseContentType) }
+    }
+}

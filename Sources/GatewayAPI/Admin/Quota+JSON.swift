@@ -1,0 +1,36 @@
+import Foundation
+import GatewayCore
+
+extension Quota: AdminResource {
+    static var kind: ResourceKind { .quota }
+    static var filters: Set<String> { ["principal", "bucket"] }
+    static var collectionPath: String { "/admin/v1/quotas" }
+
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        self.init(
+            id: new.id,
+            principal: try body.required("principal", body.principal("principal")),
+            bucket: try body.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) },
+            action: try body.parsed("action") { (text) throws(GatewayError) in try Action(parsing: text) },
+            metric: try body.required("metric", body.word("metric", Metric.self)),
+            period: try body.required("period", body.word("period", Period.self)),
+            sharing: try body.word("sharing", Sharing.self) ?? .each,
+            limit: try body.required("limit", body.integer("limit")),
+            createdAt: new.now
+        )
+    }
+
+    var identifier: String { id.uuidString.lowercased() }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("principal", principal.rawValue)
+        json.member("bucket", bucket?.rawValue)
+        json.member("action", action?.rawValue)
+        json.member("metric", metric.rawValue)
+        json.member("period", period.rawValue)
+        json.member("sharing", sharing.rawValue)
+        json.member("limit", limit)
+        json.member("createdAt", createdAt)
+    }
+}

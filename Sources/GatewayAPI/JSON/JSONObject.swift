@@ -1,0 +1,125 @@
+import GatewayCore
+
+/// Takes the members of an object one by one, by name and type, and at the end refuses those that nobody took.
+struct JSONObject {
+    private let path: String
+    private var members: [JSONValue.Member]
+
+    /// Opens an object; `path` is its own name in errors, empty for the whole body.
+    init(_ value: JSONValue, at path: String = "") throws(GatewayError) {
+        guard case .object(let members) = value else {
+            throw .invalidArgument(
+                field: path.isEmpty ? "body" : path, reason: "An object is expected, not \(value.kind).")
+        }
+        self.path = path
+        self.members = members
+    }
+
+    /// The name of a member as errors have it, for example `response.contentType`.
+    func name(of member: String) -> String {
+        path.isEmpty ? member : path + "." + member
+    }
+
+    /// Takes a member; `nil` where it is absent or null.
+    mutating func value(_ name: String) -> JSONValue? {
+        guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
+        let value = members.remove(at: index).value
+        return value == .null ? nil : value
+    }
+
+    /// Takes a string.
+    mutating func string(_ name: String) throws(GatewayError) -> String? {
+        guard let value = value(name) else { return nil }
+        guard case .string(let text) = value else { throw mismatch(name, "A string", value) }
+        return text
+    }
+
+    /// Takes a boolean.
+    mutating func bool(_ name: String) throws(GatewayError) -> Bool? {
+        guard let value = value(name) else { return nil }
+        guard case .bool(let flag) = value else { throw mismatch(name, "A boolean", value) }
+        return flag
+    }
+
+    /// Takes an integer of 64 bits; `1.0` and `1e3` are none here.
+    mutating func integer(_ name: String) throws(GatewayError) -> Int64? {
+        guard let value = value(name) else { return nil }
+        guard case .number(let digits) = value else { throw mismatch(name, "An integer", value) }
+        guard let number = Int64(digits) else {
+            throw invalid(name, "An integer of 64 bits is expected, without fraction or exponent.")
+        }
+        return number
+    }
+
+    /// Takes an array of strings of at most so many.
+    mutating func strings(_ name: String, atMost count: Int = 100) throws(GatewayError) -> [String]? {
+        guard let value = value(name) else { return nil }
+        guard case .array(let items) = value else { throw mismatch(name, "An array of strings", value) }
+        guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
+        var texts: [String] = []
+        for (index, item) in items.enumerated() {
+            guard case .string(let text) = item else { throw mismatch("\(name)[\(index)]", "A string", item) }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    /// Takes an object within.
+    mutating func object(_ name: String) throws(GatewayError) -> JSONObject? {
+        guard let value = value(name) else { return nil }
+        return try JSONObject(value, at: self.name(of: name))
+    }
+
+    /// Takes an object whose members are all strings, under names of the caller's choice.
+    mutating func dictionary(_ name: String, atMost count: Int) throws(GatewayError) -> [String: String]? {
+        guard let inner = try object(name) else { return nil }
+        guard inner.members.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
+        var pairs: [String: String] = [:]
+        for member in inner.members {
+            guard case .string(let text) = member.value else {
+                throw inner.mismatch(member.name, "A string", member.value)
+            }
+            pairs[member.name] = text
+        }
+        return pairs
+    }
+
+    /// Takes a string and reads it as a value that names itself wrongly in its errors: the member's own name is put there.
+    mutating func parsed<Value>(
+        _ name: String, _ parse: (String) throws(GatewayError) -> Value
+    ) throws(GatewayError) -> Value? {
+        guard let text = try string(name) else { return nil }
+        do {
+            return try parse(text)
+        } catch .invalidArgument(_, let reason) {
+            throw invalid(name, reason)
+        }
+    }
+
+    /// Insists on a member.
+    func required<Value>(_ name: String, _ value: Value?) throws(GatewayError) -> Value {
+        guard let value else { throw invalid(name, "The member is missing.") }
+        return value
+    }
+
+    /// Ends the object: whatever was not taken is refused by name.
+    func end() throws(GatewayError) {
+        if let unknown = members.first {
+            throw invalid(Self.shortened(unknown.name), "There is no such member.")
+        }
+    }
+
+    /// The error for a member.
+    func invalid(_ name: String, _ reason: String) -> GatewayError {
+        .invalidArgument(field: self.name(of: name), reason: reason)
+    }
+
+    private func mismatch(_ name: String, _ expected: String, _ value: JSONValue) -> GatewayError {
+        invalid(name, "\(expected) is expected, not \(value.kind).")
+    }
+
+    /// A name chosen by the client comes back in the answer, but not at any length.
+    private static func shortened(_ name: String) -> String {
+        name.count <= 64 ? name : name.prefix(64) + "…"
+    }
+}

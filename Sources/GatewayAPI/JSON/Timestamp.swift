@@ -1,0 +1,72 @@
+import Foundation
+import GatewayCore
+
+/// Instants as RFC 3339 has them, in UTC.
+enum Timestamp {
+    /// Writes `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds where there are any.
+    static func text(of instant: Date) -> String {
+        let milliseconds = Int64((instant.timeIntervalSince1970 * 1000).rounded())
+        let (day, time) = divide(milliseconds, by: 86_400_000)
+        let (year, month, dayOfMonth) = civil(fromDay: day)
+        let second = time / 1000
+        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
+        let clock = "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
+        let fraction = time % 1000 == 0 ? "" : ".\(padded(time % 1000, 3))"
+        return "\(date)T\(clock)\(fraction)Z"
+    }
+
+    /// Reads `yyyy-MM-ddTHH:mm:ss[.fraction]Z` of the years 1970…9999; only `Z` is taken.
+    static func instant(from text: String) throws(GatewayError) -> Date {
+        let bytes = Array(text.utf8)
+        guard 20...30 ~= bytes.count, bytes.last == UInt8(ascii: "Z"), bytes[10] == UInt8(ascii: "T"),
+            bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":"),
+            let year = number(bytes[0..<4]), let month = number(bytes[5..<7]), let day = number(bytes[8..<10]),
+            let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]), let second = number(bytes[17..<19]),
+            year >= 1970, hour < 24, minute < 60, second < 60,
+            case let days = dayNumber(year: year, month: month, day: day), civil(fromDay: days) == (year, month, day),
+            let fraction = fraction(bytes[19..<(bytes.count - 1)])
+        else {
+            throw .invalidArgument(field: "time", reason: "A time reads 2030-01-31T23:59:59Z: RFC 3339, in UTC.")
+        }
+        return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second) + fraction)
+    }
+
+    private static func fraction(_ bytes: ArraySlice<UInt8>) -> Double? {
+        guard let first = bytes.first else { return 0 }
+        guard first == UInt8(ascii: "."), let digits = number(bytes.dropFirst()) else { return nil }
+        return (1..<bytes.count).reduce(Double(digits)) { value, _ in value / 10 }
+    }
+
+    private static func number(_ digits: ArraySlice<UInt8>) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+    }
+
+    private static func padded(_ value: Int64, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func divide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
+        let quotient = (value - (value < 0 ? divisor - 1 : 0)) / divisor
+        return (quotient, value - quotient * divisor)
+    }
+
+    /// The proleptic Gregorian date of a day since 1970-01-01, by counting 400-year eras from March.
+    private static func civil(fromDay day: Int64) -> (Int64, Int64, Int64) {
+        let (era, dayOfEra) = divide(day + 719_468, by: 146_097)
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let march = (5 * dayOfYear + 2) / 153
+        let month = march < 10 ? march + 3 : march - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
+    }
+
+    private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
+        let shifted = month <= 2 ? year - 1 : year
+        let (era, yearOfEra) = divide(shifted, by: 400)
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

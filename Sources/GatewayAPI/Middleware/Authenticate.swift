@@ -1,0 +1,74 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// Finds out who calls, and whether the route is for them, before the endpoint sees the request.
+struct Authenticate: Sendable {
+    /// Longest bearer token that is looked at, in bytes.
+    static let maxTokenBytes = 16_384
+
+    let authenticator: any Authenticator
+    /// Reads the changes of policy that were committed before the call.
+    let advancePolicy: @Sendable () async throws(GatewayError) -> Void
+
+    /// Calls the endpoint of a matched route.
+    func answer(_ request: APIRequest, on route: Route) async throws -> ServerResponse {
+        switch route.endpoint {
+        case .open(let endpoint):
+            return try await endpoint(request)
+        case .authenticated(let endpoint):
+            let caller = try await caller(of: request, for: route.access)
+            return try await endpoint(request, caller)
+        }
+    }
+
+    private func caller(of request: APIRequest, for access: Route.Access) async throws(GatewayError) -> Caller {
+        let token = try Self.bearerToken(in: request.headers)
+        // A revoked admin must not act on what this gateway has not read yet: nothing after this proves the key anew.
+        if access != .user { try await advancePolicy() }
+        let caller = try await authenticator.authenticate(token)
+        request.notes.note(principal: caller.principal)
+        try Self.check(caller.roles, reach: access)
+        return caller
+    }
+
+    private static func check(_ roles: Set<Role>, reach access: Route.Access) throws(GatewayError) {
+        switch access {
+        case .anyone, .user: break
+        case .auditor:
+            guard roles.contains(.auditor) || roles.contains(.admin) else { throw .roleRequired(Role.auditor.rawValue) }
+        case .admin:
+            guard roles.contains(.admin) else { throw .roleRequired(Role.admin.rawValue) }
+        }
+    }
+
+    /// The token of exactly one `Authorization: Bearer`.
+    static func bearerToken(in headers: HTTPFields) throws(GatewayError) -> Secret<String> {
+        let values = headers[values: .authorization]
+        guard let value = values.first else {
+            throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
+        }
+        guard values.count == 1 else { throw .unauthenticated(reason: "There is more than one Authorization field.") }
+        let parts = value.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
+        }
+        let token = parts[1]
+        guard token.utf8.count <= maxTokenBytes else { throw .unauthenticated(reason: "The token is too long.") }
+        guard token.utf8.allSatisfy(isTokenByte) else {
+            throw .unauthenticated(reason: "The token holds characters that no token has.")
+        }
+        return Secret(String(token))
+    }
+
+    /// `b64token` of RFC 6750, 2.1.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}

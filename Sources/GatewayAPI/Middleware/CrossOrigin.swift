@@ -1,0 +1,43 @@
+import HTTPServing
+import HTTPTypes
+
+/// Lets browsers of configured origins read the answers for app users (Fetch standard, "CORS protocol"). Credentials in
+/// the browser's sense are never allowed: tokens travel in `Authorization`, which the page itself sets.
+struct CrossOrigin: Sendable {
+    /// `scheme://host[:port]`, or `*` for any.
+    let allowedOrigins: Set<String>
+
+    /// Adds what the browser asks for to an answer.
+    func allow(_ response: ServerResponse, to request: APIRequest) -> ServerResponse {
+        guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return response }
+        var response = response
+        let allowsAny = allowedOrigins.contains("*")
+        if !allowsAny { response.head.headerFields[.vary] = "Origin" }
+        guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
+            return response
+        }
+        response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin
+        if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+            let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
+            response.head.headerFields[.accessControlAllowMethods] = methods
+            response.head.headerFields[.accessControlAllowHeaders] = "Authorization, Content-Type"
+            response.head.headerFields[.accessControlMaxAge] = "7200"
+        } else {
+            response.head.headerFields[.accessControlExposeHeaders] =
+                "RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
+        }
+        return response
+    }
+}
+
+extension APIRequest {
+    /// The path of the request, where browsers may use it.
+    fileprivate var crossOriginPath: Router.Path? {
+        let path: Router.Path
+        switch match {
+        case .route(_, let found, _), .otherMethod(let found): path = found
+        case .none: return nil
+        }
+        return path.template.hasPrefix("/v1/") ? path : nil
+    }
+}

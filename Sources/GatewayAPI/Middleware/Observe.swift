@@ -1,0 +1,54 @@
+import HTTPServing
+import HTTPTypes
+import Logging
+
+/// Gives every answer its request id, its line in the log and its place in the metrics.
+struct Observe: Sendable {
+    let logger: Logger
+    let metrics: RequestMetrics
+
+    /// Watches a request that `next` answers.
+    func respond(to request: APIRequest, next: (APIRequest) async -> ServerResponse) async -> ServerResponse {
+        let clock = ContinuousClock()
+        let start = clock.now
+        metrics.began()
+        var response = await next(request)
+        response.head.headerFields[.requestID] = request.id
+        let duration = clock.now - start
+        metrics.ended(
+            method: request.method, route: request.routeTemplate, status: response.head.status, after: duration)
+        let facts = request.notes.current
+        if let code = facts.problemCode { metrics.refused(code: code) }
+        log(request, response.head.status, duration, facts)
+        return response
+    }
+
+    /// The answer to what never became a request.
+    func response(to problem: Problem, requestID: String) -> ServerResponse {
+        metrics.refused(code: problem.code)
+        logger.info(
+            "Request refused",
+            metadata: [
+                "request.id": "\(requestID)", "status": "\(problem.kind.status.code)", "code": "\(problem.code)",
+            ]
+        )
+        var response = problem.response(requestID: requestID)
+        response.head.headerFields[.requestID] = requestID
+        return response
+    }
+
+    private func log(
+        _ request: APIRequest, _ status: HTTPResponse.Status, _ duration: Duration, _ facts: RequestNotes.Facts
+    ) {
+        var metadata: Logger.Metadata = [
+            "request.id": "\(request.id)",
+            "method": "\(RequestMetrics.name(of: request.method))",
+            "route": "\(request.routeTemplate)",
+            "status": "\(status.code)",
+            "duration.us": "\(Int64(duration / .microseconds(1)))",
+        ]
+        if let principal = facts.principal { metadata["principal"] = "\(principal)" }
+        if let code = facts.problemCode { metadata["code"] = "\(code)" }
+        logger.info("Request answered", metadata: metadata)
+    }
+}

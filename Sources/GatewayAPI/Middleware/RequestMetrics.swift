@@ -1,0 +1,79 @@
+import HTTPTypes
+import Metrics
+import Synchronization
+
+/// The gateway's figures; every dimension is bounded: route templates, known methods, statuses and codes.
+final class RequestMetrics: Sendable {
+    private struct Series: Hashable {
+        let label: String
+        let dimensions: [String]
+    }
+
+    private let factory: any MetricsFactory
+    private let inFlight: Meter
+    private let counters = Mutex<[Series: Counter]>([:])
+    private let timers = Mutex<[String: Timer]>([:])
+
+    init(factory: any MetricsFactory) {
+        self.factory = factory
+        self.inFlight = Meter(label: "sluice_http_requests_in_flight", dimensions: [], factory: factory)
+    }
+
+    /// Counts a request that begins.
+    func began() {
+        inFlight.increment()
+    }
+
+    /// Counts a request that was answered.
+    func ended(method: HTTPRequest.Method, route: String, status: HTTPResponse.Status, after duration: Duration) {
+        inFlight.decrement()
+        let method = Self.name(of: method)
+        increment(
+            "sluice_http_requests_total",
+            [("method", method), ("route", route), ("status", String(status.code))]
+        )
+        let timer = timers.withLock { timers in
+            if let timer = timers[route] { return timer }
+            let timer = Timer(
+                label: "sluice_http_request_duration_seconds", dimensions: [("route", route)], factory: factory
+            )
+            timers[route] = timer
+            return timer
+        }
+        timer.recordNanoseconds(Int64(clamping: duration / .nanoseconds(1)))
+    }
+
+    /// Counts a credential that was issued.
+    func issued(action: String, method: String) {
+        increment("sluice_issued_total", [("action", action), ("method", method)])
+    }
+
+    /// Counts a refusal by its stable code.
+    func refused(code: String) {
+        increment("sluice_refused_total", [("code", code)])
+    }
+
+    /// The method as dimension and in logs; clients may send any token.
+    static func name(of method: HTTPRequest.Method) -> String {
+        let known: [HTTPRequest.Method] = [.get, .head, .post, .put, .delete, .options, .patch]
+        return known.contains(method) ? method.rawValue : "other"
+    }
+
+    private func increment(_ label: String, _ dimensions: [(String, String)]) {
+        let series = Series(label: label, dimensions: dimensions.map(\.1))
+        let counter = counters.withLock { counters in
+            if let counter = counters[series] { return counter }
+            let counter = Counter(label: label, dimensions: dimensions, factory: factory)
+            counters[series] = counter
+            return counter
+        }
+        counter.increment()
+    }
+}
+
+extension Int64 {
+    /// The nearest whole number that fits.
+    fileprivate init(clamping value: Double) {
+        self = value >= 9e18 ? .max : Int64(value)
+    }
+}

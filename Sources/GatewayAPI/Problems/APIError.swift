@@ -1,0 +1,13 @@
+import HTTPTypes
+
+/// What only HTTP can get wrong; everything else is a `GatewayError`.
+enum APIError: Error, Equatable, Sendable {
+    /// 400: the request target cannot be read in one way only.
+    case malformedTarget
+    /// 404: no operation has this path.
+    case noSuchRoute
+    /// 405: the path has other methods.
+    case methodNotAllowed([HTTPRequest.Method])
+    /// 415: the body is not said to be JSON.
+    case unsupportedMediaType
+}

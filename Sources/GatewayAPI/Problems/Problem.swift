@@ -1,0 +1,160 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// An answer that says what went wrong, in the form of RFC 9457.
+struct Problem: Sendable {
+    let kind: ProblemKind
+    var code: String
+    /// What a caller can do about it; `nil` where nothing may be said.
+    var detail: String?
+    /// Further members of the body.
+    var members: [(name: String, value: JSONValue)] = []
+    /// Further header fields.
+    var headers = HTTPFields()
+
+    init(_ kind: ProblemKind, detail: String? = nil) {
+        self.kind = kind
+        self.code = kind.code
+        self.detail = detail
+    }
+
+    /// The answer.
+    func response(requestID: String) -> ServerResponse {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("type", kind.type)
+            json.member("title", kind.title)
+            json.member("status", kind.status.code)
+            json.member("detail", detail)
+            json.member("code", code)
+            json.member("requestId", requestID)
+            for member in members {
+                json.name(member.name)
+                json.value(member.value)
+            }
+        }
+        var head = HTTPResponse(status: kind.status, headerFields: headers)
+        head.headerFields[.contentType] = "application/problem+json"
+        head.headerFields[.cacheControl] = "no-store"
+        return ServerResponse(head: head, body: .bytes(json.bytes))
+    }
+
+    fileprivate mutating func setRetryAfter(_ seconds: Int) {
+        headers[.retryAfter] = String(max(1, seconds))
+    }
+}
+
+extension Problem {
+    /// What callers are told of an error of the gateway.
+    init(_ error: GatewayError) {
+        switch error {
+        case .invalidArgument(let field, let reason):
+            self.init(.invalidArgument, detail: reason)
+            members = [("field", .string(field))]
+        case .unauthenticated(let reason):
+            self.init(.unauthenticated, detail: reason)
+            headers[.wwwAuthenticate] = #"Bearer realm="sluice""#
+        case .expiredToken:
+            self.init(.expiredToken, detail: "The credential is no longer valid; fetch a new one.")
+            headers[.wwwAuthenticate] = #"Bearer realm="sluice", error="invalid_token""#
+        case .accessDenied:
+            self.init(.accessDenied)
+        case .conditionFailed(let failure):
+            self.init(failure)
+        case .roleRequired(let role):
+            self.init(.roleRequired, detail: "This operation is for the role '\(role)'.")
+        case .entityTooLarge(let maxBytes):
+            self.init(.entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")
+            members = [("maxBytes", .number(String(maxBytes)))]
+        case .notEnforceable(let reason):
+            self.init(.notEnforceable, detail: reason)
+        case .quotaExceeded(let refusal):
+            self.init(refusal)
+        case .notFound:
+            self.init(.notFound)
+        case .alreadyExists(let resource):
+            self.init(.alreadyExists, detail: "\(resource.rawValue): one with this identifier or unique name exists.")
+        case .conflict(let reason):
+            self.init(.conflict, detail: reason)
+        case .slowDown(let seconds):
+            self.init(.slowDown)
+            setRetryAfter(seconds)
+        case .unavailable(let seconds):
+            self.init(.unavailable)
+            setRetryAfter(seconds)
+        }
+        code = error.code
+    }
+
+    private init(_ failure: ConditionFailure) {
+        let (condition, detail) =
+            switch failure {
+            case .contentType(let allowed):
+                ("contentTypes", "The content type must be one of: \(allowed.joined(separator: ", ")).")
+            case .contentMD5Required: ("requireContentMD5", "An upload here must state its Content-MD5.")
+            case .contentLengthRequired: ("contentLength", "An upload here must state its length.")
+            case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
+            case .responseOverride: ("responseOverride", "The response's headers must not be overridden here.")
+            case .validity: ("validity", "The grant is not valid now.")
+            }
+        self.init(.conditionFailed, detail: detail)
+        members = [("condition", .string(condition))]
+    }
+
+    private init(_ refusal: QuotaRefusal) {
+        self.init(
+            .quotaExceeded,
+            detail: "At most \(refusal.limit) \(refusal.metric.rawValue) per \(refusal.period.rawValue).")
+        var quota: [JSONValue.Member] = [
+            .init(name: "id", value: .string(refusal.quotaID)),
+            .init(name: "metric", value: .string(refusal.metric.rawValue)),
+            .init(name: "period", value: .string(refusal.period.rawValue)),
+            .init(name: "limit", value: .number(String(refusal.limit))),
+        ]
+        if let seconds = refusal.resetsIn {
+            quota.append(.init(name: "resetsIn", value: .number(String(seconds))))
+            setRetryAfter(seconds)
+        }
+        members = [("quota", .object(quota)), ("remaining", .number(String(refusal.remaining)))]
+        headers[.rateLimit] = RateLimit.remaining([RateLimit.Item(refusal)])
+        headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
+    }
+
+    /// What callers are told of an error of the API itself.
+    init(_ error: APIError) {
+        switch error {
+        case .malformedTarget:
+            self.init(.malformedRequest, detail: "The request target cannot be decoded.")
+        case .noSuchRoute:
+            self.init(.noSuchRoute)
+        case .methodNotAllowed(let methods):
+            self.init(.methodNotAllowed)
+            headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
+        case .unsupportedMediaType:
+            self.init(.unsupportedMediaType, detail: "Send Content-Type: application/json.")
+        }
+    }
+
+    /// What callers are told when the server itself refuses a request.
+    init(_ failure: ServerFailure) {
+        switch failure {
+        case .badRequest(let reason):
+            self.init(.malformedRequest, detail: reason)
+        case .requestTimeout:
+            self.init(.requestTimeout)
+        case .contentTooLarge(let maxBytes):
+            self.init(.requestTooLarge, detail: "The body may have at most \(maxBytes) bytes.")
+            members = [("maxBytes", .number(String(maxBytes)))]
+        case .uriTooLong:
+            self.init(.targetTooLong)
+        case .expectationFailed:
+            self.init(.expectationFailed, detail: "Only '100-continue' can be expected.")
+        case .headerFieldsTooLarge:
+            self.init(.headersTooLarge)
+        case .unavailable(let seconds):
+            self.init(.unavailable)
+            setRetryAfter(seconds)
+        }
+    }
+}

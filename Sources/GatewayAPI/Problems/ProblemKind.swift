@@ -1,0 +1,68 @@
+import HTTPTypes
+
+/// The kinds of problems; the raw value ends the `type` and names the section of `openapi/problems.md`.
+enum ProblemKind: String, CaseIterable, Sendable {
+    case invalidArgument = "invalid-argument"
+    case unauthenticated = "unauthenticated"
+    case expiredToken = "expired-token"
+    case accessDenied = "access-denied"
+    case conditionFailed = "condition-failed"
+    case roleRequired = "role-required"
+    case entityTooLarge = "entity-too-large"
+    case notEnforceable = "not-enforceable"
+    case quotaExceeded = "quota-exceeded"
+    case notFound = "not-found"
+    case alreadyExists = "already-exists"
+    case conflict = "conflict"
+    case slowDown = "slow-down"
+    case unavailable = "service-unavailable"
+    case internalError = "internal-error"
+    case noSuchRoute = "no-such-route"
+    case methodNotAllowed = "method-not-allowed"
+    case unsupportedMediaType = "unsupported-media-type"
+    case malformedRequest = "malformed-request"
+    case requestTimeout = "request-timeout"
+    case requestTooLarge = "request-too-large"
+    case targetTooLong = "target-too-long"
+    case expectationFailed = "expectation-failed"
+    case headersTooLarge = "headers-too-large"
+
+    /// The reference that `type` holds, relative to the gateway.
+    var type: String { "/problems/" + rawValue }
+
+    var title: String { facts.title }
+
+    var status: HTTPResponse.Status { facts.status }
+
+    /// The stable code; `notFound` has one per kind of resource instead.
+    var code: String { facts.code }
+
+    private var facts: (code: String, title: String, status: HTTPResponse.Status) {
+        switch self {
+        case .invalidArgument: ("InvalidArgument", "An argument is not valid", .badRequest)
+        case .unauthenticated: ("Unauthenticated", "Authentication is needed", .unauthorized)
+        case .expiredToken: ("ExpiredToken", "The credential has expired", .unauthorized)
+        case .accessDenied: ("AccessDenied", "Access denied", .forbidden)
+        case .conditionFailed: ("AccessDenied", "A condition of the grant does not hold", .forbidden)
+        case .roleRequired: ("AccessDenied", "A role is needed", .forbidden)
+        case .entityTooLarge: ("EntityTooLarge", "The object would be too large", .contentTooLarge)
+        case .notEnforceable: ("NotEnforceable", "A limit cannot be enforced here", .unprocessableContent)
+        case .quotaExceeded: ("QuotaExceeded", "A quota is used up", .tooManyRequests)
+        case .notFound: ("NoSuchResource", "There is no such resource", .notFound)
+        case .alreadyExists: ("AlreadyExists", "The resource exists already", .conflict)
+        case .conflict: ("Conflict", "The change contradicts what exists", .conflict)
+        case .slowDown: ("SlowDown", "Too many requests at once", .serviceUnavailable)
+        case .unavailable: ("ServiceUnavailable", "The service is not available", .serviceUnavailable)
+        case .internalError: ("InternalError", "Something went wrong inside", .internalServerError)
+        case .noSuchRoute: ("NoSuchRoute", "There is no such path", .notFound)
+        case .methodNotAllowed: ("MethodNotAllowed", "The path does not have this method", .methodNotAllowed)
+        case .unsupportedMediaType: ("UnsupportedMediaType", "The body must be JSON", .unsupportedMediaType)
+        case .malformedRequest: ("MalformedRequest", "The request cannot be read", .badRequest)
+        case .requestTimeout: ("RequestTimeout", "The request did not arrive in time", .requestTimeout)
+        case .requestTooLarge: ("RequestTooLarge", "The request's body is too large", .contentTooLarge)
+        case .targetTooLong: ("TargetTooLong", "The request target is too long", .uriTooLong)
+        case .expectationFailed: ("ExpectationFailed", "The expectation cannot be met", .expectationFailed)
+        case .headersTooLarge: ("HeadersTooLarge", "The header section is too large", .requestHeaderFieldsTooLarge)
+        }
+    }
+}

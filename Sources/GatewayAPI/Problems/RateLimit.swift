@@ -1,0 +1,87 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+
+/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id.
+enum RateLimit {
+    /// One quota and what is left of it.
+    struct Item {
+        let quotaID: String
+        let metric: Quota.Metric
+        let period: Quota.Period
+        let limit: Int64
+        let remaining: Int64
+        let resetsIn: Int?
+    }
+
+    /// The largest integer that a structured field holds (RFC 9651, 3.3.1).
+    private static let largest: Int64 = 999_999_999_999_999
+
+    /// `"<quota>";r=<left>;t=<seconds>` for each quota.
+    static func remaining(_ items: [Item]) -> String {
+        items.map { item in
+            let reset = item.resetsIn.map { ";t=\($0)" } ?? ""
+            return "\"\(item.quotaID)\";r=\(bounded(item.remaining))\(reset)"
+        }.joined(separator: ", ")
+    }
+
+    /// `"<quota>";q=<limit>;w=<seconds>;qu="<unit>"` for each quota; months and totals have no window of fixed length.
+    static func policy(_ items: [Item]) -> String {
+        items.map { item in
+            let window = seconds(of: item.period).map { ";w=\($0)" } ?? ""
+            return "\"\(item.quotaID)\";q=\(bounded(item.limit))\(window);qu=\"\(unit(of: item.metric))\""
+        }.joined(separator: ", ")
+    }
+
+    private static func seconds(of period: Quota.Period) -> Int? {
+        switch period {
+        case .minute: 60
+        case .hour: 3600
+        case .day: 86_400
+        case .month, .total: nil
+        }
+    }
+
+    private static func unit(of metric: Quota.Metric) -> String {
+        switch metric {
+        case .urls: "requests"
+        case .bytes: "content-bytes"
+        }
+    }
+
+    private static func bounded(_ value: Int64) -> Int64 {
+        min(max(value, 0), largest)
+    }
+}
+
+extension RateLimit.Item {
+    /// A quota that admitted a request.
+    init(_ balance: QuotaBalance) {
+        self.init(
+            quotaID: balance.quota.id.uuidString.lowercased(), metric: balance.quota.metric,
+            period: balance.quota.period, limit: balance.quota.limit, remaining: balance.remainder.remaining,
+            resetsIn: balance.remainder.resetsIn
+        )
+    }
+
+    /// A quota that refused a request.
+    init(_ refusal: QuotaRefusal) {
+        self.init(
+            quotaID: refusal.quotaID, metric: refusal.metric, period: refusal.period, limit: refusal.limit,
+            remaining: refusal.remaining, resetsIn: refusal.resetsIn
+        )
+    }
+}
+
+extension HTTPField.Name {
+    static let rateLimit = registered("RateLimit")
+    static let rateLimitPolicy = registered("RateLimit-Policy")
+    static let requestID = registered("X-Request-Id")
+    static let forwardedFor = registered("X-Forwarded-For")
+    static let forwarded = registered("Forwarded")
+
+    private static func registered(_ name: String) -> HTTPField.Name {
+        guard let field = HTTPField.Name(name) else { preconditionFailure("'\(name)' is not a token.") }
+        return field
+    }
+}

@@ -1,0 +1,67 @@
+import GatewayCore
+import HTTPTypes
+
+/// The API on one screen: every path there is.
+struct Routes {
+    let urls: PresignedURLEndpoints
+    let access: AccessEndpoints
+    let admin: AdminRoutes
+    let service: ServiceEndpoints
+
+    /// What app users call.
+    var app: [Route] {
+        [
+            Route(.post, "/v1/presigned-urls", .user, urls.issue),
+            Route(.get, "/v1/access", .user, access.show),
+        ]
+    }
+
+    /// What admins, auditors and operators call; on a listener of its own where one is configured.
+    var inner: [Route] {
+        [
+            Route(.post, "/admin/v1/buckets", .admin, admin.buckets.create),
+            Route(.get, "/admin/v1/buckets", .auditor, admin.buckets.list),
+            Route(.get, "/admin/v1/buckets/{bucket}", .auditor, admin.buckets.get),
+            Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
+            Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.create),
+            Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.list),
+            Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.get),
+            Route(.delete, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.delete),
+            Route(.post, "/admin/v1/grants", .admin, admin.grants.create),
+            Route(.get, "/admin/v1/grants", .auditor, admin.grants.list),
+            Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get),
+            Route(.delete, "/admin/v1/grants/{id}", .admin, admin.grants.delete),
+            Route(.post, "/admin/v1/groups/{group}/members", .admin, admin.members.create),
+            Route(.get, "/admin/v1/groups/{group}/members", .auditor, admin.members.list),
+            Route(.get, "/admin/v1/groups/{group}/members/{member}", .auditor, admin.members.get),
+            Route(.delete, "/admin/v1/groups/{group}/members/{member}", .admin, admin.members.delete),
+            Route(.post, "/admin/v1/quotas", .admin, admin.quotas.create),
+            Route(.get, "/admin/v1/quotas", .auditor, admin.quotas.list),
+            Route(.get, "/admin/v1/quotas/{id}", .auditor, admin.quotas.get),
+            Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.delete),
+            Route(.post, "/admin/v1/issuers", .admin, admin.issuers.create),
+            Route(.get, "/admin/v1/issuers", .auditor, admin.issuers.list),
+            Route(.get, "/admin/v1/issuers/{id}", .auditor, admin.issuers.get),
+            Route(.delete, "/admin/v1/issuers/{id}", .admin, admin.issuers.delete),
+            Route(.post, "/admin/v1/api-keys", .admin, admin.apiKeys.create),
+            Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
+            Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
+            Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
+            Route(public: .get, "/healthz", service.health),
+            Route(public: .get, "/readyz", service.readiness),
+            Route(public: .get, "/metrics", service.metrics),
+            Route(public: .get, "/openapi.yaml", service.contract),
+        ]
+    }
+}
+
+/// Endpoints of the rows that admins manage.
+struct AdminRoutes {
+    let buckets: AdminEndpoints<Bucket>
+    let credentials: AdminEndpoints<StorageCredential>
+    let grants: AdminEndpoints<Grant>
+    let members: GroupMemberEndpoints
+    let quotas: AdminEndpoints<Quota>
+    let issuers: AdminEndpoints<Issuer>
+    let apiKeys: APIKeyEndpoints
+}

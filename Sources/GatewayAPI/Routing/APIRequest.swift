@@ -1,0 +1,97 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+
+/// A request on its way through the middleware to its endpoint.
+struct APIRequest: Sendable {
+    /// Identifier in logs, answers and rows.
+    let id: String
+    let method: HTTPRequest.Method
+    let headers: HTTPFields
+    /// The target, taken apart; `nil` where it cannot be.
+    let target: RequestTarget?
+    let match: Router.Match
+    let body: RequestBody
+    /// Where the request came from, as far as trusted proxies vouch for it.
+    let sourceAddress: IPAddress?
+    /// What inner parts learn and outer parts log.
+    let notes = RequestNotes()
+
+    /// The segment that fills the template's parameter at an index.
+    func parameter(_ index: Int) -> String {
+        guard case .route(_, _, let parameters) = match else { preconditionFailure("No route, no parameters.") }
+        return parameters[index]
+    }
+
+    /// What metrics and logs call the path: the template, never what the client sent.
+    var routeTemplate: String {
+        switch match {
+        case .route(let route, _, _): route.template
+        case .otherMethod(let path): path.template
+        case .none: "none"
+        }
+    }
+
+    /// Reads the body as one strict JSON object.
+    func jsonObject() throws -> JSONObject {
+        let type = headers[.contentType] ?? ""
+        let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" }) ?? ""
+        guard essence.lowercased() == "application/json" else { throw APIError.unsupportedMediaType }
+        guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
+        return try JSONObject(JSONReader.read(bytes))
+    }
+
+    /// The value of a query parameter that may stand there once at most.
+    func query(_ name: String) throws(GatewayError) -> String? {
+        let values = (target?.query ?? []).filter { $0.name == name }
+        guard values.count <= 1 else {
+            throw .invalidArgument(field: name, reason: "The parameter stands there more than once.")
+        }
+        return values.first?.value
+    }
+
+    /// Refuses query parameters that the operation does not have.
+    func allowQuery(_ names: Set<String>) throws(GatewayError) {
+        for pair in target?.query ?? [] where !names.contains(pair.name) {
+            throw .invalidArgument(
+                field: String(pair.name.prefix(64)), reason: "There is no such query parameter.")
+        }
+    }
+}
+
+/// What is learnt about a request while it is answered, for the log line and the metrics.
+final class RequestNotes: Sendable {
+    struct Facts: Sendable {
+        var principal: Principal?
+        var problemCode: String?
+    }
+
+    private let facts = Mutex(Facts())
+
+    var current: Facts { facts.withLock { $0 } }
+
+    func note(principal: Principal) {
+        facts.withLock { $0.principal = principal }
+    }
+
+    func note(problemCode: String) {
+        facts.withLock { $0.problemCode = problemCode }
+    }
+}
+
+extension Caller {
+    /// Who changes something, for the audit.
+    func change(in request: APIRequest) -> ChangeContext {
+        ChangeContext(actor: principal, requestID: request.id)
+    }
+}
+
+extension Substring {
+    /// Drops characters at both ends.
+    func trimming(while predicate: (Character) -> Bool) -> Substring {
+        var rest = drop(while: predicate)
+        while let last = rest.last, predicate(last) { rest.removeLast() }
+        return rest
+    }
+}

@@ -1,0 +1,58 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// One operation of the API: a method, a path, who may call it, how much it reads, and what answers.
+struct Route: Sendable {
+    /// Body limit of a `POST` that says nothing else, in bytes; other methods read no body.
+    static let defaultMaxBodyBytes = 65_536
+
+    let method: HTTPRequest.Method
+    /// The path; `{name}` stands for one segment.
+    let template: String
+    let access: Access
+    let maxBodyBytes: Int
+    let endpoint: Endpoint
+
+    /// Who may call a route.
+    enum Access: String, Sendable {
+        /// Anyone, without a credential.
+        case anyone = "public"
+        /// Any authenticated caller.
+        case user
+        /// The roles `auditor` and `admin`.
+        case auditor
+        /// The role `admin`.
+        case admin
+    }
+
+    /// What answers.
+    enum Endpoint: Sendable {
+        case open(@Sendable (APIRequest) async throws -> ServerResponse)
+        case authenticated(@Sendable (APIRequest, Caller) async throws -> ServerResponse)
+    }
+
+    /// A route for authenticated callers.
+    init(
+        _ method: HTTPRequest.Method, _ template: String, _ access: Access, maxBodyBytes: Int? = nil,
+        _ endpoint: @escaping @Sendable (APIRequest, Caller) async throws -> ServerResponse
+    ) {
+        self.method = method
+        self.template = template
+        self.access = access
+        self.maxBodyBytes = maxBodyBytes ?? (method == .post ? Self.defaultMaxBodyBytes : 0)
+        self.endpoint = .authenticated(endpoint)
+    }
+
+    /// A route for anyone; it reads no body.
+    init(
+        public method: HTTPRequest.Method, _ template: String,
+        _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
+    ) {
+        self.method = method
+        self.template = template
+        self.access = .anyone
+        self.maxBodyBytes = 0
+        self.endpoint = .open(endpoint)
+    }
+}

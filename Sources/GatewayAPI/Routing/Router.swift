@@ -1,0 +1,89 @@
+import HTTPServing
+import HTTPTypes
+
+/// Finds the route of a request by its segments, decoded once; literal segments go before `{parameters}`.
+struct Router: Sendable {
+    /// What a target leads to.
+    enum Match: Sendable {
+        /// An operation and the segments that fill its template, in order.
+        case route(Route, Path, parameters: [String])
+        /// A path that exists, but not with this method.
+        case otherMethod(Path)
+        /// No such path.
+        case none
+    }
+
+    /// One path with all its operations.
+    struct Path: Sendable {
+        let template: String
+        fileprivate(set) var routes: [Route]
+
+        /// What `Allow` lists: `GET` brings `HEAD`, and `OPTIONS` always works.
+        var allowedMethods: [HTTPRequest.Method] {
+            routes.map(\.method) + (routes.contains { $0.method == .get } ? [.head, .options] : [.options])
+        }
+    }
+
+    private struct Node: Sendable {
+        var literals: [String: Int] = [:]
+        var parameter: Int?
+        var path: Path?
+    }
+
+    private var nodes = [Node()]
+    /// Every route, in the order given.
+    let routes: [Route]
+
+    /// Lays out routes.
+    ///
+    /// - Precondition: No two have the same method and template.
+    init(_ routes: [Route]) {
+        self.routes = routes
+        for route in routes { insert(route) }
+    }
+
+    private mutating func insert(_ route: Route) {
+        var current = 0
+        for segment in route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+            let isParameter = segment.hasPrefix("{")
+            if let next = isParameter ? nodes[current].parameter : nodes[current].literals[String(segment)] {
+                current = next
+                continue
+            }
+            nodes.append(Node())
+            if isParameter {
+                nodes[current].parameter = nodes.count - 1
+            } else {
+                nodes[current].literals[String(segment)] = nodes.count - 1
+            }
+            current = nodes.count - 1
+        }
+        var path = nodes[current].path ?? Path(template: route.template, routes: [])
+        precondition(
+            path.template == route.template && !path.routes.contains { $0.method == route.method },
+            "\(route.method) \(route.template) contradicts another route."
+        )
+        path.routes.append(route)
+        nodes[current].path = path
+    }
+
+    /// Finds what a method on decoded segments leads to. `HEAD` is answered by the route of `GET`.
+    func match(_ method: HTTPRequest.Method, _ segments: [String]) -> Match {
+        var current = 0
+        var parameters: [String] = []
+        for segment in segments {
+            if let next = nodes[current].literals[segment] {
+                current = next
+            } else if let next = nodes[current].parameter, !segment.isEmpty {
+                parameters.append(segment)
+                current = next
+            } else {
+                return .none
+            }
+        }
+        guard let path = nodes[current].path else { return .none }
+        let wanted = method == .head ? .get : method
+        guard let route = path.routes.first(where: { $0.method == wanted }) else { return .otherMethod(path) }
+        return .route(route, path, parameters: parameters)
+    }
+}

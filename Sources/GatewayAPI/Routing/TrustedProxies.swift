@@ -1,0 +1,86 @@
+public import GatewayCore
+import HTTPTypes
+
+/// Works out where a request came from: the peer of the socket, or what proxies that are trusted say of it.
+public struct TrustedProxies: Sendable {
+    /// The field in which the proxies write. Only one is ever read, for a proxy that writes one may pass the other on.
+    public enum Field: Sendable {
+        /// `X-Forwarded-For: client, proxy`.
+        case xForwardedFor
+        /// `Forwarded: for=client, for=proxy` (RFC 7239).
+        case forwarded
+    }
+
+    private let networks: [IPNetwork]
+    private let field: Field
+
+    /// Trusts the proxies in some networks; with none, the peer of the socket is the client.
+    public init(networks: [IPNetwork] = [], field: Field = .xForwardedFor) {
+        self.networks = networks
+        self.field = field
+    }
+
+    /// Whether an address is a trusted proxy's.
+    func trusts(_ address: IPAddress) -> Bool {
+        networks.contains { $0.contains(address) }
+    }
+
+    /// The address nearest to us that is no trusted proxy; `nil` where a proxy names none that can be read.
+    func source(of peer: IPAddress, _ headers: HTTPFields) -> IPAddress? {
+        guard trusts(peer) else { return peer }
+        var nearest = peer
+        for hop in hops(in: headers).reversed() {
+            guard let address = Self.address(hop) else { return nil }
+            guard trusts(address) else { return address }
+            nearest = address
+        }
+        return nearest
+    }
+
+    private func hops(in headers: HTTPFields) -> [Substring] {
+        switch field {
+        case .xForwardedFor:
+            headers[values: .forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+        case .forwarded:
+            headers[values: .forwarded].flatMap { Self.split($0[...], at: ",") }.map(Self.forParameter)
+        }
+    }
+
+    /// The value of `for` in one element of `Forwarded`; empty, thus unreadable, where it has none or more than one.
+    private static func forParameter(_ element: Substring) -> Substring {
+        let values = split(element, at: ";").compactMap { pair -> Substring? in
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].trimming(while: isBlank).lowercased() == "for" else { return nil }
+            return parts[1].trimming(while: isBlank)
+        }
+        guard values.count == 1, let value = values.first else { return "" }
+        guard value.hasPrefix("\"") else { return value }
+        return value.count >= 2 && value.hasSuffix("\"") ? value.dropFirst().dropLast() : ""
+    }
+
+    /// Splits at a separator, but not within quotes.
+    private static func split(_ text: Substring, at separator: Character) -> [Substring] {
+        var isQuoted = false
+        return text.split(omittingEmptySubsequences: false) { character in
+            if character == "\"" { isQuoted.toggle() }
+            return character == separator && !isQuoted
+        }
+    }
+
+    /// Reads `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`.
+    private static func address(_ text: Substring) -> IPAddress? {
+        let text = text.trimming(while: isBlank)
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            let rest = text[text.index(after: end)...]
+            guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
+            return IPAddress(text[..<end].dropFirst())
+        }
+        let colons = text.indices.filter { text[$0] == ":" }
+        return colons.count == 1 ? IPAddress(text[..<colons[0]]) : IPAddress(text)
+    }
+
+    private static func isBlank(_ character: Character) -> Bool {
+        character == " " || character == "\t"
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import GatewayAPI
+import GatewayCore
+import Synchronization
+
+/// Reads an identifier that is written in a test.
+func uuid(_ text: String) -> UUID {
+    guard let id = UUID(uuidString: text) else { preconditionFailure("'\(text)' is no UUID.") }
+    return id
+}
+
+/// Rows of policy: one bucket, one credential, one grant and one quota of `user:alice`.
+struct StubPolicy: PolicySource {
+    static let position = PolicyPosition(
+        sequence: 1, tag: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)))
+    static let credentialID = uuid("018f0000-0000-7000-8000-00000000000c")
+    static let quotaID = uuid("018f0000-0000-7000-8000-00000000000d")
+    static let grantID = uuid("018f0000-0000-7000-8000-00000000000e")
+    static let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+    var conditions = GrantConditions()
+    var failure: GatewayError?
+
+    static func bucket() throws -> Bucket {
+        Bucket(
+            name: try BucketName("photos"), provider: .s3, endpoint: "https://store.example", region: "eu-west-1",
+            addressing: .path, scheme: .awsV4, credentialID: credentialID, createdAt: TestGateway.now
+        )
+    }
+
+    static func credential() -> StorageCredential {
+        StorageCredential(
+            id: credentialID, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret(secret),
+            createdAt: TestGateway.now
+        )
+    }
+
+    static func quota() throws -> Quota {
+        Quota(
+            id: quotaID, principal: try .user("alice"), bucket: nil, action: nil, metric: .urls, period: .day,
+            sharing: .each, limit: 100, createdAt: TestGateway.now
+        )
+    }
+
+    func grant() throws -> Grant {
+        Grant(
+            id: Self.grantID, principal: try .user("alice"), bucket: try BucketName("photos"),
+            prefix: try KeyPrefix(literal: "uploads/"), actions: [.putObject, .getObject], effect: .allow,
+            conditions: conditions, createdBy: "user:root", createdAt: TestGateway.now
+        )
+    }
+
+    private func rows(of key: PolicyKey) throws -> PolicyRows {
+        switch key {
+        case .principal(let principal):
+            principal.rawValue == "user:alice"
+                ? .principal(PrincipalRows(grants: [try grant()], quotas: [try Self.quota()]))
+                : .principal(PrincipalRows())
+        case .bucket(let name): .bucket(name.rawValue == "photos" ? try Self.bucket() : nil)
+        case .credential: .credential(Self.credential())
+        case .issuer: .issuer(nil)
+        case .apiKey: .apiKey(nil)
+        }
+    }
+
+    func load(
+        _ keys: [PolicyKey], literalGrantLimit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+        if let failure { throw failure }
+        do {
+            return PolicyLoad(position: Self.position, rows: try keys.map(rows))
+        } catch {
+            throw .unavailable(retryAfter: 1)
+        }
+    }
+
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+        PolicyLoad(position: Self.position, rows: places.map { _ in [] })
+    }
+
+    func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
+        if let failure { throw failure }
+        return position == nil ? .restart(at: Self.position) : .scopes([], upTo: Self.position)
+    }
+}
+
+/// Records everything, unless told otherwise.
+final class StubLedger: IssuanceLedger, QuotaUsageSource {
+    private let verdict: RecordVerdict?
+    private let failure: GatewayError?
+    let proposals = Mutex<[IssuanceProposal]>([])
+
+    init(verdict: RecordVerdict? = nil, failure: GatewayError? = nil) {
+        self.verdict = verdict
+        self.failure = failure
+    }
+
+    func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict {
+        if let failure { throw failure }
+        proposals.withLock { $0.append(proposal) }
+        return verdict
+            ?? .recorded(
+                remaining: proposal.charges.map {
+                    QuotaRemainder(quotaID: $0.quota.id, remaining: 99, resetsIn: 3600)
+                }
+            )
+    }
+
+    func count(_ denial: Denial) {}
+
+    func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
+        holdings.map { QuotaRemainder(quotaID: $0.quota.id, remaining: 42, resetsIn: 60) }
+    }
+}
+
+/// Rows of one kind, in memory.
+final class MemoryStore<Resource: Sendable>: AdminStore {
+    private let kind: ResourceKind
+    private let identify: @Sendable (Resource) -> String
+    private let rows = Mutex<[(id: String, row: Resource)]>([])
+    let queries = Mutex<[ListQuery]>([])
+    let changes = Mutex<[ChangeContext]>([])
+
+    init(_ kind: ResourceKind, _ identify: @escaping @Sendable (Resource) -> String) {
+        self.kind = kind
+        self.identify = identify
+    }
+
+    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Resource {
+        changes.withLock { $0.append(change) }
+        let id = identify(resource)
+        let isNew = rows.withLock { rows in
+            guard !rows.contains(where: { $0.id == id }) else { return false }
+            rows.append((id, resource))
+            return true
+        }
+        guard isNew else { throw .alreadyExists(kind) }
+        return resource
+    }
+
+    func get(_ id: String) async throws(GatewayError) -> Resource {
+        guard let row = rows.withLock({ rows in rows.first { $0.id == id }?.row }) else { throw .notFound(kind) }
+        return row
+    }
+
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
+        queries.withLock { $0.append(query) }
+        let all = rows.withLock { rows in rows.map(\.row) }
+        let start = query.pageToken.flatMap { Int($0) } ?? 0
+        let items = Array(all.dropFirst(start).prefix(query.pageSize))
+        let end = start + items.count
+        return Page(items: items, nextPageToken: end < all.count ? String(end) : nil)
+    }
+
+    func delete(_ id: String, by change: ChangeContext) async throws(GatewayError) {
+        changes.withLock { $0.append(change) }
+        let wasThere = rows.withLock { rows in
+            let index = rows.firstIndex { $0.id == id }
+            if let index { rows.remove(at: index) }
+            return index != nil
+        }
+        guard wasThere else { throw .notFound(kind) }
+    }
+}
+
+/// A store of each kind.
+struct MemoryStores {
+    let buckets = MemoryStore<Bucket>(.bucket) { $0.name.rawValue }
+    let credentials = MemoryStore<StorageCredential>(.storageCredential) { $0.id.uuidString.lowercased() }
+    let grants = MemoryStore<Grant>(.grant) { $0.id.uuidString.lowercased() }
+    let members = MemoryStore<GroupMember>(.groupMember) { $0.group.rawValue + "\u{1f}" + $0.member.rawValue }
+    let quotas = MemoryStore<Quota>(.quota) { $0.id.uuidString.lowercased() }
+    let issuers = MemoryStore<Issuer>(.issuer) { $0.id.uuidString.lowercased() }
+    let apiKeys = MemoryStore<APIKey>(.apiKey) { $0.id.uuidString.lowercased() }
+
+    var all: AdminStores {
+        AdminStores(
+            buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
+            issuers: issuers, apiKeys: apiKeys
+        )
+    }
+}

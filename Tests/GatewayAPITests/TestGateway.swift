@@ -1,0 +1,122 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import InMemoryLogging
+import Logging
+import PrometheusMetrics
+import Synchronization
+
+@testable import GatewayAPI
+
+/// The whole API in process, over stores in memory, at a fixed time.
+struct TestGateway {
+    static let now = Date(timeIntervalSince1970: 1_900_000_000)
+
+    let responder: APIResponder
+    let logs = InMemoryLogHandler()
+    let ledger: StubLedger
+    let policy: StubPolicy
+    let stores = MemoryStores()
+    let metrics = PrometheusFactory()
+    let advances = Advances()
+
+    init(
+        _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
+        ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
+        authenticator: any Authenticator = StubAuthenticator()
+    ) {
+        self.ledger = ledger
+        self.policy = policy
+        let (logs, metrics, stores, advances) = (logs, metrics, stores, advances)
+        let cache = PolicyCache(source: policy)
+        let seed = Mutex(UInt8(0))
+        let randomBytes: @Sendable (Int) -> [UInt8] = { count in
+            let first = seed.withLock { seed in
+                seed &+= 1
+                return seed
+            }
+            return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0 * 7) }
+        }
+        let parts = APIParts(
+            authenticator: authenticator,
+            advancePolicy: { () async throws(GatewayError) in
+                advances.count.withLock { $0 += 1 }
+                try await cache.advance()
+            },
+            presignedURLs: PresignedURLs(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes
+            ),
+            accessOverview: AccessOverview(cache: cache, usage: ledger),
+            stores: stores.all,
+            readinessChecks: { checks },
+            metricsText: { metrics.text() },
+            metricsFactory: metrics,
+            logger: Logger(label: "test") { _ in logs },
+            now: { Self.now },
+            randomBytes: randomBytes
+        )
+        responder = APIResponder(parts, settings, on: listener)
+    }
+
+    /// Sends a request.
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HTTPFields = [:],
+        json: String? = nil, from remoteAddress: String = "192.0.2.7"
+    ) async -> TestAnswer {
+        var fields = headers
+        if let token { fields[.authorization] = "Bearer \(token)" }
+        if json != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
+        let head = HTTPRequest(method: method, scheme: "http", authority: "gw", path: path, headerFields: fields)
+        let body = RequestBody.collected(Array((json ?? "").utf8))
+        return TestAnswer(
+            await responder.respond(to: ServerRequest(head: head, body: body, remoteAddress: remoteAddress))
+        )
+    }
+}
+
+/// How often policy was read anew before an admin was accepted.
+final class Advances: Sendable {
+    let count = Mutex(0)
+}
+
+/// An answer, taken apart.
+struct TestAnswer {
+    let status: Int
+    let headers: HTTPFields
+    let bytes: [UInt8]
+
+    init(_ response: ServerResponse) {
+        status = response.head.status.code
+        headers = response.head.headerFields
+        guard case .bytes(let bytes) = response.body else { preconditionFailure("No route streams yet.") }
+        self.bytes = bytes
+    }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    var json: [String: Any] {
+        (try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]) ?? [:]
+    }
+
+    func string(_ member: String) -> String? { json[member] as? String }
+    func number(_ member: String) -> Int? { json[member] as? Int }
+}
+
+/// Knows tokens by heart: `user`, `auditor`, `admin`, and `expired`.
+struct StubAuthenticator: Authenticator {
+    func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+        let roles: Set<Role>
+        switch token.reveal() {
+        case "user-token": roles = []
+        case "auditor-token": roles = [.auditor]
+        case "admin-token": roles = [.admin]
+        case "expired-token": throw .expiredToken
+        default: throw .unauthenticated(reason: "The token is not accepted.")
+        }
+        return Caller(
+            principal: try .user("alice"), groups: [], roles: roles, claims: [:], expiresAt: nil, token: token,
+            scope: nil, position: StubPolicy.position
+        )
+    }
+}

@@ -2,7 +2,11 @@ import GatewayCore
 import Testing
 
 @Suite struct KeyPrefixTests {
-    let alice = Subject(principal: try! Principal("user:alice"), claims: ["tenant": "acme"])
+    let alice: Subject
+
+    init() throws {
+        alice = Subject(principal: try Principal("user:alice"), claims: ["tenant": "acme"])
+    }
 
     func matches(_ prefix: KeyPrefix, _ key: String, _ subject: Subject? = nil) throws -> Int? {
         prefix.matchedByteCount(of: try ObjectKey(key), for: subject ?? alice)

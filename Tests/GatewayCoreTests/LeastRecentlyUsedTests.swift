@@ -1,0 +1,48 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct LeastRecentlyUsedTests {
+    @Test func `it agrees with a plain list over many random steps`() {
+        var random = SeededGenerator(seed: 7)
+        var cache = LeastRecentlyUsed<Int, Int>(maxCount: 8, maxCost: 40)
+        var model: [(key: Int, value: Int, cost: Int)] = []
+        for step in 0..<20_000 {
+            let key = Int.random(in: 0..<14, using: &random)
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0..<5:
+                let index = model.firstIndex { $0.key == key }
+                #expect(cache.value(for: key) == index.map { model[$0].value })
+                if let index { model.append(model.remove(at: index)) }
+            case 5..<9:
+                let cost = Int.random(in: 0..<12, using: &random)
+                model.removeAll { $0.key == key }
+                model.append((key, step, cost))
+                while model.count > 8 || model.reduce(0, { $0 + $1.cost }) > 40 { model.removeFirst() }
+                cache.insert(step, for: key, cost: cost)
+            default:
+                model.removeAll { $0.key == key }
+                cache.remove(key)
+            }
+            #expect(cache.count == model.count)
+            #expect(cache.cost == model.reduce(0) { $0 + $1.cost })
+        }
+    }
+}
+
+/// SplitMix64: the same numbers in every run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+        return mixed ^ (mixed >> 31)
+    }
+}

@@ -1,0 +1,261 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct PolicyCacheTests {
+    let alice: Principal
+    let staff: Principal
+    let bucket: BucketName
+    let key: ObjectKey
+
+    init() throws {
+        alice = try Principal("user:alice")
+        staff = try Principal("group:staff")
+        bucket = try BucketName("demo-bucket")
+        key = try ObjectKey("team/a/x")
+    }
+
+    func tables(_ change: (inout ScriptedPolicy.Tables) throws -> Void = { _ in }) throws -> ScriptedPolicy.Tables {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.credential = Fixture.credential()
+        try change(&tables)
+        return tables
+    }
+
+    func access(_ cache: PolicyCache, groups: [Principal] = []) async throws -> AccessPolicy {
+        try await cache.access(of: alice, groups: groups, to: bucket, key: key)
+    }
+
+    @Test func `what is missing at once goes out in one load, and nothing after that`() async throws {
+        let source = ScriptedPolicy(try tables { $0.members = [alice: [staff]] })
+        let cache = PolicyCache(source: source)
+        let policy = try await access(cache)
+        #expect(policy.principals.map(\.principal) == [alice, staff, .anyone])
+        #expect(policy.bucket?.name == bucket)
+        #expect(policy.credential != nil)
+        #expect(policy.position == Fixture.position)
+        #expect(
+            source.now.loads == [
+                [.principal(alice), .principal(.anyone), .bucket(bucket)],
+                [.principal(staff), .credential(Fixture.id(500))],
+            ]
+        )
+        _ = try await access(cache)
+        #expect(source.now.loads.count == 2)
+    }
+
+    @Test func `the proof covers all that was relied on, each group once`() async throws {
+        let cache = PolicyCache(source: ScriptedPolicy(try tables { $0.members = [alice: [staff]] }))
+        let policy = try await access(cache, groups: [staff, staff, try Principal("user:bob")])
+        #expect(
+            Set(policy.scopes.map(\.rawValue)) == [
+                "user:alice", "group:staff", "*", "bucket:demo-bucket",
+                "credential:" + Fixture.id(500).uuidString.lowercased(),
+            ]
+        )
+        #expect(policy.principals.count == 3)
+    }
+
+    @Test func `that a bucket is not there is remembered until it is made`() async throws {
+        let source = ScriptedPolicy(try tables { $0.bucket = nil })
+        let cache = PolicyCache(source: source)
+        #expect(try await access(cache).bucket == nil)
+        #expect(try await access(cache).bucket == nil)
+        #expect(source.now.loads.count == 1)
+        try source.change([.bucket(bucket)]) { $0.bucket = try Fixture.bucket() }
+        try await cache.advance()
+        #expect(try await access(cache).bucket != nil)
+    }
+
+    @Test func `a change drops its scope and nothing else`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source)
+        _ = try await access(cache)
+        try source.change([.principal(alice)]) { $0.grants = [try Fixture.grant(1)] }
+        #expect(try await access(cache).principals[0].grants.isEmpty)
+        try await cache.advance()
+        let policy = try await access(cache)
+        #expect(policy.principals[0].grants.count == 1)
+        #expect(policy.position.sequence == 11)
+        #expect(source.now.loads.last == [.principal(alice)])
+    }
+
+    @Test(arguments: [PolicyScope.all, PolicyScope(rawValue: "something:new")])
+    func `a change of everything, or of what is not understood, drops everything`(scope: PolicyScope) async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source)
+        _ = try await access(cache)
+        source.change([scope]) { _ in }
+        try await cache.advance()
+        #expect(cache.count == 0)
+        #expect(try await access(cache).position.sequence == 11)
+    }
+
+    @Test func `a position that the log does not know makes it forget everything`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source)
+        _ = try await access(cache)
+        let elsewhere = PolicyPosition(sequence: 10, tag: Fixture.id(77))
+        source.set { $0.log = [(elsewhere, [])] }
+        try await cache.advance()
+        #expect(cache.count == 0)
+        #expect(cache.position == elsewhere)
+        #expect(try await access(cache).position == elsewhere)
+    }
+
+    @Test func `a load that is older than what was read meanwhile is discarded and done again`() async throws {
+        let gate = Gate()
+        let once = Once()
+        let source = ScriptedPolicy(try tables { $0.grants = [try Fixture.grant(1)] }) { call in
+            if call == .load, once.isFirst() { await gate.pass() }
+        }
+        let cache = PolicyCache(source: source)
+        try await cache.advance()
+        async let policy = access(cache)
+        await gate.arrived()
+        source.change([.principal(alice)]) { $0.grants = [] }
+        try await cache.advance()
+        gate.open()
+        #expect(try await policy.principals[0].grants.isEmpty)
+        #expect(try await policy.position.sequence == 11)
+    }
+
+    @Test func `a load from before everything was forgotten is discarded, whatever its number`() async throws {
+        let gate = Gate()
+        let once = Once()
+        let source = ScriptedPolicy(try tables { $0.grants = [try Fixture.grant(1)] }) { call in
+            if call == .load, once.isFirst() { await gate.pass() }
+        }
+        let cache = PolicyCache(source: source)
+        try await cache.advance()
+        async let policy = access(cache)
+        await gate.arrived()
+        // Another server took over; its log is shorter and has no such grant.
+        let elsewhere = PolicyPosition(sequence: 3, tag: Fixture.id(77))
+        source.set {
+            $0.log = [(elsewhere, [])]
+            $0.grants = []
+        }
+        try await cache.advance()
+        gate.open()
+        #expect(try await policy.principals[0].grants.isEmpty)
+        #expect(try await policy.position == elsewhere)
+    }
+
+    @Test func `rows with the position's number but another tag are of another log`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source)
+        try await cache.advance()
+        let elsewhere = PolicyPosition(sequence: 10, tag: Fixture.id(77))
+        source.set { $0.log = [(elsewhere, [])] }
+        #expect(try await access(cache).position == elsewhere)
+        #expect(source.now.reads.count == 2)
+    }
+
+    @Test func `a principal with many grants is looked up by place`() async throws {
+        let grants = try (1...5).map { try Fixture.grant($0, on: "team/\($0)/") } + [Fixture.grant(6, on: "team/a/")]
+        let source = ScriptedPolicy(try tables { $0.grants = grants })
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(literalGrantLimit: 5))
+        #expect(try await access(cache).literalGrants.map(\.id) == [Fixture.id(6)])
+        #expect(source.now.placeLoads.map(\.count) == [4])
+        _ = try await access(cache)
+        #expect(source.now.placeLoads.count == 1)
+        let others = Array(grants.dropLast()) + [try Fixture.grant(7, on: "team/7/")]
+        source.change([.principal(alice)]) { $0.grants = others }
+        try await cache.advance()
+        #expect(try await access(cache).literalGrants.isEmpty)
+    }
+
+    @Test func `too many groups are refused, in the credential and in the rows`() async throws {
+        let groups = try (0..<5).map { try Principal("group:\($0)") }
+        let limits = PolicyCache.Limits(maxGroups: 4)
+        let cache = PolicyCache(source: ScriptedPolicy(try tables { $0.members = [alice: [staff]] }), limits: limits)
+        #expect(try await access(cache, groups: Array(groups.prefix(3))).principals.count == 6)
+        await #expect(throws: GatewayError.self) { try await access(cache, groups: Array(groups.prefix(4))) }
+        await #expect(throws: GatewayError.self) { try await access(cache, groups: groups) }
+    }
+
+    @Test func `what was used longest ago leaves first, and rows are found again`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxEntries: 4))
+        for name in ["a", "b", "c", "d"] {
+            _ = try await cache.access(of: Principal("user:\(name)"), groups: [], to: bucket, key: key)
+            #expect(cache.count <= 4)
+        }
+        let loads = source.now.loads.count
+        _ = try await cache.access(of: Principal("user:d"), groups: [], to: bucket, key: key)
+        #expect(source.now.loads.count == loads)
+        _ = try await cache.access(of: Principal("user:a"), groups: [], to: bucket, key: key)
+        #expect(source.now.loads.last == [.principal(try Principal("user:a"))])
+    }
+
+    @Test func `bytes are bounded as well`() async throws {
+        let grants = try (1...200).map { try Fixture.grant($0, to: "user:\($0 % 20)") }
+        let source = ScriptedPolicy(try tables { $0.grants = grants })
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxBytes: 30_000))
+        for number in 0..<20 {
+            let policy = try await cache.access(of: Principal("user:\(number)"), groups: [], to: bucket, key: key)
+            #expect(policy.principals[0].grants.count == 10)
+            #expect(cache.approximateBytes <= 30_000)
+        }
+    }
+
+    @Test func `a cache too small for one caller says so instead of loading for ever`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxEntries: 2))
+        await #expect(throws: GatewayError.slowDown(retryAfter: 1)) { try await access(cache) }
+    }
+
+    @Test func `a source that is down is not remembered`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source)
+        source.set { $0.error = .unavailable(retryAfter: 1) }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await access(cache) }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await cache.advance() }
+        source.set { $0.error = nil }
+        #expect(try await access(cache).bucket != nil)
+    }
+
+    @Test func `API keys are held, and gone when they are revoked`() async throws {
+        let apiKey = APIKey(
+            id: Fixture.id(1), prefix: "abc", hash: [], name: "n", principal: alice, createdAt: Fixture.now
+        )
+        let source = ScriptedPolicy(try tables { $0.apiKeys = [apiKey] })
+        let cache = PolicyCache(source: source)
+        #expect(try await cache.apiKey(prefix: "abc").rows == apiKey)
+        #expect(try await cache.apiKey(prefix: "other").rows == nil)
+        #expect(try await cache.issuer("https://id.example.com").rows == nil)
+        source.change([.apiKey(prefix: "abc")]) { $0.apiKeys = [] }
+        try await cache.advance()
+        let load = try await cache.apiKey(prefix: "abc")
+        #expect(load.rows == nil)
+        #expect(load.position.sequence == 11)
+    }
+
+    @Test func `racing changes and readers never see rows older than their position`() async throws {
+        let source = ScriptedPolicy(try tables())
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxEntries: 6))
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for number in 1...300 {
+                    try? source.change([.principal(alice)]) { $0.grants = [try Fixture.grant(number)] }
+                    await Task.yield()
+                }
+            }
+            for reader in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        if reader % 2 == 0 { try? await cache.advance() }
+                        guard let policy = try? await access(cache) else { continue }
+                        // Grant number n came with the log's line 10 + n.
+                        let newest = (1...300).last { Fixture.id($0) == policy.principals[0].grants.first?.id } ?? 0
+                        #expect(10 + newest >= policy.position.sequence)
+                    }
+                }
+            }
+        }
+        try await cache.advance()
+        #expect(try await access(cache).principals[0].grants.first?.id == Fixture.id(300))
+    }
+}

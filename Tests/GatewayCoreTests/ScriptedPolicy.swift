@@ -1,0 +1,171 @@
+import Foundation
+import GatewayCore
+import Synchronization
+
+/// Policy in a table of the test's own, with a log of changes, whose answers can be held back.
+final class ScriptedPolicy: PolicySource {
+    struct Tables: Sendable {
+        var grants: [Grant] = []
+        var quotas: [Quota] = []
+        var members: [Principal: [Principal]] = [:]
+        var bucket: Bucket?
+        var credential: StorageCredential?
+        var apiKeys: [APIKey] = []
+        var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(Fixture.position, [])]
+        var error: GatewayError?
+        var loads: [Set<PolicyKey>] = []
+        var placeLoads: [Set<GrantPlace>] = []
+        var reads: [PolicyPosition?] = []
+    }
+
+    enum Call { case load, grants, changes }
+
+    private let tables: Mutex<Tables>
+    /// Runs after an answer was read and before it is handed over.
+    private let hold: @Sendable (Call) async -> Void
+
+    init(_ tables: Tables, hold: @escaping @Sendable (Call) async -> Void = { _ in }) {
+        self.tables = Mutex(tables)
+        self.hold = hold
+    }
+
+    var now: Tables { tables.withLock { $0 } }
+
+    /// Commits a change: writes, and a line in the log.
+    func change(_ scopes: Set<PolicyScope>, _ write: (inout Tables) throws -> Void) rethrows {
+        try tables.withLock { tables in
+            try write(&tables)
+            let sequence = (tables.log.last?.position.sequence ?? 0) + 1
+            let position = PolicyPosition(sequence: sequence, tag: Fixture.id(1_000_000 + Int(sequence)))
+            tables.log.append((position, scopes))
+        }
+    }
+
+    /// Changes what is no part of the log.
+    func set(_ write: (inout Tables) -> Void) {
+        tables.withLock { write(&$0) }
+    }
+
+    func load(_ keys: [PolicyKey], literalGrantLimit: Int) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+        let (load, error) = tables.withLock { tables in
+            tables.loads.append(Set(keys))
+            let rows = keys.map { tables.rows(of: $0, literalGrantLimit: literalGrantLimit) }
+            return (PolicyLoad(position: tables.position, rows: rows), tables.error)
+        }
+        await hold(.load)
+        if let error { throw error }
+        return load
+    }
+
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+        let load = tables.withLock { tables in
+            tables.placeLoads.append(Set(places))
+            let rows = places.map { place in
+                tables.grants.filter {
+                    $0.principal == place.principal && $0.bucket == place.bucket && $0.prefix == .literal(place.prefix)
+                }
+            }
+            return PolicyLoad(position: tables.position, rows: rows)
+        }
+        await hold(.grants)
+        return load
+    }
+
+    func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
+        let (changes, error) = tables.withLock { tables in
+            tables.reads.append(position)
+            return (tables.changes(since: position), tables.error)
+        }
+        await hold(.changes)
+        if let error { throw error }
+        return changes
+    }
+}
+
+extension ScriptedPolicy.Tables {
+    var position: PolicyPosition { log.last?.position ?? Fixture.position }
+
+    func changes(since position: PolicyPosition?) -> PolicyChanges {
+        guard let index = log.firstIndex(where: { $0.position == position }) else {
+            return .restart(at: self.position)
+        }
+        let scopes = log[(index + 1)...].reduce(into: Set()) { $0.formUnion($1.scopes) }
+        return .scopes(scopes, upTo: self.position)
+    }
+
+    func rows(of key: PolicyKey, literalGrantLimit: Int) -> PolicyRows {
+        switch key {
+        case .principal(let principal):
+            let own = grants.filter { $0.principal == principal }
+            let literalCount = own.count { !$0.prefix.isTemplate }
+            let isComplete = literalCount <= literalGrantLimit
+            return .principal(
+                PrincipalRows(
+                    groups: members[principal] ?? [], grants: isComplete ? own : own.filter(\.prefix.isTemplate),
+                    isComplete: isComplete, quotas: quotas.filter { $0.principal == principal }
+                )
+            )
+        case .bucket(let name): return .bucket(bucket?.name == name ? bucket : nil)
+        case .credential(let id): return .credential(credential?.id == id ? credential : nil)
+        case .issuer: return .issuer(nil)
+        case .apiKey(let prefix): return .apiKey(apiKeys.first { $0.prefix == prefix })
+        }
+    }
+}
+
+/// Holds whoever comes until it is opened, and tells when somebody came.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var arrivals = 0
+        var held: [CheckedContinuation<Void, Never>] = []
+        var observers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
+
+    func pass() async {
+        await withCheckedContinuation { continuation in
+            let resumed = state.withLock { state in
+                state.arrivals += 1
+                var resumed = state.observers.filter { $0.count <= state.arrivals }.map(\.continuation)
+                state.observers.removeAll { $0.count <= state.arrivals }
+                if state.isOpen { resumed.append(continuation) } else { state.held.append(continuation) }
+                return resumed
+            }
+            for continuation in resumed { continuation.resume() }
+        }
+    }
+
+    func arrived(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                guard state.arrivals < count else { return true }
+                state.observers.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isOpen = true
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+}
+
+/// Says yes once.
+final class Once: Sendable {
+    private let isUsed = Mutex(false)
+
+    func isFirst() -> Bool {
+        isUsed.withLock { isUsed in
+            defer { isUsed = true }
+            return !isUsed
+        }
+    }
+}

@@ -17,7 +17,7 @@ final class LedgerQueue: Sendable {
     private struct State {
         var entries: [Entry] = []
         var reader: CheckedContinuation<Void, Never>?
-        var isOpen = false
+        var isOpen = true
     }
 
     private let state = Mutex(State())
@@ -25,11 +25,6 @@ final class LedgerQueue: Sendable {
 
     init(capacity: Int) {
         self.capacity = capacity
-    }
-
-    /// Begins to take entries.
-    func open() {
-        state.withLock { $0.isOpen = true }
     }
 
     /// Takes no more entries; those in the queue are still handed out.

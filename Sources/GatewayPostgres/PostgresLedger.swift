@@ -6,7 +6,7 @@ public import ServiceLifecycle
 /// The ledger in PostgreSQL: written by each caller as if alone, sent together.
 ///
 /// Proposals of one principal go over one connection, so that two connections seldom wait for the same counter. It records
-/// while ``run()`` runs, and refuses everything before and after.
+/// while ``run()`` runs: what comes before waits for it, what comes after is refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// How much is sent and kept.
     public struct Limits: Sendable {
@@ -66,9 +66,6 @@ public final class PostgresLedger: IssuanceLedger, Service {
 
     /// Records until shut down; then answers what is waiting, and returns.
     public func run() async {
-        for lane in lanes {
-            lane.queue.open()
-        }
         await withTaskGroup { group in
             group.addTask { await self.watchDeadlines() }
             await withTaskGroup { recorders in

@@ -1,0 +1,157 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// What the ledger promises beside verdicts: bounds, deadlines, isolation of items, and the end.
+@Suite struct LedgerTests {
+    private static func proposal() throws -> IssuanceProposal {
+        try .sample(at: PolicyPosition(sequence: 1, tag: UUID()))
+    }
+
+    /// Appends a proposal and waits for its answer.
+    private static func ask(
+        _ queue: LedgerQueue, until deadline: ContinuousClock.Instant = .soon
+    ) async throws -> GatewayError? {
+        let proposal = try Self.proposal()
+        let result = await withCheckedContinuation { continuation in
+            queue.append(.init(proposal: proposal, deadline: deadline, continuation: continuation))
+        }
+        guard case .failure(let error) = result else { return nil }
+        return error
+    }
+
+    @Test func aFullQueueRefusesAtOnce() async throws {
+        let queue = LedgerQueue(capacity: 2)
+        try await withThrowingTaskGroup(of: GatewayError?.self) { group in
+            for _ in 0..<3 { group.addTask { try await Self.ask(queue) } }
+            // Two wait; whichever came third has its answer.
+            let first = try await group.next()
+            #expect(first == .slowDown(retryAfter: 1))
+            for entry in await queue.next(upTo: 10) { entry.answer(.success(.stale)) }
+            for try await error in group { #expect(error == nil) }
+        }
+    }
+
+    @Test func handsOutInOrderUpToTheLimit() async throws {
+        let queue = LedgerQueue(capacity: 10)
+        try await withThrowingTaskGroup(of: GatewayError?.self) { group in
+            for _ in 0..<5 { group.addTask { try await Self.ask(queue) } }
+            var sizes: [Int] = []
+            while sizes.reduce(0, +) < 5 {
+                let entries = await queue.next(upTo: 2)
+                sizes.append(entries.count)
+                for entry in entries { entry.answer(.success(.stale)) }
+            }
+            #expect(sizes.allSatisfy { 1...2 ~= $0 })
+            for try await error in group { #expect(error == nil) }
+        }
+    }
+
+    @Test func refusesWhatIsLateWhileItWaits() async throws {
+        let queue = LedgerQueue(capacity: 10)
+        let deadline = ContinuousClock.now + .seconds(3600)
+        try await withThrowingTaskGroup(of: GatewayError?.self) { group in
+            group.addTask { try await Self.ask(queue, until: deadline) }
+            group.addTask {
+                // Until the entry is in, there is nothing to refuse.
+                while !Task.isCancelled {
+                    queue.refuseLate(now: deadline - .seconds(1))
+                    queue.refuseLate(now: deadline)
+                    await Task.yield()
+                }
+                return nil
+            }
+            let first = try await group.next()
+            #expect(first == .slowDown(retryAfter: 1))
+            group.cancelAll()
+        }
+    }
+
+    @Test func aClosedQueueRefusesAndEnds() async throws {
+        let queue = LedgerQueue(capacity: 10)
+        queue.close()
+        #expect(try await Self.ask(queue) == .unavailable(retryAfter: 1))
+        #expect(await queue.next(upTo: 10).isEmpty)
+    }
+
+    @Test(.database(.migrated)) func refusesADeadlineThatHasPassed() async throws {
+        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
+            let proposal = try IssuanceProposal.sample(at: await connection.position())
+            await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
+                try await ledger.record(proposal, deadline: .now)
+            }
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+        }
+    }
+
+    /// The third of these violates a check of the table; the others do not suffer.
+    @Test(.database(.migrated)) func oneBadItemFailsAlone() async throws {
+        let connectionString = try TestDatabase.current.connectionString
+        try await withLedger(connectionString, limits: .init(connections: 1)) { ledger, connection in
+            let position = try await connection.position()
+            let recorded = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for index in 0..<9 {
+                    group.addTask {
+                        var proposal = try IssuanceProposal.sample(at: position, principal: "user:\(index)")
+                        if index == 3 { proposal.method = "BREW" }
+                        if index == 5 { proposal.requestID = "a\0b" }
+                        do {
+                            return try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: [])
+                        } catch {
+                            #expect(error as? GatewayError == .unavailable(retryAfter: 1))
+                            #expect(index == 3 || index == 5)
+                            return false
+                        }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(recorded == 7)
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 7)
+        }
+    }
+
+    @Test(.database(.migrated)) func sendsWhatGathersAsOneCall() async throws {
+        let connectionString = try TestDatabase.current.connectionString
+        try await withLedger(connectionString, limits: .init(connections: 1, maxBatch: 64)) { ledger, connection in
+            let position = try await connection.position()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<400 {
+                    group.addTask {
+                        let proposal = try IssuanceProposal.sample(at: position, principal: "user:\(index)")
+                        #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await connection.number("SELECT count(*) FROM issuances") == 400)
+            #expect(try await connection.number("SELECT count(DISTINCT xmin::text) FROM issuances") < 200)
+        }
+    }
+
+    @Test(.database(.migrated)) func countsDenialsWithinBounds() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let counter = DenialCounter(connection: connection, capacity: 3, logger: .silent)
+        let bucket = try BucketName("demo")
+        for round in 0..<2 {
+            for user in 0..<5 {
+                counter.count(
+                    Denial(
+                        principal: try Principal("user:\(user)"), bucket: round == 0 ? nil : bucket,
+                        code: "AccessDenied"))
+            }
+        }
+        await counter.flush()
+        await counter.flush()
+        #expect(try await connection.number("SELECT sum(count) FROM denials") == 10)
+        #expect(try await connection.number("SELECT count(*) FROM denials") == 4)
+        #expect(try await connection.number("SELECT sum(count) FROM denials WHERE principal = '*'") == 7)
+        counter.count(Denial(principal: try Principal("user:0"), bucket: nil, code: "AccessDenied"))
+        await counter.flush()
+        #expect(try await connection.number("SELECT sum(count) FROM denials WHERE principal = 'user:0'") == 2)
+    }
+}

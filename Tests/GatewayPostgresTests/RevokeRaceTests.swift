@@ -1,0 +1,150 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Grants are revoked and given back while many record under them; the server's own commit times judge.
+///
+/// The judge is shown to be able to convict: the same race on a function without the lock must leak.
+@Suite(.serialized) struct RevokeRaceTests {
+    @Test func noIssuanceCommitsAfterTheRevokeOfItsGrant() async throws {
+        try await withRaceDatabase { connectionString, cluster in
+            let leaks = try await race(connectionString, revokes: 500)
+            #expect(leaks == 0)
+            #expect(try !cluster.log().contains("deadlock detected"))
+        }
+    }
+
+    @Test func theJudgeFindsTheLeaksOfAFunctionWithoutTheLock() async throws {
+        try await withRaceDatabase { connectionString, _ in
+            let connection = try PostgresConnection(testing: connectionString)
+            let source = try #require(
+                try await connection.execute(
+                    Statement<Void, String>("SELECT pg_get_functiondef('record_issuances'::regproc)") {
+                        row throws(PostgresError) in try row.decode(0)
+                    }
+                ).first)
+            let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
+            #expect(source.contains(lock))
+            try await connection.runScript(source.replacing(lock, with: ""))
+            let leaks = try await race(connectionString, revokes: 500)
+            #expect(leaks > 0)
+        }
+    }
+
+    /// A migrated database of a cluster that keeps the times of commits.
+    private func withRaceDatabase(_ body: (String, TestCluster) async throws -> Void) async throws {
+        var options = ClusterOptions()
+        options.trackCommitTimestamp = true
+        let cluster = try await TestCluster(options)
+        let name = try await cluster.createDatabase(template: .migrated)
+        try await body(cluster.connectionString(database: name), cluster)
+        try await cluster.stop()
+    }
+
+    /// Gives and revokes one grant after another for each of some users, while 32 writers record under what they read last;
+    /// gives the number of rows that were committed later than the revoke of their grant.
+    private func race(_ connectionString: String, revokes: Int) async throws -> Int64 {
+        try await PostgresConnection(testing: connectionString).runScript(Self.makeBucket)
+        let board = Board()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for user in 0..<4 {
+                let connection = try PostgresConnection(testing: connectionString)
+                group.addTask {
+                    try await revokeInTurn(
+                        user: "user:\(user)", times: revokes / 4, over: connection, board)
+                }
+            }
+            for writer in 0..<32 {
+                let connection = try PostgresConnection(
+                    testing: connectionString, settings: PostgresLedger.sessionSettings)
+                group.addTask { try await record(as: writer, over: connection, board) }
+            }
+            try await group.waitForAll()
+        }
+        let judge = try PostgresConnection(testing: connectionString)
+        #expect(try await judge.number("SELECT count(*) FROM grants WHERE removed_seq IS NOT NULL") == Int64(revokes))
+        #expect(try await judge.number("SELECT count(*) FROM issuances") > 100)
+        return try await judge.number(
+            """
+            SELECT count(*) FROM issuances i JOIN grants g ON g.id = i.grant_id
+            WHERE g.removed_seq IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
+            """)
+    }
+
+    /// What the revokers tell the writers: the grant that is in force, and where the log was when it was read.
+    private actor Board {
+        var grants: [String: (grant: UUID, position: PolicyPosition)] = [:]
+        var revokers = 4
+
+        func post(_ user: String, _ grant: UUID, _ position: PolicyPosition) {
+            grants[user] = (grant, position)
+        }
+
+        func leave() {
+            revokers -= 1
+        }
+    }
+
+    private func revokeInTurn(
+        user: String, times: Int, over connection: PostgresConnection, _ board: Board
+    ) async throws {
+        for _ in 0..<times {
+            let id = UUID()
+            try await connection.withTransaction { transaction in
+                try transaction.perform(Self.insertGrant, (id, user))
+                try transaction.perform(Self.logGrant, (id, user))
+            }
+            await board.post(user, id, try await connection.position())
+            // The writers issue for a while; how long is left to the scheduler.
+            for _ in 0..<3 { _ = try await connection.position() }
+            try await connection.withTransaction { transaction in
+                try transaction.perform(Self.removeGrant, (id, user))
+                try transaction.perform(Self.logRemoval, (id, user))
+            }
+        }
+        await board.leave()
+    }
+
+    private func record(as writer: Int, over connection: PostgresConnection, _ board: Board) async throws {
+        let user = "user:\(writer % 4)"
+        while await board.revokers > 0 {
+            guard let (grant, position) = await board.grants[user] else { continue }
+            let proposals = try (0..<4).map { _ in
+                try IssuanceProposal.sample(at: position, principal: user, grantID: grant)
+            }
+            _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        }
+    }
+
+    private static let makeBucket = """
+        INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id)
+        VALUES ('00000000-0000-0000-0000-000000000001', 'demo', 'AKIA', '', 'k1');
+        INSERT INTO buckets (name, provider, endpoint, region, addressing, scheme, credential_id, default_ttl, max_ttl,
+            allows_unenforced_size)
+        VALUES ('demo', 's3', 'https://s3.example', 'eu-west-1', 'path', 'aws-v4',
+            '00000000-0000-0000-0000-000000000001', 900, 604800, false);
+        """
+
+    private static let insertGrant = Statement<(UUID, String), Void>(
+        """
+        INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by)
+        VALUES ($1, $2, 'demo', '', false, '{GetObject}', 'allow', 'test')
+        """
+    ) { [$0.0, $0.1] }
+
+    private static let logGrant = Statement<(UUID, String), Void>(
+        "SELECT append_policy_log(ARRAY[$2], 'test', '', p_created => ARRAY[$1])"
+    ) { [$0.0, $0.1] }
+
+    private static let removeGrant = Statement<(UUID, String), Void>(
+        "UPDATE grants SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL"
+    ) { [$0.0, $0.1] }
+
+    private static let logRemoval = Statement<(UUID, String), Void>(
+        "SELECT append_policy_log(ARRAY[$2], 'test', '', p_removed => ARRAY[$1])"
+    ) { [$0.0, $0.1] }
+}

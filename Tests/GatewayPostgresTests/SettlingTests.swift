@@ -1,0 +1,147 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// A store that says what a closure says.
+struct StubVerifier: UploadVerifier {
+    let answer: @Sendable (UUID) throws -> Int64?
+
+    func landedBytes(bucket: BucketName, key: ObjectKey, issuance: UUID) async throws -> Int64? {
+        try answer(issuance)
+    }
+}
+
+/// What becomes of reservations, and counters that are recomputed.
+@Suite struct SettlingTests {
+    private struct NoAnswer: Error {}
+
+    /// Records uploads of 100 bytes each with URLs that died a minute ago; gives their quota.
+    private func reserve(_ count: Int, over connection: PostgresConnection) async throws -> Quota {
+        let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
+        try await connection.insert(quota)
+        let position = try await connection.position()
+        let proposals = try (0..<count).map { _ in
+            try IssuanceProposal.sample(
+                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
+        }
+        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        return quota
+    }
+
+    private func sweep(
+        over connection: PostgresConnection, grace: Duration = .zero, interval: Duration = .seconds(60),
+        patience: Duration = .seconds(3600), _ answer: @escaping @Sendable (UUID) throws -> Int64?
+    ) async {
+        await ReservationSweeper(
+            connection: connection, verifier: StubVerifier(answer: answer),
+            schedule: .init(grace: grace, interval: interval, patience: patience, batch: 3), logger: .silent
+        ).runRound()
+    }
+
+    private func state(_ connection: PostgresConnection) async throws -> [Int64] {
+        [
+            try await connection.number("SELECT sum(used) FROM quota_usage"),
+            try await connection.number("SELECT sum(released) FROM quota_usage"),
+            try await connection.number("SELECT count(*) FROM reservations"),
+        ]
+    }
+
+    @Test(.database(.migrated)) func givesBackWhatDidNotArrive() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(10, over: connection)
+        await sweep(over: connection) { _ in 30 }
+        #expect(try await state(connection) == [300, 700, 0])
+        #expect(try await QuotaAuditor(connection: connection).audit() == [])
+    }
+
+    @Test(.database(.migrated)) func neverCountsMoreThanWasReserved() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        await sweep(over: connection) { _ in 5000 }
+        #expect(try await state(connection) == [200, 0, 0])
+    }
+
+    @Test(.database(.migrated)) func keepsCountedWhatCannotBeTold() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        await sweep(over: connection) { _ in nil }
+        #expect(try await state(connection) == [200, 0, 0])
+    }
+
+    @Test(.database(.migrated)) func leavesURLsThatMayStillBeUsed() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        await sweep(over: connection, grace: .seconds(3600)) { _ in 0 }
+        #expect(try await state(connection) == [200, 0, 2])
+    }
+
+    @Test(.database(.migrated)) func asksAgainLaterAndGivesUpInTheEnd() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        await sweep(over: connection) { _ in throw NoAnswer() }
+        #expect(try await state(connection) == [200, 0, 2])
+        // Not due again before the interval is over.
+        await sweep(over: connection) { _ in 0 }
+        #expect(try await state(connection) == [200, 0, 2])
+        try await connection.runScript("UPDATE reservations SET check_at = dead_at")
+        await sweep(over: connection, patience: .seconds(1)) { _ in throw NoAnswer() }
+        #expect(try await state(connection) == [200, 0, 0])
+    }
+
+    @Test(.database(.migrated)) func sweepersAtOnceGiveBackOnce() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        _ = try await reserve(60, over: connection)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                let own = try PostgresConnection(testing: database.connectionString)
+                group.addTask { await sweep(over: own) { _ in 40 } }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await state(connection) == [2400, 3600, 0])
+    }
+
+    @Test(.database(.migrated)) func auditFindsAndRepairsCounters() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = try await reserve(5, over: connection)
+        await sweep(over: connection) { _ in 90 }
+        let auditor = QuotaAuditor(connection: connection)
+        #expect(try await auditor.audit() == [])
+        try await connection.runScript("UPDATE quota_usage SET used = 7")
+        let found = try await auditor.audit()
+        #expect(found.map(\.quotaID) == [quota.id])
+        #expect(found.map(\.holder) == ["user:alice"])
+        #expect(found.map(\.used) == [7])
+        #expect(found.map(\.charged) == [450])
+        #expect(try await auditor.repair(#require(found.first)) == 450)
+        #expect(try await auditor.audit() == [])
+        try await connection.runScript("DELETE FROM quota_usage")
+        // What was given back is gone with the row, so that the whole reservation counts again.
+        let missing = try await auditor.audit()
+        #expect(missing.map(\.charged) == [500])
+        #expect(try await auditor.repair(#require(missing.first)) == 500)
+        #expect(try await auditor.audit() == [])
+    }
+
+    @Test(.database(.migrated)) func usageTellsWhatIsLeft() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = try await reserve(5, over: connection)
+        let total = Quota.sample(limit: 9, period: .total)
+        let usage = PostgresQuotaUsage(connection: connection)
+        let left = try await usage.usage(of: [
+            QuotaHolding(quota: total, holder: try Principal("user:bob")),
+            QuotaHolding(quota: quota, holder: try Principal("user:alice")),
+        ])
+        #expect(left.map(\.remaining) == [9, 999_500])
+        #expect(left.map(\.quotaID) == [total.id, quota.id])
+        #expect(left[0].resetsIn == nil)
+        #expect((1...86_400).contains(left[1].resetsIn ?? 0))
+        #expect(try await usage.usage(of: []) == [])
+    }
+}

@@ -1,0 +1,108 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+extension IssuanceProposal {
+    /// A download by `user:alice` under a grant of hers, that charges nothing unless told.
+    static func sample(
+        at position: PolicyPosition, principal: String = "user:alice", scopes: [String]? = nil, grantID: UUID = UUID(),
+        action: Action = .getObject, charges: [QuotaCharge] = [], lifetime: TimeInterval = 900
+    ) throws -> IssuanceProposal {
+        let principal = try Principal(principal)
+        return IssuanceProposal(
+            id: UUID(), position: position,
+            scopes: scopes?.map { PolicyScope(rawValue: $0) } ?? [.principal(principal), .principal(.anyone)],
+            principal: principal, matchedPrincipal: principal, grantID: grantID, credentialID: UUID(),
+            delivery: .presignedURL, action: action, method: action == .getObject ? "GET" : "PUT",
+            bucket: try BucketName("demo"), key: try ObjectKey("users/alice/photo é.jpg"),
+            expiresAt: Date().addingTimeInterval(lifetime), contentType: "image/jpeg",
+            contentMD5: action == .putObject ? [UInt8](repeating: 7, count: 16) : nil,
+            contentLength: action == .putObject ? 1000 : nil, requestID: "request-1", charges: charges)
+    }
+}
+
+extension Quota {
+    /// A quota of URLs a day for each user, unless told otherwise.
+    static func sample(
+        limit: Int64, principal: Principal = .anyone, metric: Metric = .urls, period: Period = .day,
+        sharing: Sharing = .each
+    ) -> Quota {
+        Quota(
+            id: UUID(), principal: principal, bucket: nil, action: metric == .bytes ? .putObject : nil,
+            metric: metric, period: period, sharing: sharing, limit: limit, createdAt: Date())
+    }
+
+    /// Charges this quota for a user.
+    func charge(_ amount: Int64 = 1, by user: String = "user:alice") throws -> QuotaCharge {
+        QuotaCharge(quota: self, holder: sharing == .shared ? principal : try Principal(user), amount: amount)
+    }
+}
+
+extension PostgresConnection {
+    /// The end of the log.
+    func position() async throws -> PolicyPosition {
+        let positions = try await execute(
+            Statement<Void, PolicyPosition>("SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1") {
+                row throws(PostgresError) in PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1))
+            })
+        return try #require(positions.first)
+    }
+
+    /// One number.
+    func number(_ sql: String) async throws -> Int64 {
+        let numbers = try await execute(
+            Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
+        return try #require(numbers.first)
+    }
+
+    /// Stores a quota's row.
+    func insert(_ quota: Quota) async throws {
+        try await perform(
+            Statement<Quota, Void>(
+                """
+                INSERT INTO quotas (id, principal, action, metric, period, sharing, quota_limit)
+                VALUES ($1, $2, $3, $4, $5, $6, $7)
+                """
+            ) {
+                [
+                    $0.id, $0.principal.rawValue, $0.action?.rawValue, $0.metric.rawValue, $0.period.rawValue,
+                    $0.sharing.rawValue, $0.limit,
+                ]
+            }, quota)
+    }
+
+    /// Changes policy in some scopes.
+    func append(scopes: [String]) async throws {
+        try await perform(
+            Statement<[String], Void>("SELECT append_policy_log($1, 'test', '')") { [$0] }, scopes)
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Far enough for every test.
+    static var soon: ContinuousClock.Instant { .now + .seconds(20) }
+}
+
+/// Runs `body` while a ledger records, and shuts it down after.
+func withLedger<Result: Sendable>(
+    _ connectionString: String, limits: PostgresLedger.Limits = PostgresLedger.Limits(connections: 2),
+    _ body: @Sendable (PostgresLedger, PostgresConnection) async throws -> Result
+) async throws -> Result {
+    let connection = try PostgresConnection(testing: connectionString)
+    let configuration = try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger")
+    let ledger = PostgresLedger(
+        configuration: configuration, denials: DenialCounter(connection: connection, logger: .silent),
+        limits: limits, logger: .silent)
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await ledger.run() }
+        defer { group.cancelAll() }
+        let result = try await body(ledger, connection)
+        await connection.close()
+        return result
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import GatewayCore
+import Signing
+import Synchronization
+import Testing
+
+/// A ledger that answers as told and notes what it was given.
+final class ScriptedLedger: IssuanceLedger {
+    struct Notes {
+        var proposals: [IssuanceProposal] = []
+        var denials: [Denial] = []
+    }
+
+    private let notes = Mutex(Notes())
+    private let answer: @Sendable (IssuanceProposal, Int) async throws(GatewayError) -> RecordVerdict
+
+    /// - Parameter answer: Gets the proposal and how many came before it.
+    init(_ answer: @escaping @Sendable (IssuanceProposal, Int) async throws(GatewayError) -> RecordVerdict) {
+        self.answer = answer
+    }
+
+    /// Records everything; leaves 9 of each quota.
+    convenience init() {
+        self.init { proposal, _ in .recorded(remaining: proposal.remainders) }
+    }
+
+    var proposals: [IssuanceProposal] { notes.withLock { $0.proposals } }
+    var denials: [Denial] { notes.withLock { $0.denials } }
+
+    func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict {
+        let number = notes.withLock { notes in
+            notes.proposals.append(proposal)
+            return notes.proposals.count - 1
+        }
+        return try await answer(proposal, number)
+    }
+
+    func count(_ denial: Denial) {
+        notes.withLock { $0.denials.append(denial) }
+    }
+}
+
+extension IssuanceProposal {
+    var remainders: [QuotaRemainder] {
+        charges.map { QuotaRemainder(quotaID: $0.quota.id, remaining: 9, resetsIn: 60) }
+    }
+}
+
+/// Knows one API key's worth of caller, read through the cache as the real one does.
+struct CacheAuthenticator: Authenticator {
+    let cache: PolicyCache
+
+    func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+        let load = try await cache.apiKey(prefix: token.reveal())
+        guard let key = load.rows else { throw .unauthenticated(reason: "There is no such key.") }
+        return Caller(
+            principal: key.principal, groups: key.groups, roles: [], claims: [:], expiresAt: key.expiresAt,
+            token: token,
+            scope: .apiKey(prefix: key.prefix), position: load.position
+        )
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct PresignedURLsTests {
+    let alice: Principal
+    let source: ScriptedPolicy
+    let cache: PolicyCache
+
+    init() throws {
+        alice = try Principal("user:alice")
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.credential = Fixture.credential()
+        tables.grants = [try Fixture.grant(1)]
+        tables.quotas = [try Fixture.quota(1)]
+        tables.apiKeys = [
+            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+        ]
+        source = ScriptedPolicy(tables)
+        cache = PolicyCache(source: source)
+    }
+
+    func issue(
+        _ request: IssueRequest, _ ledger: ScriptedLedger, now: Date = Fixture.now,
+        randomBytes: @escaping @Sendable (Int) throws -> [UInt8] = { [UInt8](repeating: 0xff, count: $0) }
+    ) async throws -> IssuedURL {
+        let authenticator = CacheAuthenticator(cache: cache)
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { now }, randomBytes: randomBytes
+        )
+        return try await urls.issue(
+            request, for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r-1",
+            deadline: .now + .seconds(5)
+        )
+    }
+
+    @Test func `a permitted request is answered with what is on record`() async throws {
+        let ledger = ScriptedLedger()
+        let issued = try await issue(try Fixture.put(length: 5), ledger)
+        let proposal = try #require(ledger.proposals.first)
+        #expect(issued.id == proposal.id)
+        #expect(issued.expiresAt == proposal.expiresAt)
+        #expect(issued.expiresIn == 900)
+        #expect(issued.enforcedBy == .signature)
+        #expect(issued.headers.map(\.name) == ["content-type", "content-length"])
+        #expect(issued.quotas.map(\.remainder.remaining) == [9])
+        #expect(
+            issued.url.reveal().hasPrefix(
+                "https://s3.example.com/demo-bucket/team/photo.png?X-Amz-Algorithm=AWS4-HMAC-SHA256&"
+            )
+        )
+        #expect(issued.url.reveal().contains("&X-Amz-SignedHeaders=content-length%3Bcontent-type%3Bhost"))
+        #expect(!"\(issued)".contains("X-Amz"))
+        #expect(proposal.scopes.contains(.apiKey(prefix: "k")))
+        #expect(proposal.scopes.contains(.principal(alice)))
+        #expect(proposal.grantID == Fixture.id(1))
+        #expect(proposal.charges.map(\.amount) == [1])
+        #expect(proposal.method == "PUT")
+        #expect(ledger.denials.isEmpty)
+    }
+
+    @Test func `identifiers are UUIDs of version 7 of the instant of signing`() async throws {
+        let issued = try await issue(try Fixture.get(), ScriptedLedger(), now: Fixture.now.addingTimeInterval(0.5))
+        #expect(issued.id.uuidString == "018F85AC-1B40-7FFF-BFFF-FFFFFFFFFFFF")
+    }
+
+    @Test(arguments: [GatewayError.unavailable(retryAfter: 1), .slowDown(retryAfter: 2)])
+    func `without a row there is no URL`(error: GatewayError) async throws {
+        let ledger = ScriptedLedger { _, _ throws(GatewayError) in throw error }
+        await #expect(throws: error) { try await issue(try Fixture.get(), ledger) }
+        #expect(ledger.proposals.count == 1)
+    }
+
+    @Test func `nothing is answered before the row is recorded`() async throws {
+        let gate = Gate()
+        let isAnswered = Mutex(false)
+        let ledger = ScriptedLedger { proposal, _ in
+            await gate.pass()
+            return .recorded(remaining: proposal.remainders)
+        }
+        async let issued = {
+            let issued = try await issue(try Fixture.get(), ledger)
+            isAnswered.withLock { $0 = true }
+            return issued
+        }()
+        await gate.arrived()
+        #expect(isAnswered.withLock { $0 } == false)
+        gate.open()
+        _ = try await issued
+        #expect(isAnswered.withLock { $0 })
+    }
+
+    @Test func `a grant revoked between decision and record refuses`() async throws {
+        let ledger = ScriptedLedger { [source, alice] _, _ in
+            source.change([.principal(alice)]) { $0.grants = [] }
+            return .stale
+        }
+        await #expect(throws: GatewayError.accessDenied) { try await issue(try Fixture.get(), ledger) }
+        #expect(ledger.proposals.count == 1)
+        #expect(
+            ledger.denials == [Denial(principal: alice, bucket: try BucketName("demo-bucket"), code: "AccessDenied")])
+    }
+
+    @Test func `a key revoked between authentication and record is refused`() async throws {
+        let ledger = ScriptedLedger { [source] _, _ in
+            source.change([.apiKey(prefix: "k")]) { $0.apiKeys = [] }
+            return .stale
+        }
+        await #expect(throws: GatewayError.unauthenticated(reason: "There is no such key.")) {
+            try await issue(try Fixture.get(), ledger)
+        }
+        #expect(ledger.proposals.count == 1)
+    }
+
+    @Test func `a change that keeps the permission is decided again at the new position`() async throws {
+        let ledger = ScriptedLedger { [source, alice] proposal, number in
+            guard number == 0 else { return .recorded(remaining: proposal.remainders) }
+            source.change([.principal(alice)]) { $0.grants = (try? [Fixture.grant(2, on: "team/photo.png")]) ?? [] }
+            return .stale
+        }
+        _ = try await issue(try Fixture.get(), ledger)
+        #expect(ledger.proposals.map(\.grantID) == [1, 2].map(Fixture.id))
+        #expect(ledger.proposals.map(\.position.sequence) == [10, 11])
+    }
+
+    @Test func `the proof reaches back to the oldest thing that was relied on`() async throws {
+        let authenticator = CacheAuthenticator(cache: cache)
+        let caller = try await authenticator.authenticate(Secret("k"))
+        source.change([.principal(try Principal("user:bob"))]) { _ in }
+        try await cache.advance()
+        let ledger = ScriptedLedger()
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 1, count: $0) }
+        )
+        _ = try await urls.issue(
+            Fixture.get(), for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+        )
+        #expect(ledger.proposals.map(\.position.sequence) == [10])
+    }
+
+    @Test func `policy that never stands still ends in SlowDown, without a URL`() async throws {
+        let ledger = ScriptedLedger { [source, alice] _, _ in
+            source.change([.principal(alice)]) { _ in }
+            return .stale
+        }
+        await #expect(throws: GatewayError.slowDown(retryAfter: 1)) { try await issue(try Fixture.get(), ledger) }
+        #expect(ledger.proposals.count == 4)
+    }
+
+    @Test func `a grant works from the moment it is made, though memory says otherwise`() async throws {
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.accessDenied) { try await issue(try Fixture.get("new/x"), ledger) }
+        #expect(ledger.denials.count == 1)
+        try source.change([.principal(alice)]) { $0.grants.append(try Fixture.grant(2, on: "new/")) }
+        _ = try await issue(try Fixture.get("new/x"), ledger)
+        #expect(ledger.proposals.map(\.grantID) == [Fixture.id(2)])
+        #expect(ledger.denials.count == 1)
+    }
+
+    @Test func `a refusal is confirmed once, not for ever`() async throws {
+        let reads = source.now.reads.count
+        await #expect(throws: GatewayError.accessDenied) { try await issue(try Fixture.get("new/x"), ScriptedLedger()) }
+        #expect(source.now.reads.count == reads + 1)
+    }
+
+    @Test func `a refusal that cannot be confirmed is not one`() async throws {
+        _ = try await issue(try Fixture.get(), ScriptedLedger())
+        source.set { $0.error = .unavailable(retryAfter: 3) }
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.unavailable(retryAfter: 3)) {
+            try await issue(try Fixture.get("new/x"), ledger)
+        }
+        #expect(ledger.denials.isEmpty)
+    }
+
+    @Test func `a full quota is told and counted`() async throws {
+        let refusal = QuotaRefusal(
+            quotaID: "q", metric: .urls, period: .day, limit: 10, remaining: 0, resetsIn: 5
+        )
+        let ledger = ScriptedLedger { _, _ in .quotaExceeded(refusal) }
+        await #expect(throws: GatewayError.quotaExceeded(refusal)) { try await issue(try Fixture.get(), ledger) }
+        #expect(ledger.denials.map(\.code) == ["QuotaExceeded"])
+    }
+
+    @Test func `a bucket that is not there is not named in the count`() async throws {
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.accessDenied) {
+            try await issue(try Fixture.get(bucket: "no-such-bucket"), ledger)
+        }
+        #expect(ledger.denials == [Denial(principal: alice, bucket: nil, code: "AccessDenied")])
+    }
+
+    @Test func `nothing is issued from the instant at which the caller's credential ends`() async throws {
+        source.set { $0.apiKeys[0].expiresAt = Fixture.now }
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.expiredToken) { try await issue(try Fixture.get(), ledger) }
+        _ = try await issue(try Fixture.get(), ledger, now: Fixture.now.addingTimeInterval(-0.001))
+        #expect(ledger.proposals.count == 1)
+    }
+
+    @Test func `without random bytes nothing is issued`() async throws {
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
+            try await issue(try Fixture.get(), ledger, randomBytes: { _ in [] })
+        }
+        #expect(ledger.proposals.isEmpty)
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite struct ValidationTests {
+    struct Flaw<Row: Sendable>: Sendable, CustomTestStringConvertible {
+        let field: String?
+        let change: @Sendable (inout Row) -> Void
+
+        init(_ field: String?, _ change: @escaping @Sendable (inout Row) -> Void) {
+            self.field = field
+            self.change = change
+        }
+
+        var testDescription: String { field ?? "good" }
+    }
+
+    @Test(
+        arguments: [
+            Flaw(nil) { _ in }, Flaw(nil) { $0.maxTTL = 604_800 }, Flaw("maxTTL") { $0.maxTTL = 604_801 },
+            Flaw("maxTTL") { $0.maxTTL = 0 }, Flaw("defaultTTL") { $0.defaultTTL = 0 },
+            Flaw(nil) { $0.defaultTTL = 604_800 },
+            Flaw("defaultTTL") {
+                $0.defaultTTL = 901
+                $0.maxTTL = 900
+            },
+            Flaw("region") { $0.region = "" }, Flaw("region") { $0.region = "eu/west" },
+            Flaw("region") { $0.region = "é" },
+            Flaw("region") { $0.region = String(repeating: "a", count: 65) },
+            Flaw("endpoint") { $0.endpoint = "s3.example.com" },
+            Flaw("endpoint") { $0.endpoint = "ftp://s3.example.com" },
+            Flaw("endpoint") { $0.endpoint = "https://h/path" },
+            Flaw("endpoint") { $0.endpoint = "https://user@h" }, Flaw("endpoint") { $0.endpoint = "https://h?x" },
+            Flaw("endpoint") { $0.endpoint = "https://h:0" }, Flaw("endpoint") { $0.endpoint = "https://" },
+            Flaw("endpoint") { $0.endpoint = "https://h\r\nx" }, Flaw(nil) { $0.endpoint = "http://127.0.0.1:9000" },
+            Flaw("addressing") {
+                $0.endpoint = "http://127.0.0.1:9000"
+                $0.addressing = .virtual
+            },
+            Flaw(nil) { $0.addressing = .virtual },
+        ] as [Flaw<Bucket>])
+    func `a bucket`(flaw: Flaw<Bucket>) throws {
+        var bucket = try Fixture.bucket()
+        flaw.change(&bucket)
+        #expect(refusedField { try bucket.validated() } == flaw.field)
+    }
+
+    @Test func `a bucket with dots goes into the path, but for plain HTTP`() throws {
+        func field(_ endpoint: String, _ addressing: Bucket.Addressing) -> String? {
+            refusedField { try Fixture.bucket("a.b.c", endpoint: endpoint, addressing: addressing).validated() }
+        }
+        #expect(field("https://s3.example.com", .virtual) == "addressing")
+        #expect(field("http://s3.example.com", .virtual) == nil)
+        #expect(field("https://s3.example.com", .path) == nil)
+        #expect(field("https://cdn.example.com", .cname) == nil)
+    }
+
+    @Test func `an endpoint is kept in one form`() throws {
+        #expect(
+            try Fixture.bucket(endpoint: "HTTPS://S3.Example.com:443/").validated().endpoint == "https://s3.example.com"
+        )
+    }
+
+    @Test(
+        arguments: [
+            Flaw(nil) { _ in }, Flaw("name") { $0.name = "" }, Flaw("name") { $0.name = "a\nb" },
+            Flaw("accessKeyID") { $0.accessKeyID = "" }, Flaw("accessKeyID") { $0.accessKeyID = "a/b" },
+            Flaw("accessKeyID") { $0.accessKeyID = "a b" }, Flaw("secretAccessKey") { $0.secretAccessKey = Secret("") },
+            Flaw("secretAccessKey") { $0.secretAccessKey = Secret("a\n") },
+            Flaw("sessionToken") { $0.sessionToken = Secret("") },
+            Flaw("expiresAt") { $0.expiresAt = Fixture.now }, Flaw(nil) { $0.sessionToken = Secret("t") },
+        ] as [Flaw<StorageCredential>])
+    func `a storage credential`(flaw: Flaw<StorageCredential>) {
+        var credential = Fixture.credential()
+        flaw.change(&credential)
+        #expect(refusedField { try credential.validated() } == flaw.field)
+    }
+
+    @Test(
+        arguments: [
+            Flaw(nil) { _ in }, Flaw("actions") { $0.actions = [] }, Flaw("note") { $0.note = "a\u{0}" },
+            Flaw("note") { $0.note = String(repeating: "a", count: 1001) }, Flaw(nil) { $0.note = "line\n\tline" },
+            Flaw("notAfter") {
+                $0.notBefore = Fixture.now
+                $0.notAfter = Fixture.now
+            },
+            Flaw(nil) {
+                $0.notBefore = Fixture.now
+                $0.notAfter = Fixture.now + 1
+            },
+            Flaw("conditions") {
+                $0.effect = .deny
+                $0.conditions.maxTTL = 5
+            },
+            Flaw(nil) { $0.effect = .deny }, Flaw("conditions.maxTTL") { $0.conditions.maxTTL = 0 },
+            Flaw("conditions.maxTTL") { $0.conditions.maxTTL = 604_801 }, Flaw(nil) { $0.conditions.maxTTL = 604_800 },
+            Flaw("conditions.maxBytes") { $0.conditions.maxBytes = -1 }, Flaw(nil) { $0.conditions.maxBytes = 0 },
+            Flaw(nil) { $0.conditions.maxBytes = 5 << 40 },
+            Flaw("conditions.maxBytes") { $0.conditions.maxBytes = 5 << 40 + 1 },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = [] },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = ["*/*"] },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = ["*/png"] },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = ["image/p*"] },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = ["text/plain; charset=utf-8"] },
+            Flaw("conditions.contentTypes") { $0.conditions.contentTypes = Array(repeating: "a/b", count: 65) },
+            Flaw(nil) { $0.conditions.contentTypes = Array(repeating: "a/b", count: 64) },
+            Flaw("conditions.sourceCIDRs") { $0.conditions.sourceCIDRs = [] },
+            Flaw("conditions.sourceCIDRs") { $0.conditions.sourceCIDRs = ["10.0.0.1/8"] },
+            Flaw("conditions.contentTypes") {
+                $0.actions = [.getObject]
+                $0.conditions.contentTypes = ["a/b"]
+            },
+            Flaw("conditions.forceDownload") {
+                $0.actions = [.putObject]
+                $0.conditions.forceDownload = true
+            },
+        ] as [Flaw<Grant>])
+    func `a grant`(flaw: Flaw<Grant>) throws {
+        var grant = try Fixture.grant(1)
+        flaw.change(&grant)
+        #expect(refusedField { try grant.validated() } == flaw.field)
+    }
+
+    @Test func `content types are kept in lower case`() throws {
+        let grant = try Fixture.grant(1, conditions: GrantConditions(contentTypes: ["Image/*", "TEXT/Html"]))
+            .validated()
+        #expect(grant.conditions.contentTypes == ["image/*", "text/html"])
+    }
+
+    @Test func `a quota of bytes is for uploads`() throws {
+        #expect(try Fixture.quota(1, metric: .bytes).validated().action == .putObject)
+        #expect(try Fixture.quota(1, metric: .urls).validated().action == nil)
+        #expect(refusedField { try Fixture.quota(1, action: .getObject, metric: .bytes).validated() } == "action")
+        #expect(refusedField { try Fixture.quota(1, limit: -1).validated() } == "limit")
+        #expect(try Fixture.quota(1, limit: 0).validated().limit == 0)
+    }
+
+    @Test func `a member is a user in a group`() throws {
+        let (user, group) = (try Principal("user:a"), try Principal("group:a"))
+        func field(_ group: Principal, _ member: Principal) -> String? {
+            refusedField { try GroupMember(group: group, member: member, createdAt: Fixture.now).validated() }
+        }
+        #expect(field(group, user) == nil)
+        #expect(field(user, user) == "group")
+        #expect(field(.anyone, user) == "group")
+        #expect(field(group, group) == "member")
+        #expect(field(group, .anyone) == "member")
+    }
+
+    @Test(
+        arguments: [
+            Flaw(nil) { _ in }, Flaw("issuer") { $0.issuer = "" }, Flaw("audiences") { $0.audiences = [] },
+            Flaw("audiences") { $0.audiences = [""] }, Flaw("algorithms") { $0.algorithms = [] },
+            Flaw("algorithms") { $0.algorithms = ["none"] }, Flaw("algorithms") { $0.algorithms = ["rs256"] },
+            Flaw("algorithms") { $0.algorithms = ["RS256", "HS256"] }, Flaw("algorithms") { $0.algorithms = ["HS256"] },
+            Flaw("algorithms") { $0.algorithms = ["RS256", "RS256"] },
+            Flaw("algorithms") { $0.keys = .secret(Secret(String(repeating: "s", count: 32))) },
+            Flaw(nil) {
+                $0.keys = .secret(Secret(String(repeating: "s", count: 32)))
+                $0.algorithms = ["HS256"]
+            },
+            Flaw("keys.secret") {
+                $0.keys = .secret(Secret(String(repeating: "s", count: 31)))
+                $0.algorithms = ["HS256"]
+            },
+            Flaw("keys.url") { $0.keys = .url("file:///etc/passwd") },
+            Flaw("keys.url") { $0.keys = .url("https://a b") },
+            Flaw("keys.inline") { $0.keys = .inline("") }, Flaw("principalPrefix") { $0.principalPrefix = "a\u{0}" },
+            Flaw("groupPrefix") { $0.groupPrefix = String(repeating: "a", count: 129) },
+            Flaw("subjectClaim") { $0.subjectClaim = "" }, Flaw("groupsClaim") { $0.groupsClaim = "" },
+            Flaw("usableClaims") { $0.usableClaims = ["sub"] }, Flaw("usableClaims") { $0.usableClaims = ["a/b"] },
+            Flaw(nil) { $0.usableClaims = ["tenant", "org.id"] }, Flaw("rolesClaim") { $0.mayConferRoles = [.admin] },
+        ] as [Flaw<Issuer>])
+    func `an issuer`(flaw: Flaw<Issuer>) {
+        var issuer = Issuer(
+            id: Fixture.id(1), issuer: "https://id.example.com", audiences: ["sluice"], algorithms: ["RS256", "EdDSA"],
+            keys: .url("https://id.example.com/keys"), principalPrefix: "", groupPrefix: "", createdAt: Fixture.now
+        )
+        flaw.change(&issuer)
+        #expect(refusedField { try issuer.validated() } == flaw.field)
+    }
+
+    @Test func `an API key speaks for a user`() throws {
+        func field(_ principal: String, _ groups: [String] = [], name: String = "n") -> String? {
+            refusedField {
+                try APIKey(
+                    id: Fixture.id(1), prefix: "p", hash: [], name: name, principal: Principal(principal),
+                    groups: groups.map { try Principal($0) }, createdAt: Fixture.now
+                ).validated()
+            }
+        }
+        #expect(field("user:a", ["group:b"]) == nil)
+        #expect(field("*") == "principal")
+        #expect(field("group:a") == "principal")
+        #expect(field("user:a", ["user:b"]) == "groups")
+        #expect(field("user:a", name: "") == "name")
+    }
+}

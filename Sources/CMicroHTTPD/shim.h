@@ -45,4 +45,10 @@ static inline size_t sluice_head_size(struct MHD_Connection *connection)
     return info ? info->header_size : 0;
 }
 
+/// `MHD_set_response_options` for an answer that is neither chunked nor followed by another on its connection.
+static inline enum MHD_Result sluice_end_with_connection(struct MHD_Response *response)
+{
+    return MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
+}
+
 #endif

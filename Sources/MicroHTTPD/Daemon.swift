@@ -16,7 +16,8 @@ import Glibc
             | MHD_USE_NO_LISTEN_SOCKET.rawValue | MHD_USE_ERROR_LOG.rawValue
         var options: [(MHD_OPTION, Int)] = [
             (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes * 2),
-            (.CONNECTION_TIMEOUT, max(1, Int((limits.idleTimeout / .seconds(1)).rounded(.up)))),
+            // Left to the clients that do not take their answers: for all else the sweep is first, and says why.
+            (.CONNECTION_TIMEOUT, Int((limits.idleTimeout / .seconds(1)).rounded(.up)) + 2),
             // The limits are enforced where clients are accepted; this one only must not come first.
             (.CONNECTION_LIMIT, limits.maxConnections * limits.threads + 64),
         ]
@@ -38,9 +39,6 @@ import Glibc
                 unsafe texts.append(copy)
                 unsafe items.append(MHD_OptionItem(option: option, value: 0, ptr_value: copy))
             }
-        } else {
-            // Spares a system call or two; with TLS it would drop the farewell that tells a whole answer from a cut one.
-            flags |= MHD_USE_TURBO.rawValue
         }
         unsafe items.append(MHD_OptionItem(option: .END, value: 0, ptr_value: nil))
         let context = unsafe Unmanaged.passUnretained(core).toOpaque()

@@ -39,8 +39,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxHeaderFields = 100
     /// Bytes that are read and thrown away so that a client sees the refusal of a body it is still sending. Default 1 MiB.
     public var maxDiscardedBytes = 1_024 * 1_024
-    /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer. Rounded up to
-    /// whole seconds where libmicrohttpd measures it. Default 30 s.
+    /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer; for the last it
+    /// may be up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)
     /// How long the head of a request and its collected body may take to arrive; 408 after that. Default 30 s.
     public var requestTimeout: Duration = .seconds(30)

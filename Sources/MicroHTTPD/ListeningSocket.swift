@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 
 /// Owns a listening TCP socket.

@@ -29,6 +29,7 @@ extension Exchange {
         let made: OpaquePointer? =
             switch response.body {
             case .bytes(let bytes): unsafe Self.response(of: bytes)
+            case .stream where !response.head.status.allowsBody: unsafe Self.response(of: [])
             case .stream(let length, _): unsafe streamedResponse(length)
             }
         guard let made = unsafe made else { return nil }
@@ -60,7 +61,13 @@ extension Exchange {
         let made = unsafe MHD_create_response_from_callback(
             length.map { UInt64(max(0, $0)) } ?? UInt64.max, 32 * 1_024, readContent, context, releaseExchange
         )
-        if unsafe made == nil { unsafe Unmanaged<Exchange>.fromOpaque(context).release() }
+        guard let made = unsafe made else {
+            unsafe Unmanaged<Exchange>.fromOpaque(context).release()
+            return nil
+        }
+        // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client would take for the beginning
+        // of the next answer.
+        if length == nil, head?.request.method == .head { unsafe sluice_end_with_connection(made) }
         return unsafe made
     }
 }

@@ -1,3 +1,4 @@
+import CMicroHTTPD
 import Glibc
 
 /// A client's address: its text, and the key under which its connections are counted.

@@ -59,9 +59,8 @@ final class RawClient: Sendable {
         try await blocking { [descriptor] in
             var sent = 0
             while sent < bytes.count {
-                let count = unsafe bytes.withUnsafeBytes {
-                    unsafe Glibc.send(
-                        descriptor, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                let count = unsafe bytes[sent...].withUnsafeBytes {
+                    unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 guard count > 0 else { throw RawClientError.closed }
                 sent += count

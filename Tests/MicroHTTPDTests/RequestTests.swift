@@ -1,4 +1,5 @@
 import HTTPServing
+import HTTPTypes
 import MicroHTTPD
 import Testing
 
@@ -11,6 +12,130 @@ import Testing
             #expect(response.text == "POST /a/%2F/../b?q=%20 example:80|x-one=1|hello")
             #expect(response.fields["date"] != nil)
             #expect(response.fields["content-length"] == "47")
+        }
+    }
+
+    @Test func `a connection serves many requests`() async throws {
+        try await TestServer.with(.echo) { server in
+            let client = try server.client()
+            for number in 0..<500 {
+                let body = String(repeating: "x", count: number)
+                let response = try await client.exchange(
+                    "POST /\(number) HTTP/1.1\r\nHost: a\r\nContent-Length: \(number)\r\n\r\n\(body)")
+                #expect(response.text == "POST /\(number) a|\(body)")
+            }
+        }
+    }
+
+    @Test func `pipelined requests are answered in order`() async throws {
+        try await TestServer.with(.echo) { server in
+            let client = try server.client()
+            let requests = (0..<100).map {
+                "PUT /\($0) HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n\($0 % 90 + 10)"
+            }
+            try await client.send(requests.joined())
+            var rest: [UInt8] = []
+            for number in 0..<100 {
+                #expect(try await client.response(rest: &rest).text == "PUT /\(number) a|\(number % 90 + 10)")
+            }
+        }
+    }
+
+    @Test func `a head and a body that trickle in are one request`() async throws {
+        try await TestServer.with(.echo) { server in
+            let client = try server.client()
+            for byte in "POST /x HTTP/1.1\r\nHost: a\r\nX-A: b\r\nContent-Length: 3\r\n\r\nabc".utf8 {
+                try await client.send([byte])
+            }
+            var rest: [UInt8] = []
+            #expect(try await client.response(rest: &rest).text == "POST /x a|x-a=b|abc")
+        }
+    }
+
+    @Test func `HEAD gets the head of GET and no body`() async throws {
+        try await TestServer.with(.echo) { server in
+            let client = try server.client()
+            try await client.send("HEAD /abc HTTP/1.1\r\nHost: a\r\n\r\nGET /abc HTTP/1.1\r\nHost: a\r\n\r\n")
+            var rest: [UInt8] = []
+            let head = try await client.response(rest: &rest, toHead: true)
+            #expect(head.status == 200)
+            #expect(head.fields["content-length"] == "12")
+            #expect(try await client.response(rest: &rest).text == "GET /abc a|")
+        }
+    }
+
+    @Test func `the responder's fields are sent, those of the server are its own`() async throws {
+        let responder = TestResponder { _ in
+            var head = HTTPResponse(status: .created)
+            head.headerFields[.contentType] = "text/x"
+            head.headerFields[.contentLength] = "999"
+            head.headerFields[.date] = "never"
+            head.headerFields[.connection] = "close"
+            head.headerFields[.transferEncoding] = "chunked"
+            head.headerFields[.location] = "/a"
+            return ServerResponse(head: head, body: .bytes(Array("ok".utf8)))
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            for _ in 0..<2 {
+                let response = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(response.status == 201)
+                #expect(response.text == "ok")
+                #expect(response.fields["content-type"] == "text/x")
+                #expect(response.fields["location"] == "/a")
+                #expect(response.fields["content-length"] == "2")
+                #expect(response.fields["connection"] == nil)
+                #expect(response.fields["transfer-encoding"] == nil)
+                #expect(response.fields["date"] != "never")
+            }
+        }
+    }
+
+    @Test func `204 and 304 have no body`() async throws {
+        let responder = TestResponder { request in
+            .text("no", status: request.head.path == "/204" ? .noContent : .notModified)
+        }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            try await client.send("GET /204 HTTP/1.1\r\nHost: a\r\n\r\nGET /304 HTTP/1.1\r\nHost: a\r\n\r\n")
+            var rest: [UInt8] = []
+            #expect(try await client.response(rest: &rest).status == 204)
+            #expect(try await client.response(rest: &rest).status == 304)
+            #expect(rest.isEmpty)
+        }
+    }
+
+    @Test func `the responder learns the client's address`() async throws {
+        let responder = TestResponder { .text($0.remoteAddress) }
+        for address in ["127.0.0.1", "0.0.0.0", "::"] {
+            try await TestServer.with(responder) {
+                $0.address = address
+            } body: { server in
+                let response = try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(response.text == "127.0.0.1")
+            }
+        }
+    }
+
+    @Test func `a large answer arrives whole`() async throws {
+        let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let responder = TestResponder { _ in ServerResponse(head: HTTPResponse(status: .ok), body: .bytes(bytes)) }
+        try await TestServer.with(responder) { server in
+            let client = try server.client()
+            let response = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(response.body == bytes)
+        }
+    }
+
+    @Test func `an address that is none, or taken, is an error at once`() async throws {
+        try await TestServer.with(.echo) { server in
+            #expect(throws: HTTPServerError.invalidAddress("localhost")) {
+                try TestServer.make(.echo) { $0.address = "localhost" }
+            }
+            let error = #expect(throws: HTTPServerError.self) {
+                try TestServer.make(.echo) { $0.port = server.port }
+            }
+            #expect(error?.description.contains("port \(server.port): Address already in use") == true)
         }
     }
 }

@@ -55,16 +55,24 @@ struct TestServer: Sendable {
     /// Begins a graceful shutdown.
     func shutDown() async { await group.triggerGracefulShutdown() }
 
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    @discardableResult
+    static func make(
+        _ responder: TestResponder, _ adjust: (inout HTTPServerConfiguration) -> Void
+    ) throws(HTTPServerError) -> HTTPServer {
+        var configuration = HTTPServerConfiguration()
+        configuration.drainDeadline = .seconds(5)
+        adjust(&configuration)
+        return try HTTPServer(configuration: configuration, responder: responder, logger: logger)
+    }
+
     /// Runs a server, then `body`, then shuts the server down and waits for its end.
     static func with<Value: Sendable>(
         _ responder: TestResponder, _ adjust: (inout HTTPServerConfiguration) -> Void = { _ in },
         body: @Sendable (TestServer) async throws -> Value
     ) async throws -> Value {
-        var configuration = HTTPServerConfiguration()
-        configuration.drainDeadline = .seconds(5)
-        adjust(&configuration)
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let server = try HTTPServer(configuration: configuration, responder: responder, logger: logger)
+        let server = try make(responder, adjust)
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
         let running = TestServer(port: server.port, group: group)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in

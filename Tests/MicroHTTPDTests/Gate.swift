@@ -1,0 +1,56 @@
+import Synchronization
+
+/// Holds answers back until a test lets them go, and tells when one has arrived.
+final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var arrivals = 0
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+    private let state = Mutex(State())
+
+    /// Waits for ``open()``; deaf to cancellation, as an answer may be.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                state.arrivals += 1
+                var ready = state.watchers.filter { $0.count <= state.arrivals }.map(\.continuation)
+                state.watchers.removeAll { $0.count <= state.arrivals }
+                if state.isOpen { ready.append(continuation) } else { state.waiting.append(continuation) }
+                return ready
+            }
+            for continuation in ready { continuation.resume() }
+        }
+    }
+
+    /// Lets everybody through, from now on.
+    func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Waits until so many have come to ``wait()``.
+    func arrival(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.arrivals < count { state.watchers.append((count, continuation)) }
+                return state.arrivals >= count
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}
+
+/// A number that tasks share.
+final class Counter: Sendable {
+    private let number = Atomic<Int>(0)
+
+    var value: Int { number.load(ordering: .relaxed) }
+
+    func add(_ more: Int) { number.add(more, ordering: .relaxed) }
+}

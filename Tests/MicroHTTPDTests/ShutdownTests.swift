@@ -1,0 +1,98 @@
+import HTTPServing
+import HTTPTypes
+import MicroHTTPD
+import Testing
+
+@Suite struct ShutdownTests {
+    @Test func `requests under way are answered, and nobody else is taken on`() async throws {
+        let gate = Gate()
+        let responder = TestResponder { _ in
+            await gate.wait()
+            return .text("done")
+        }
+        try await TestServer.with(responder) { server in
+            let idle = try server.client()
+            let clients = try (0..<20).map { _ in try server.client() }
+            for client in clients { try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+            await gate.arrival(20)
+            await server.shutDown()
+            while (try? server.client()) != nil { await Task.yield() }
+            gate.open()
+            for client in clients {
+                var rest: [UInt8] = []
+                let response = try await client.response(rest: &rest)
+                #expect(response.text == "done")
+                #expect(response.fields["connection"] == "close")
+                #expect(try await client.isClosed())
+            }
+            #expect(try await idle.isClosed())
+        }
+    }
+
+    @Test func `what is not answered by the drain deadline gets 503`() async throws {
+        let gate = Gate()
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 1_000)
+        } answer: { request in
+            await gate.wait()
+            return .text("late")
+        }
+        try await TestServer.with(responder) {
+            $0.drainDeadline = .milliseconds(100)
+        } body: { server in
+            let plain = try server.client()
+            try await plain.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            let streaming = try server.client()
+            try await streaming.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n")
+            await gate.arrival(2)
+            await server.shutDown()
+            for client in [plain, streaming] {
+                var rest: [UInt8] = []
+                #expect(try await client.response(rest: &rest).status == 503)
+                #expect(try await client.isClosed())
+            }
+            gate.open()
+        }
+    }
+
+    @Test func `a stream that never ends does not keep the server from ending`() async throws {
+        let responder = TestResponder { _ in
+            ServerResponse(
+                head: HTTPResponse(status: .ok),
+                body: .stream(length: nil) { writer in
+                    while true { try await writer.write([UInt8](repeating: 7, count: 1_000)) }
+                })
+        }
+        try await TestServer.with(responder) {
+            $0.drainDeadline = .milliseconds(100)
+        } body: { server in
+            let reading = try server.client()
+            try await reading.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await !reading.receive().isEmpty)
+            await server.shutDown()
+            _ = try? await reading.receiveAll()
+        }
+    }
+
+    @Test func `a server under load stops and starts again and again`() async throws {
+        for _ in 0..<10 {
+            try await TestServer.with(.echo) {
+                $0.drainDeadline = .milliseconds(50)
+            } body: { server in
+                let served = Counter()
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for _ in 0..<8 {
+                        tasks.addTask {
+                            while let client = try? server.client(),
+                                (try? await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n"))?.status == 200
+                            { served.add(1) }
+                        }
+                    }
+                    while served.value < 50 { await Task.yield() }
+                    await server.shutDown()
+                    try await tasks.waitForAll()
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import MicroHTTPD
+import Testing
+
+@Suite struct TLSTests {
+    /// A self-signed certificate for 127.0.0.1, made by the openssl command.
+    private static func withCertificate(_ body: (HTTPServerConfiguration.TLS) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let certificate = folder.appending(path: "certificate.pem").path
+        let key = folder.appending(path: "key.pem").path
+        let (status, _) = try await run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+                "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key,
+            ])
+        #expect(status == 0)
+        try await body(.init(certificateFile: certificate, keyFile: key))
+    }
+
+    /// Runs a command to its end; its exit status and output.
+    private static func run(_ command: String, _ arguments: [String]) async throws -> (Int32, String) {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                let process = Process()
+                let output = Pipe()
+                process.executableURL = URL(filePath: "/usr/bin/env")
+                process.arguments = [command] + arguments
+                process.standardOutput = output
+                process.standardError = FileHandle.nullDevice
+                process.standardInput = FileHandle.nullDevice
+                do {
+                    try process.run()
+                    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+                    process.waitUntilExit()
+                    continuation.resume(returning: (process.terminationStatus, text))
+                } catch {
+                    continuation.resume(throwing: error)
+                }
+            }
+        }
+    }
+
+    @Test func `a client that trusts the certificate is served`() async throws {
+        try await Self.withCertificate { tls in
+            try await TestServer.with(.echo) {
+                $0.tls = tls
+            } body: { server in
+                let (status, text) = try await Self.run(
+                    "curl",
+                    [
+                        "-sS", "--cacert", tls.certificateFile, "-d", "hello", "https://127.0.0.1:\(server.port)/a",
+                        "https://127.0.0.1:\(server.port)/b",
+                    ])
+                #expect(status == 0)
+                let host = "127.0.0.1:\(server.port)"
+                #expect(text == "POST /a \(host)|helloPOST /b \(host)|hello")
+            }
+        }
+    }
+
+    @Test func `a refused body is refused over TLS too`() async throws {
+        try await Self.withCertificate { tls in
+            try await TestServer.with(.echo) {
+                $0.tls = tls
+            } body: { server in
+                let body = String(repeating: "a", count: 2_000)
+                let (_, text) = try await Self.run(
+                    "curl",
+                    [
+                        "-sS", "-k", "-o", "/dev/null", "-w", "%{http_code}", "-d", body,
+                        "https://127.0.0.1:\(server.port)/",
+                    ])
+                #expect(text == "413")
+            }
+        }
+    }
+
+    @Test(arguments: ["-tls1", "-tls1_1"])
+    func `TLS before 1.2 is refused`(version: String) async throws {
+        try await Self.withCertificate { tls in
+            try await TestServer.with(.echo) {
+                $0.tls = tls
+            } body: { server in
+                let (status, _) = try await Self.run(
+                    "openssl",
+                    ["s_client", "-connect", "127.0.0.1:\(server.port)", version, "-cipher", "ALL:@SECLEVEL=0"])
+                #expect(status != 0)
+            }
+        }
+    }
+
+    @Test func `a file that is missing or no certificate is an error at start`() async throws {
+        await #expect(throws: HTTPServerError.unreadableFile(path: "/nowhere", reason: "No such file or directory")) {
+            try await TestServer.with(.echo) {
+                $0.tls = .init(certificateFile: "/nowhere", keyFile: "/nowhere")
+            } body: { _ in
+            }
+        }
+        await #expect(throws: HTTPServerError.cannotStart) {
+            try await TestServer.with(.echo) {
+                $0.tls = .init(certificateFile: "/etc/hostname", keyFile: "/etc/hostname")
+            } body: { _ in
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import HTTPServing
+import HTTPTypes
+import MicroHTTPD
+import Testing
+
+@Suite struct TimeTests {
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n",
+        "GET / HTTP/1.1\r\nHost: a\r\nX-A: b",
+        "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf",
+    ])
+    func `a request that does not arrive whole in time gets 408`(part: String) async throws {
+        try await TestServer.with(.echo) {
+            $0.requestTimeout = .milliseconds(200)
+        } body: { server in
+            let client = try server.client()
+            try await client.send(part)
+            var rest: [UInt8] = []
+            let refused = try await client.response(rest: &rest)
+            #expect(refused.status == 408)
+            #expect(refused.text == "refused: requestTimeout")
+            #expect(try await client.isClosed())
+        }
+    }
+
+    @Test func `a head that trickles in is cut off all the same`() async throws {
+        try await TestServer.with(.echo) {
+            $0.requestTimeout = .milliseconds(300)
+        } body: { server in
+            let client = try server.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n")
+            await #expect(throws: RawClientError.self) {
+                for number in 0..<1_000 {
+                    try await client.send("X-\(number): a\r\n")
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: ["", "GE", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"])
+    func `a connection on which no request begins is closed`(start: String) async throws {
+        try await TestServer.with(.echo) {
+            $0.idleTimeout = .milliseconds(200)
+        } body: { server in
+            let client = try server.client()
+            try await client.send(start)
+            let answer = String(decoding: try await client.receiveAll(), as: UTF8.self)
+            #expect(answer.isEmpty == !start.hasSuffix("\r\n\r\n"))
+        }
+    }
+
+    @Test func `a streamed body that stops coming ends with 408`() async throws {
+        let ended = Gate()
+        let responder = TestResponder { _ in
+            .stream(maxBytes: 1_000)
+        } answer: { request in
+            guard case .stream(let chunks) = request.body else { return .text("collected") }
+            do { for try await _ in chunks {} } catch RequestBodyError.timedOut { await ended.wait() } catch {}
+            return .text("over")
+        }
+        try await TestServer.with(responder) {
+            $0.idleTimeout = .milliseconds(200)
+        } body: { server in
+            let client = try server.client()
+            try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf")
+            var rest: [UInt8] = []
+            #expect(try await client.response(rest: &rest).status == 408)
+            await ended.arrival()
+            ended.open()
+        }
+    }
+
+    @Test func `an answer that takes too long becomes 503, and the late one is dropped`() async throws {
+        let gate = Gate()
+        let cancelled = Counter()
+        let responder = TestResponder { request in
+            guard request.head.path == "/slow" else { return .text("quick") }
+            await gate.wait()
+            if Task.isCancelled { cancelled.add(1) }
+            return .text("late")
+        }
+        try await TestServer.with(responder) {
+            $0.answerDeadline = .milliseconds(200)
+            $0.retryAfter = 7
+        } body: { server in
+            let client = try server.client()
+            let refused = try await client.exchange("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(refused.status == 503)
+            #expect(refused.fields["retry-after"] == "7")
+            gate.open()
+            #expect(try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "quick")
+            while cancelled.value == 0 { await Task.yield() }
+        }
+    }
+
+    @Test func `a streamed answer that stands still is cut`() async throws {
+        let gate = Gate()
+        let responder = TestResponder { _ in
+            ServerResponse(
+                head: HTTPResponse(status: .ok),
+                body: .stream(length: nil) { writer in
+                    try await writer.write(Array("half".utf8))
+                    await gate.wait()
+                })
+        }
+        try await TestServer.with(responder) {
+            $0.answerDeadline = .seconds(1)
+        } body: { server in
+            let client = try server.client()
+            try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            let text = String(decoding: try await client.receiveAll(), as: UTF8.self)
+            #expect(text.contains("half"))
+            #expect(!text.hasSuffix("0\r\n\r\n"))
+            gate.open()
+        }
+    }
+
+    @Test func `a client that hangs up while its answer is made harms nobody`() async throws {
+        let gate = Gate()
+        let responder = TestResponder { request in
+            if request.head.path == "/slow" { await gate.wait() }
+            return .text("ok")
+        }
+        try await TestServer.with(responder) { server in
+            for _ in 0..<50 {
+                let client = try server.client()
+                try await client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            await gate.arrival(50)
+            gate.open()
+            for _ in 0..<50 {
+                #expect(try await server.client().exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "ok")
+            }
+        }
+    }
+
+    @Test func `a client that hangs up in the middle of anything harms nobody`() async throws {
+        let request = "PUT /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+        try await TestServer.with(.echo) { server in
+            for length in 0...request.utf8.count {
+                let client = try server.client()
+                try await client.send(Array(request.utf8.prefix(length)))
+            }
+            #expect(try await server.client().exchange(request).text == "PUT /x a|hello")
+        }
+    }
+}

@@ -41,6 +41,16 @@ public struct DataDirectory: Sendable, Equatable {
     /// What PostgreSQL's user owns.
     var postgres: String { "\(path)/postgres" }
 
+    /// Makes the directory, open to PostgreSQL's user whatever the umask; what lies in it is closed.
+    ///
+    /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``.
+    func make() async throws {
+        let made = try await Command(["/usr/bin/install", "-d", "-m", "0755", path]).run()
+        guard made.succeeded else {
+            throw EmbeddedPostgresError.unusableDirectory(directory: path, reason: made.output)
+        }
+    }
+
     /// Twelve characters that stand for a path.
     static func shortName(of path: String) -> String {
         String(DigestAlgorithm.sha256.digest(of: Array(path.utf8)).hex.prefix(12))

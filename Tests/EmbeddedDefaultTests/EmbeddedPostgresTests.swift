@@ -19,7 +19,11 @@ private func withDataDirectory(
     }
     if let left = server(in: directory) { kill(left.processID, SIGQUIT) }
     try await eventually { server(in: directory) == nil }
-    try? FileManager.default.removeItem(atPath: directory.path)
+    // Sessions of a server that was killed may still write there for a moment.
+    try await eventually {
+        try? FileManager.default.removeItem(atPath: directory.path)
+        return !FileManager.default.fileExists(atPath: directory.path)
+    }
     if let failure { throw failure }
 }
 
@@ -62,6 +66,10 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
 
             let sockets = try FileManager.default.attributesOfItem(atPath: "\(directory.postgres)/run")
             #expect(sockets[.posixPermissions] as? Int == 0o700)
+            // A session of its own: a signal from our terminal does not reach it.
+            let stat = try String(contentsOfFile: "/proc/\(postgres.processID)/stat", encoding: .utf8)
+            let afterName = try #require(stat.split(separator: ") ").last).split(separator: " ")
+            #expect(afterName[3] == "\(postgres.processID)")
             await postgres.stop()
         }
     }
@@ -127,6 +135,14 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
             #expect(!second.wasAdopted)
             #expect(try await query("SELECT answer FROM kept", second) == "42")
             await second.stop()
+        }
+    }
+
+    @Test func `a directory that cannot be made is named`() async throws {
+        await #expect {
+            _ = try await start(in: DataDirectory("/dev/null/data", workingDirectory: "/"))
+        } throws: { error in
+            "\(error)".contains("/dev/null/data cannot hold the PostgreSQL cluster")
         }
     }
 
@@ -239,6 +255,10 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
             try PostgresInstallation.choose(from: none, clusterVersion: nil, directory: "/d")
         }
         #expect(error?.description.contains("apt-get install postgresql") == true)
+    }
+
+    @Test func `a process that works in a cluster's directory is not its server for that`() {
+        #expect(!PostmasterFile.isServer(getpid(), ofCluster: FileManager.default.currentDirectoryPath))
     }
 
     @Test func `the server on the search path is asked for its version`() async throws {

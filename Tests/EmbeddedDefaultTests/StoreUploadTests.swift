@@ -178,6 +178,24 @@ import Testing
         #expect(fixture.fileCount == 2)
     }
 
+    @Test func `a reader always finds the bytes that the record names`() async throws {
+        let fixture = try StoreFixture()
+        let files = fixture.store.files
+        try replaceObject(of: files)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while !Task.isCancelled {
+                    let found = try files.open("demo", "k")
+                    #expect(found?.record.key == "k")
+                }
+            }
+            for _ in 0..<300 { try replaceObject(of: files) }
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        #expect(fixture.fileCount == 2)
+    }
+
     @Test func `lengths are stated and limited`() async throws {
         let fixture = try StoreFixture(maxObjectBytes: 10)
         let url = try fixture.url(.put, "k")
@@ -268,8 +286,17 @@ import Testing
         let orphan = try fixture.store.files.beginUpload()
         try orphan.write([1, 2, 3])
         #expect(fixture.fileCount == 3)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: fixture.directory)
         let reopened = try ObjectFiles(directory: fixture.directory)
+        let attributes = try FileManager.default.attributesOfItem(atPath: fixture.directory)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
         #expect(fixture.fileCount == 2)
         #expect(try reopened.record("demo", "k")?.byteCount == 4)
     }
+}
+
+private func replaceObject(of files: ObjectFiles) throws {
+    let record = ObjectRecord(
+        key: "k", body: UUID().uuidString, byteCount: 0, md5: "", sha256: nil, modifiedAt: 0, fields: [])
+    try files.commit(try files.beginUpload(), "demo", record, onlyIfAbsent: false)
 }

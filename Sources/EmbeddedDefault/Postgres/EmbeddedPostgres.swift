@@ -55,12 +55,7 @@ public struct EmbeddedPostgres: Service {
         let version = try paths.clusterVersion()
         let installation = try PostgresInstallation.choose(
             from: installations, clusterVersion: version, directory: paths.cluster)
-        do {
-            try FileManager.default.createDirectory(atPath: directory.path, withIntermediateDirectories: true)
-        } catch {
-            throw EmbeddedPostgresError.unusableDirectory(
-                directory: directory.path, reason: "it cannot be made: \(error.localizedDescription)")
-        }
+        try await directory.make()
         let lock = try DirectoryLock(directory: directory.path)
         do {
             let launcher = PostgresLauncher(paths: paths, account: account, installation: installation, logger: logger)

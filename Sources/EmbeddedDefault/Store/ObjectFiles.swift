@@ -10,12 +10,13 @@ final class ObjectFiles: Sendable {
     /// Held while an object's record is replaced, so that each file of bytes has exactly one record or is removed.
     private let commits = Mutex(())
 
-    /// Takes a directory, made if need be, and clears what uploads left there that were cut off.
+    /// Takes a directory, made if need be and closed to other users, and clears what uploads left there that were cut off.
     init(directory: String) throws {
         root = URL(fileURLWithPath: directory, isDirectory: true)
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: root.path)
         try? FileManager.default.removeItem(at: incoming)
-        try FileManager.default.createDirectory(
-            at: incoming, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.createDirectory(at: incoming, withIntermediateDirectories: true)
     }
 
     private var incoming: URL { root.appending(path: "incoming", directoryHint: .isDirectory) }

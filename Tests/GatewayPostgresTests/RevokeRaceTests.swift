@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    private static let makeBucket = """
+    static let makeBucket = """
         INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id)
         VALUES ('00000000-0000-0000-0000-000000000001', 'demo', 'AKIA', '', 'k1');
         INSERT INTO buckets (name, provider, endpoint, region, addressing, scheme, credential_id, default_ttl, max_ttl,

@@ -1,0 +1,33 @@
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Hearing of changes, over a connection that breaks.
+@Suite struct PolicyListenerTests {
+    @Test(.database(.migrated)) func callsOnceListeningAndAfterEachChangeAndReconnect() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let (calls, call) = AsyncStream<Void>.makeStream()
+        let listener = PolicyListener(configuration: try database.configuration(), logger: .silent) { call.yield() }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await listener.run() }
+            var iterator = calls.makeAsyncIterator()
+            await iterator.next()
+            try await connection.append(scopes: ["user:alice"])
+            await iterator.next()
+            let ended = try await connection.number(
+                """
+                SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE query LIKE 'LISTEN%' AND datname = current_database()
+                """)
+            #expect(ended == 1)
+            await iterator.next()
+            try await connection.append(scopes: ["user:alice"])
+            await iterator.next()
+            group.cancelAll()
+        }
+    }
+}

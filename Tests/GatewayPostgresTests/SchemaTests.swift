@@ -1,0 +1,104 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// The schema: its statements, its dump, and what the gateway's role may not do.
+@Suite struct SchemaTests {
+    @Test(.database(.migrated)) func everyStatementPrepares() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let texts = [
+            Migrator.lock.text, Migrator.readApplied.text, Migrator.insertApplied.text, Migrator.grantRights.text,
+            Migrator.preparePartitions.text, RecordBatch.record.text, DenialCounter.add.text,
+            PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
+            PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
+            PostgresHealth.read.text, PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
+        ]
+        for (index, text) in texts.enumerated() {
+            try await connection.runScript("PREPARE statement_\(index) AS \(text)")
+        }
+    }
+
+    @Test func dumpIsThatOfTheMigrations() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+            .standardizedFileURL
+        let process = Process()
+        process.executableURL = root.appending(path: "script/schema")
+        process.arguments = ["--check"]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "run script/schema and review what changed")
+    }
+
+    @Test(
+        .database(.migrated),
+        arguments: [
+            "UPDATE issuances SET request_id = 'x'", "DELETE FROM issuances", "TRUNCATE issuances",
+            "UPDATE policy_log SET actor = 'x'", "DELETE FROM policy_log", "UPDATE admin_audit SET actor = 'x'",
+            "DELETE FROM admin_audit", "DELETE FROM grants", "UPDATE grants SET principal = '*'",
+            "UPDATE quotas SET metric = 'urls'", "DELETE FROM quota_usage", "DELETE FROM denials",
+            "ALTER TABLE issuances ADD COLUMN extra text", "DROP TABLE grants", "CREATE TABLE mine (a integer)",
+            "ALTER TABLE issuances DETACH PARTITION issuances_20200101",
+            "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",
+        ])
+    func gatewayMayNot(_ sql: String) async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript("SELECT create_issuances_partition('2020-01-01')")
+        try await connection.runScript("SET ROLE sluice_gateway")
+        let error = await #expect(throws: PostgresError.self) { try await connection.runScript(sql) }
+        #expect(error?.sqlState == "42501")
+    }
+
+    /// Everything that the services do, done as the gateway's role.
+    @Test(.database(.migrated)) func gatewayMayDoItsWork() async throws {
+        let database = try TestDatabase.current
+        let owner = try PostgresConnection(testing: database.connectionString)
+        let gateway = try PostgresConnection(
+            testing: database.connectionString, settings: [("role", "sluice_gateway")])
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        try await gateway.insert(quota)
+        let proposal = try IssuanceProposal.sample(
+            at: await gateway.position(), action: .putObject, charges: [quota.charge(10)], lifetime: -60)
+        let answer = try await gateway.execute(RecordBatch.record, RecordBatch([proposal])).first
+        #expect(answer?.verdicts == [0])
+        let counter = DenialCounter(connection: gateway, logger: .silent)
+        counter.count(Denial(principal: .anyone, bucket: nil, code: "AccessDenied"))
+        await counter.flush()
+        #expect(try await owner.number("SELECT count(*) FROM denials") == 1)
+        await ReservationSweeper(
+            connection: gateway, verifier: StubVerifier { _ in 4 }, schedule: .init(grace: .zero), logger: .silent
+        ).runRound()
+        #expect(try await owner.number("SELECT used FROM quota_usage") == 4)
+        #expect(try await QuotaAuditor(connection: gateway).audit() == [])
+        try await gateway.append(scopes: ["user:alice"])
+        try await owner.runScript("SELECT create_issuances_partition('2020-01-01')")
+        await PartitionUpkeep(
+            connection: gateway, schedule: .init(daysAhead: 9, keepDays: 32), logger: .silent
+        ).runRound()
+        #expect(
+            try await owner.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass") == 10)
+        let state = try await PostgresHealth(connection: gateway, now: { Date() }).check(deadline: .soon)
+        #expect(state.isReadWrite)
+        #expect(abs(state.clockDifference) < 60)
+    }
+
+    @Test(.database(.migrated)) func aGrantWithoutALineInTheLogDoesNotCommit() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript(RevokeRaceTests.makeBucket)
+        let insert = """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by)
+            VALUES ('00000000-0000-0000-0000-000000000002', '*', 'demo', '', false, '{GetObject}', 'allow', 'test');
+            """
+        let error = await #expect(throws: PostgresError.self) { try await connection.runScript(insert) }
+        #expect(error?.sqlState == "23000")
+        let id = "ARRAY['00000000-0000-0000-0000-000000000002'::uuid]"
+        try await connection.runScript(insert + "SELECT append_policy_log('{*}', 'test', '', p_created => \(id))")
+        let removal = "UPDATE grants SET removed_at = now(), removed_by = 'test';"
+        await #expect(throws: PostgresError.self) { try await connection.runScript(removal) }
+        try await connection.runScript(removal + "SELECT append_policy_log('{*}', 'test', '', p_removed => \(id))")
+        #expect(try await connection.number("SELECT removed_seq - created_seq FROM grants") == 1)
+    }
+}

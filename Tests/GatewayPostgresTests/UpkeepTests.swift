@@ -1,0 +1,100 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Partitions come and go while the ledger is used.
+@Suite struct UpkeepTests {
+    /// A ledger with a partition of 2020 that holds a charge of a total.
+    private func prepare(_ connection: PostgresConnection) async throws {
+        let quota = Quota.sample(limit: 100, period: .total)
+        try await connection.insert(quota)
+        let proposal = try IssuanceProposal.sample(at: await connection.position(), charges: [quota.charge(3)])
+        _ = try await connection.execute(RecordBatch.record, RecordBatch([proposal]))
+        try await connection.runScript(
+            """
+            SELECT create_issuances_partition('2020-01-01');
+            UPDATE issuances SET issued_at = '2020-01-01 12:00:00+00';
+            """)
+    }
+
+    private func upkeep(_ connection: PostgresConnection, keepDays: Int? = 40) -> PartitionUpkeep {
+        PartitionUpkeep(connection: connection, schedule: .init(keepDays: keepDays), logger: .silent)
+    }
+
+    @Test(.database(.migrated)) func dropsWhatIsPastRetentionAndKeepsTotals() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await prepare(connection)
+        await upkeep(connection, keepDays: nil).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+        #expect(try await connection.number("SELECT count(to_regclass('issuances_20200101'))") == 0)
+        #expect(try await connection.number("SELECT archived FROM quota_usage") == 3)
+        #expect(try await QuotaAuditor(connection: connection).audit() == [])
+    }
+
+    @Test(.database(.migrated)) func leavesAPartitionThatIsRead() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        try await prepare(connection)
+        let reader = try PostgresConnection(testing: database.connectionString)
+        try await reader.runScript("BEGIN; SELECT count(*) FROM issuances")
+        await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        try await reader.runScript("COMMIT")
+        await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+    }
+
+    @Test(
+        .database(.migrated),
+        arguments: [
+            "SELECT empty_issuances_partition(current_date, 32)", "SELECT expired_issuances_days(31)",
+            "SELECT drop_issuances_partition('2020-01-01', 40)",
+        ]) func refusesToDropWhatIsKept(_ sql: String) async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await prepare(connection)
+        await #expect(throws: PostgresError.self) { try await connection.runScript(sql) }
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+    }
+
+    /// Making partitions takes no lock that a recording would wait for.
+    @Test(.database(.migrated)) func recordsWhilePartitionsAreMade() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let batch = RecordBatch([try .sample(at: await connection.position())])
+        let maker = try PostgresConnection(testing: database.connectionString)
+        try await maker.runScript("BEGIN; SELECT prepare_issuances_partitions(30)")
+        _ = try await connection.execute(RecordBatch.record, batch, deadline: .soon)
+        try await maker.runScript("COMMIT")
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        #expect(
+            try await connection.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass")
+                == 31)
+    }
+
+    @Test(.database(.migrated)) func prunesCountersThatAreOver() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = Quota.sample(limit: 100, period: .hour)
+        try await connection.insert(quota)
+        try await connection.runScript(
+            """
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT '\(quota.id)', 'user:a', quota_period_start('hour', now() - make_interval(hours => h)), false, 1
+            FROM generate_series(0, 5) h;
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            VALUES (gen_random_uuid(), 'user:a', now(), false, 1);
+            INSERT INTO denials VALUES ('*', '', 'AccessDenied', now() - interval '91 days', 1),
+                ('*', '', 'AccessDenied', now(), 1);
+            """)
+        await upkeep(connection).runRound()
+        // This hour, the last one, which a recording may still be about to charge, and perhaps the one before.
+        #expect((2...3).contains(try await connection.number("SELECT count(*) FROM quota_usage")))
+        #expect(try await connection.number("SELECT count(*) FROM denials") == 1)
+    }
+}

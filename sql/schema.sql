@@ -1,0 +1,844 @@
+CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_request_id text, p_created uuid[] DEFAULT '{}'::uuid[], p_removed uuid[] DEFAULT '{}'::uuid[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET lock_timeout TO '2s'
+    AS $$
+DECLARE
+    v_scopes text[] := CASE WHEN cardinality(p_scopes) > 1000 THEN '{all}' ELSE p_scopes END;
+    v_seq bigint;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'a change of policy needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- A statement of its own: the next one must see what was committed while this one waited.
+    PERFORM pg_advisory_xact_lock(7310868744);
+    INSERT INTO policy_log (seq, scopes, actor, request_id)
+    SELECT max(l.seq) + 1, v_scopes, p_actor, p_request_id FROM policy_log l
+    RETURNING seq INTO STRICT v_seq;
+    IF cardinality(p_created) > 0 THEN
+        UPDATE grants SET created_seq = v_seq WHERE id = ANY (p_created);
+    END IF;
+    IF cardinality(p_removed) > 0 THEN
+        UPDATE grants SET removed_seq = v_seq WHERE id = ANY (p_removed);
+    END IF;
+    PERFORM pg_notify('sluice_policy', v_seq::text);
+    RETURN v_seq;
+END
+$$;
+
+CREATE FUNCTION public.quota_period_end(p_period text, p_start timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_period WHEN 'minute'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '00:01:00'::interval) AT TIME ZONE 'UTC'::text) WHEN 'hour'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '01:00:00'::interval) AT TIME ZONE 'UTC'::text) WHEN 'day'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '1 day'::interval) AT TIME ZONE 'UTC'::text) WHEN 'month'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '1 mon'::interval) AT TIME ZONE 'UTC'::text) ELSE NULL::timestamp with time zone END;
+
+CREATE FUNCTION public.quota_period_start(p_period text, p_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE p_period WHEN 'total'::text THEN '1970-01-01 00:00:00+00'::timestamp with time zone ELSE (date_trunc(p_period, (p_at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) END;
+
+CREATE TABLE public.issuances (
+    id uuid NOT NULL,
+    issued_at timestamp with time zone NOT NULL,
+    policy_seq bigint NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    credential_id uuid NOT NULL,
+    delivery text NOT NULL,
+    action text NOT NULL,
+    method text NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    expires_at timestamp with time zone NOT NULL,
+    content_type text,
+    content_md5 bytea,
+    content_length bigint,
+    request_id text NOT NULL,
+    quota_ids uuid[],
+    quota_amounts bigint[],
+    CONSTRAINT issuances_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
+    CONSTRAINT issuances_content_length_check CHECK ((content_length >= 0)),
+    CONSTRAINT issuances_content_md5_check CHECK ((octet_length(content_md5) = 16)),
+    CONSTRAINT issuances_delivery_check CHECK ((delivery = 'presigned-url'::text)),
+    CONSTRAINT issuances_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text])))
+)
+PARTITION BY RANGE (issued_at);
+
+CREATE TABLE public.quota_usage (
+    quota_id uuid NOT NULL,
+    holder text NOT NULL COLLATE pg_catalog."C",
+    period_start timestamp with time zone NOT NULL,
+    shared boolean NOT NULL,
+    used bigint NOT NULL,
+    released bigint DEFAULT 0 NOT NULL,
+    archived bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT quota_usage_amounts_check CHECK (((used >= 0) AND (released >= 0) AND (archived >= 0)))
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
+
+CREATE TABLE public.quotas (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text COLLATE pg_catalog."C",
+    action text,
+    metric text NOT NULL,
+    period text NOT NULL,
+    sharing text NOT NULL,
+    quota_limit bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
+    CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
+    CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
+    CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
+    CONSTRAINT quotas_period_check CHECK ((period = ANY (ARRAY['minute'::text, 'hour'::text, 'day'::text, 'month'::text, 'total'::text]))),
+    CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
+);
+
+CREATE FUNCTION public.audit_quotas() RETURNS TABLE(quota_id uuid, holder text, period_start timestamp with time zone, used bigint, charged bigint)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ WITH periods AS (
+          SELECT q.id,
+             q.principal,
+             q.sharing,
+             s.starts_at,
+             COALESCE(public.quota_period_end(q.period, s.starts_at), 'infinity'::timestamp with time zone) AS ends_at
+            FROM (public.quotas q
+              CROSS JOIN LATERAL ( SELECT public.quota_period_start(q.period, statement_timestamp()) AS starts_at) s)
+         ), charges AS (
+          SELECT p.id,
+                 CASE p.sharing
+                     WHEN 'shared'::text THEN p.principal
+                     ELSE i.principal
+                 END AS holder,
+             p.starts_at,
+             (sum(c_1.amount))::bigint AS amount
+            FROM ((public.issuances i
+              CROSS JOIN LATERAL UNNEST(i.quota_ids, i.quota_amounts) c_1(quota_id, amount))
+              JOIN periods p ON ((p.id = c_1.quota_id)))
+           WHERE ((i.quota_ids IS NOT NULL) AND (i.issued_at >= p.starts_at) AND (i.issued_at < p.ends_at) AND (i.issued_at >= ( SELECT min(e.starts_at) AS min
+                    FROM periods e)))
+           GROUP BY p.id,
+                 CASE p.sharing
+                     WHEN 'shared'::text THEN p.principal
+                     ELSE i.principal
+                 END, p.starts_at
+         ), counters AS (
+          SELECT u_1.quota_id,
+             u_1.holder,
+             u_1.period_start,
+             u_1.used,
+             (u_1.archived - u_1.released) AS settled
+            FROM (public.quota_usage u_1
+              JOIN periods p ON (((p.id = u_1.quota_id) AND (p.starts_at = u_1.period_start))))
+         )
+  SELECT COALESCE(c.id, u.quota_id) AS "coalesce",
+     COALESCE(c.holder, u.holder) AS "coalesce",
+     COALESCE(c.starts_at, u.period_start) AS "coalesce",
+     COALESCE(u.used, (0)::bigint) AS "coalesce",
+     (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint))
+    FROM (charges c
+      FULL JOIN counters u ON (((u.quota_id = c.id) AND (u.holder = c.holder) AND (u.period_start = c.starts_at))))
+   WHERE (COALESCE(u.used, (0)::bigint) <> (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint)))
+   ORDER BY COALESCE(c.id, u.quota_id), COALESCE(c.holder, u.holder), COALESCE(c.starts_at, u.period_start);
+END;
+
+CREATE FUNCTION public.create_issuances_partition(p_day date) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '2s'
+    AS $$
+DECLARE
+    v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
+    v_from timestamptz := p_day::timestamptz;
+    v_to timestamptz := (p_day + 1)::timestamptz;
+BEGIN
+    PERFORM pg_advisory_xact_lock(7310868745);
+    IF to_regclass('public.' || quote_ident(v_name)) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    EXECUTE format('CREATE TABLE public.%I (LIKE public.issuances INCLUDING ALL)', v_name);
+    EXECUTE format(
+        'ALTER TABLE public.%I ADD CONSTRAINT issued_on_day CHECK (issued_at >= %L AND issued_at < %L)', v_name, v_from, v_to
+    );
+    EXECUTE format(
+        'ALTER TABLE public.issuances ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)', v_name, v_from, v_to
+    );
+    EXECUTE format('ALTER TABLE public.%I DROP CONSTRAINT issued_on_day', v_name);
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION public.drop_issuances_partition(p_day date, p_keep_days integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET lock_timeout TO '100ms'
+    AS $$
+DECLARE
+    v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
+    v_is_empty boolean;
+BEGIN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+        RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXECUTE format('SELECT NOT EXISTS (SELECT FROM public.%I)', v_name) INTO STRICT v_is_empty;
+    IF NOT v_is_empty THEN
+        RAISE EXCEPTION 'the partition of % is not empty', p_day USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
+    EXECUTE format('DROP TABLE public.%I', v_name);
+    RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+    RETURN false;
+END
+$$;
+
+CREATE FUNCTION public.empty_issuances_partition(p_day date, p_keep_days integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET lock_timeout TO '1s'
+    AS $_$
+DECLARE
+    v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
+BEGIN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+        RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
+    EXECUTE format(
+        $sql$
+        WITH charged AS MATERIALIZED (
+            SELECT q.id AS quota_id,
+                CASE q.sharing WHEN 'shared' THEN q.principal ELSE i.principal END AS holder,
+                sum(c.amount)::bigint AS amount
+            FROM public.%I i
+            CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+            JOIN public.quotas q ON q.id = c.quota_id AND q.period = 'total'
+            GROUP BY 1, 2
+        ),
+        slots AS MATERIALIZED (
+            SELECT u.quota_id, u.holder, u.period_start
+            FROM public.quota_usage u
+            JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
+            WHERE u.period_start = public.quota_period_start('total', now())
+            ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+            FOR UPDATE OF u
+        )
+        UPDATE public.quota_usage u
+        SET archived = u.archived + c.amount
+        FROM slots s
+        JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
+        WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+        $sql$,
+        v_name
+    );
+    EXECUTE format('TRUNCATE public.%I', v_name);
+END
+$_$;
+
+CREATE FUNCTION public.expired_issuances_days(p_keep_days integer) RETURNS SETOF date
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_keep_days < 32 THEN
+        RAISE EXCEPTION 'the ledger keeps at least 32 days' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    RETURN QUERY
+        SELECT p.day
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        CROSS JOIN LATERAL (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS day) p
+        WHERE i.inhparent = 'public.issuances'::regclass
+            AND p.day < (clock_timestamp() AT TIME ZONE 'UTC')::date - p_keep_days
+        ORDER BY p.day;
+END
+$$;
+
+CREATE FUNCTION public.grant_to_gateway(p_role name) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = p_role) THEN
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', p_role);
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation THEN
+                -- Another database of the cluster is being migrated.
+                NULL;
+            WHEN insufficient_privilege THEN
+                RETURN false;
+        END;
+    END IF;
+    -- Functions are open to everybody until told otherwise.
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
+    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
+    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
+    EXECUTE format(
+        'GRANT INSERT ON policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, api_keys, '
+            'admin_audit, issuances, quota_usage, reservations, denials TO %I', p_role
+    );
+    EXECUTE format(
+        'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations TO %I', p_role
+    );
+    EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (created_seq, removed_seq, removed_at, removed_by) ON grants TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
+    -- A quota's other columns fix what its counters mean.
+    EXECUTE format('GRANT UPDATE (quota_limit) ON quotas TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (check_at) ON reservations TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (count) ON denials TO %I', p_role);
+    EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role);
+    RETURN true;
+END
+$$;
+
+CREATE FUNCTION public.prepare_issuances_partitions(p_days_ahead integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+    v_made integer := 0;
+BEGIN
+    IF p_days_ahead NOT BETWEEN 0 AND 366 THEN
+        RAISE EXCEPTION 'days ahead must be 0 to 366' USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR i IN 0..p_days_ahead LOOP
+        IF create_issuances_partition(v_today + i) THEN
+            v_made := v_made + 1;
+        END IF;
+    END LOOP;
+    RETURN v_made;
+END
+$$;
+
+CREATE FUNCTION public.prune_counters(p_keep_denials_days integer, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_usage integer;
+    v_denials integer;
+BEGIN
+    -- A recording of the period's last instant may still be under way, hence the hour.
+    DELETE FROM quota_usage u
+    USING (
+        SELECT o.quota_id, o.holder, o.period_start
+        FROM quota_usage o
+        LEFT JOIN quotas q ON q.id = o.quota_id
+        WHERE q.id IS NULL OR quota_period_end(q.period, o.period_start) < clock_timestamp() - interval '1 hour'
+        LIMIT p_most
+        FOR UPDATE OF o SKIP LOCKED
+    ) old
+    WHERE u.quota_id = old.quota_id AND u.holder = old.holder AND u.period_start = old.period_start;
+    GET DIAGNOSTICS v_usage = ROW_COUNT;
+    DELETE FROM denials d
+    WHERE d.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM denials o
+        WHERE o.minute < clock_timestamp() - make_interval(days => greatest(p_keep_denials_days, 1))
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_denials = ROW_COUNT;
+    RETURN v_usage + v_denials;
+END
+$$;
+
+CREATE FUNCTION public.record_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_matched_principals text[], p_grant_ids uuid[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_request_ids text[], p_slot_quotas uuid[], p_slot_holders text[], p_slot_periods text[], p_slot_shared boolean[], p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], p_charge_limits bigint[], p_charge_bytes boolean[], OUT verdicts integer[], OUT remaining bigint[], OUT resets_in integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_items CONSTANT integer := cardinality(p_ids);
+    v_charges CONSTANT integer := cardinality(p_charge_slots);
+    v_now timestamptz;
+    v_starts timestamptz[];
+    v_used bigint[];
+    v_before bigint[];
+    v_first integer := 1;
+    v_reserves boolean := false;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    PERFORM pg_advisory_xact_lock_shared(7310868744);
+
+    -- Usually nothing changed for anybody in the batch since the oldest of its decisions.
+    IF (SELECT count(*) FROM unnest(p_position_seqs, p_position_tags) AS p (seq, tag)
+            JOIN policy_log l ON l.seq = p.seq AND l.tag = p.tag) = cardinality(p_position_seqs)
+        AND NOT EXISTS (
+            SELECT FROM policy_log l
+            WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq)) AND l.scopes && (p_scopes || 'all'::text)
+        )
+    THEN
+        verdicts := array_fill(0, ARRAY[v_items]);
+    ELSE
+        verdicts := stale_verdicts(
+            p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs
+        );
+        IF NOT 0 = ANY (verdicts) THEN
+            remaining := array_fill(0::bigint, ARRAY[v_charges]);
+            resets_in := array_fill(NULL::integer, ARRAY[cardinality(p_slot_quotas)]);
+            RETURN;
+        END IF;
+    END IF;
+
+    v_now := clock_timestamp();
+    IF v_charges > 0 THEN
+        SELECT array_agg(s.starts_at ORDER BY s.slot), array_agg(s.resets_in ORDER BY s.slot)
+        INTO v_starts, resets_in
+        FROM (
+            SELECT t.slot, quota_period_start(t.period, v_now) AS starts_at,
+                ceil(extract(epoch FROM quota_period_end(t.period, quota_period_start(t.period, v_now)) - v_now))::integer
+                    AS resets_in
+            FROM unnest(p_slot_periods) WITH ORDINALITY AS t (period, slot)
+        ) s;
+
+        INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+        SELECT s.quota_id, s.holder, s.period_start, s.shared, 0
+        FROM unnest(p_slot_quotas, p_slot_holders, v_starts, p_slot_shared) AS s (quota_id, holder, period_start, shared)
+        WHERE NOT EXISTS (
+            SELECT FROM quota_usage u
+            WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+        )
+        ORDER BY s.shared, s.quota_id, s.holder COLLATE "C", s.period_start
+        ON CONFLICT DO NOTHING;
+
+        SELECT array_agg(l.used ORDER BY l.slot) INTO v_used
+        FROM (
+            SELECT s.slot, u.used
+            FROM unnest(p_slot_quotas, p_slot_holders, v_starts) WITH ORDINALITY
+                AS s (quota_id, holder, period_start, slot)
+            JOIN quota_usage u
+                ON u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+            ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+            FOR UPDATE OF u
+        ) l;
+        IF cardinality(v_used) IS DISTINCT FROM cardinality(p_slot_quotas) THEN
+            RAISE EXCEPTION 'a counter is missing' USING ERRCODE = 'serialization_failure';
+        END IF;
+
+        v_before := v_used;
+        remaining := array_fill(0::bigint, ARRAY[v_charges]);
+        FOR v_item IN 1..v_items LOOP
+            IF verdicts[v_item] = 0 THEN
+                FOR v_charge IN v_first..p_charge_ends[v_item] LOOP
+                    remaining[v_charge] := p_charge_limits[v_charge] - v_used[p_charge_slots[v_charge]];
+                    IF p_charge_amounts[v_charge] > remaining[v_charge] THEN
+                        verdicts[v_item] := v_charge;
+                        FOR v_undone IN v_first..v_charge - 1 LOOP
+                            v_used[p_charge_slots[v_undone]] := v_used[p_charge_slots[v_undone]] - p_charge_amounts[v_undone];
+                        END LOOP;
+                        EXIT;
+                    END IF;
+                    remaining[v_charge] := remaining[v_charge] - p_charge_amounts[v_charge];
+                    v_used[p_charge_slots[v_charge]] := v_used[p_charge_slots[v_charge]] + p_charge_amounts[v_charge];
+                END LOOP;
+            END IF;
+            v_first := p_charge_ends[v_item] + 1;
+        END LOOP;
+
+        UPDATE quota_usage u
+        SET used = s.used
+        FROM unnest(p_slot_quotas, p_slot_holders, v_starts, v_used, v_before)
+            AS s (quota_id, holder, period_start, used, used_before)
+        WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+            AND s.used <> s.used_before;
+        v_reserves := true = ANY (p_charge_bytes);
+    ELSE
+        remaining := '{}';
+        resets_in := '{}';
+    END IF;
+
+    INSERT INTO issuances (
+        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
+        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+    )
+    SELECT i.id, v_now, p_position_seqs[i.position], i.principal, i.matched_principal, i.grant_id, i.credential_id,
+        i.delivery, i.action, i.method, i.bucket, i.object_key, i.expires_at, i.content_type, i.content_md5,
+        i.content_length, i.request_id,
+        CASE WHEN i.charge_end > i.charged THEN p_charge_quotas[i.charged + 1:i.charge_end] END,
+        CASE WHEN i.charge_end > i.charged THEN p_charge_amounts[i.charged + 1:i.charge_end] END
+    FROM unnest(
+        verdicts, p_item_positions, p_ids, p_principals, p_matched_principals, p_grant_ids, p_credential_ids, p_deliveries,
+        p_actions, p_methods, p_buckets, p_object_keys, p_expires_at, p_content_types, p_content_md5s, p_content_lengths,
+        p_request_ids, 0 || p_charge_ends, p_charge_ends
+    ) AS i (
+        verdict, position, id, principal, matched_principal, grant_id, credential_id, delivery,
+        action, method, bucket, object_key, expires_at, content_type, content_md5, content_length,
+        request_id, charged, charge_end
+    )
+    WHERE i.verdict = 0;
+
+    IF v_reserves THEN
+        INSERT INTO reservations (
+            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+        )
+        SELECT p_ids[i.item], p_charge_quotas[n], p_slot_holders[s.slot], v_starts[s.slot], p_charge_amounts[n],
+            p_buckets[i.item], p_object_keys[i.item], p_expires_at[i.item], p_expires_at[i.item]
+        FROM unnest(verdicts, p_charge_ends) WITH ORDINALITY AS i (verdict, charge_end, item)
+        CROSS JOIN LATERAL generate_series(coalesce(p_charge_ends[i.item - 1], 0) + 1, i.charge_end) AS n
+        CROSS JOIN LATERAL (SELECT p_charge_slots[n] AS slot) s
+        WHERE i.verdict = 0 AND p_charge_bytes[n] AND p_charge_amounts[n] > 0;
+    END IF;
+END
+$$;
+
+CREATE FUNCTION public.refuse_unlogged_grant() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF EXISTS (
+        SELECT FROM grants g
+        WHERE g.id = NEW.id AND (g.created_seq IS NULL OR (g.removed_at IS NOT NULL AND g.removed_seq IS NULL))
+    ) THEN
+        RAISE EXCEPTION 'grant % changed without append_policy_log', NEW.id USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION public.repair_quota_usage(p_quota_id uuid, p_holder text, p_period_start timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_quota quotas;
+    v_charged bigint;
+    v_used bigint;
+BEGIN
+    SELECT q.* INTO v_quota FROM quotas q WHERE q.id = p_quota_id;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    -- Before the counter, since emptying a partition takes the two in this order.
+    LOCK TABLE issuances IN ACCESS SHARE MODE;
+    INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+    VALUES (p_quota_id, p_holder, p_period_start, v_quota.sharing = 'shared', 0)
+    ON CONFLICT DO NOTHING;
+    PERFORM
+    FROM quota_usage u
+    WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
+    FOR UPDATE;
+    SELECT coalesce(sum(c.amount), 0) INTO v_charged
+    FROM issuances i
+    CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+    WHERE i.issued_at >= p_period_start AND i.quota_ids @> ARRAY[p_quota_id] AND c.quota_id = p_quota_id
+        AND i.issued_at < coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity')
+        AND p_holder = CASE v_quota.sharing WHEN 'shared' THEN v_quota.principal ELSE i.principal END;
+    UPDATE quota_usage u
+    SET used = greatest(v_charged + u.archived - u.released, 0)
+    WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
+    RETURNING u.used INTO v_used;
+    RETURN v_used;
+END
+$$;
+
+CREATE FUNCTION public.settle_reservations(p_issuance_ids uuid[], p_quota_ids uuid[], p_landed bigint[], p_is_final boolean[], p_delay_seconds double precision) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_quota_ids uuid[];
+    v_holders text[];
+    v_starts timestamptz[];
+    v_amounts bigint[];
+BEGIN
+    WITH findings AS (
+        SELECT f.issuance_id, f.quota_id, f.landed, f.is_final
+        FROM unnest(p_issuance_ids, p_quota_ids, p_landed, p_is_final) AS f (issuance_id, quota_id, landed, is_final)
+    ),
+    mine AS MATERIALIZED (
+        SELECT r.issuance_id, r.quota_id, f.landed, f.is_final
+        FROM reservations r
+        JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
+        FOR UPDATE OF r SKIP LOCKED
+    ),
+    postponed AS (
+        UPDATE reservations r
+        SET check_at = clock_timestamp() + make_interval(secs => p_delay_seconds)
+        FROM mine m
+        WHERE NOT m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
+    ),
+    ended AS (
+        DELETE FROM reservations r
+        USING mine m
+        WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
+        RETURNING r.quota_id, r.holder, r.period_start,
+            CASE WHEN m.landed IS NULL THEN 0 ELSE greatest(r.amount - greatest(m.landed, 0), 0) END AS amount
+    ),
+    given_back AS (
+        SELECT e.quota_id, e.holder, e.period_start, sum(e.amount)::bigint AS amount
+        FROM ended e
+        GROUP BY e.quota_id, e.holder, e.period_start
+        HAVING sum(e.amount) > 0
+    )
+    SELECT array_agg(g.quota_id), array_agg(g.holder), array_agg(g.period_start), array_agg(g.amount)
+    INTO v_quota_ids, v_holders, v_starts, v_amounts
+    FROM given_back g;
+
+    PERFORM
+    FROM quota_usage u
+    JOIN unnest(v_quota_ids, v_holders, v_starts) AS s (quota_id, holder, period_start)
+        ON u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+    ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+    FOR UPDATE OF u;
+
+    UPDATE quota_usage u
+    SET used = u.used - least(s.amount, u.used), released = u.released + least(s.amount, u.used)
+    FROM unnest(v_quota_ids, v_holders, v_starts, v_amounts) AS s (quota_id, holder, period_start, amount)
+    WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start;
+END
+$$;
+
+CREATE FUNCTION public.stale_verdicts(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[]) RETURNS integer[]
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RETURN (
+        WITH changes AS MATERIALIZED (
+            SELECT l.seq, l.scopes
+            FROM policy_log l
+            WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq)) AND l.scopes && (p_scopes || 'all'::text)
+        )
+        SELECT array_agg(
+            CASE WHEN EXISTS (
+                SELECT FROM policy_log l
+                WHERE l.seq = p_position_seqs[i.position] AND l.tag = p_position_tags[i.position]
+            ) AND NOT EXISTS (
+                SELECT FROM changes c
+                WHERE c.seq > p_position_seqs[i.position] AND c.scopes && (i.scopes || 'all'::text)
+            ) THEN 0 ELSE -1 END
+            ORDER BY i.item
+        )
+        FROM (
+            SELECT t.item, t.position, ARRAY(
+                SELECT p_scopes[p_scope_refs[n]]
+                FROM generate_series(coalesce(p_scope_ends[t.item - 1], 0) + 1, t.scope_end) AS n
+            ) AS scopes
+            FROM unnest(p_item_positions, p_scope_ends) WITH ORDINALITY AS t (position, scope_end, item)
+        ) i
+    );
+END
+$$;
+
+CREATE TABLE public.admin_audit (
+    id uuid NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    actor text NOT NULL,
+    request_id text NOT NULL,
+    operation text NOT NULL,
+    kind text NOT NULL,
+    resource_id text NOT NULL COLLATE pg_catalog."C",
+    before jsonb,
+    after jsonb,
+    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text])))
+);
+
+CREATE TABLE public.api_keys (
+    id uuid NOT NULL,
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    hash bytea NOT NULL,
+    name text NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    groups text[] NOT NULL,
+    roles text[] NOT NULL,
+    expires_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
+);
+
+CREATE TABLE public.buckets (
+    name text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL,
+    endpoint text NOT NULL,
+    region text NOT NULL,
+    addressing text NOT NULL,
+    scheme text NOT NULL,
+    credential_id uuid NOT NULL,
+    default_ttl integer NOT NULL,
+    max_ttl integer NOT NULL,
+    allows_unenforced_size boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
+    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text]))),
+    CONSTRAINT buckets_scheme_check CHECK ((scheme = 'aws-v4'::text)),
+    CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
+);
+
+CREATE TABLE public.denials (
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    code text NOT NULL,
+    minute timestamp with time zone NOT NULL,
+    count bigint NOT NULL,
+    CONSTRAINT denials_count_check CHECK ((count > 0))
+);
+
+CREATE TABLE public.grants (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    is_template boolean NOT NULL,
+    actions text[] NOT NULL,
+    effect text NOT NULL,
+    conditions jsonb DEFAULT '{}'::jsonb NOT NULL,
+    not_before timestamp with time zone,
+    not_after timestamp with time zone,
+    note text DEFAULT ''::text NOT NULL,
+    created_by text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    created_seq bigint,
+    removed_seq bigint,
+    removed_at timestamp with time zone,
+    removed_by text,
+    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
+    CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
+    CONSTRAINT grants_removal_check CHECK ((((removed_at IS NULL) = (removed_by IS NULL)) AND ((removed_seq IS NULL) OR (removed_at IS NOT NULL)))),
+    CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
+);
+
+CREATE TABLE public.group_members (
+    group_principal text NOT NULL COLLATE pg_catalog."C",
+    member_principal text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT group_members_kinds_check CHECK (((group_principal ~~ 'group:%'::text) AND (member_principal ~~ 'user:%'::text)))
+);
+
+CREATE TABLE public.issuers (
+    id uuid NOT NULL,
+    issuer text NOT NULL COLLATE pg_catalog."C",
+    audiences text[] NOT NULL,
+    algorithms text[] NOT NULL,
+    keys_url text,
+    keys_inline text,
+    keys_sealed bytea,
+    key_id text,
+    principal_prefix text NOT NULL COLLATE pg_catalog."C",
+    group_prefix text NOT NULL COLLATE pg_catalog."C",
+    subject_claim text NOT NULL,
+    groups_claim text,
+    usable_claims text[] NOT NULL,
+    roles_claim text,
+    may_confer_roles text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT issuers_keys_check CHECK (((num_nonnulls(keys_url, keys_inline, keys_sealed) = 1) AND ((keys_sealed IS NULL) = (key_id IS NULL)))),
+    CONSTRAINT issuers_lists_check CHECK (((cardinality(audiences) > 0) AND (cardinality(algorithms) > 0))),
+    CONSTRAINT issuers_roles_check CHECK ((may_confer_roles <@ '{admin,auditor}'::text[]))
+);
+
+CREATE TABLE public.policy_log (
+    seq bigint NOT NULL,
+    tag uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    scopes text[] NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    request_id text NOT NULL,
+    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
+    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
+);
+
+CREATE TABLE public.reservations (
+    issuance_id uuid NOT NULL,
+    quota_id uuid NOT NULL,
+    holder text NOT NULL COLLATE pg_catalog."C",
+    period_start timestamp with time zone NOT NULL,
+    amount bigint NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    dead_at timestamp with time zone NOT NULL,
+    check_at timestamp with time zone NOT NULL,
+    CONSTRAINT reservations_amount_check CHECK ((amount > 0))
+);
+
+CREATE TABLE public.storage_credentials (
+    id uuid NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    access_key_id text NOT NULL,
+    sealed bytea NOT NULL,
+    key_id text NOT NULL,
+    expires_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+ALTER TABLE ONLY public.admin_audit
+    ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_prefix_key UNIQUE (prefix);
+
+ALTER TABLE ONLY public.buckets
+    ADD CONSTRAINT buckets_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.denials
+    ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
+
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (group_principal, member_principal);
+
+ALTER TABLE ONLY public.issuances
+    ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_group_prefix_key UNIQUE (group_prefix);
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_issuer_key UNIQUE (issuer);
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.issuers
+    ADD CONSTRAINT issuers_principal_prefix_key UNIQUE (principal_prefix);
+
+ALTER TABLE ONLY public.policy_log
+    ADD CONSTRAINT policy_log_pkey PRIMARY KEY (seq);
+
+ALTER TABLE ONLY public.quota_usage
+    ADD CONSTRAINT quota_usage_pkey PRIMARY KEY (quota_id, holder, period_start);
+
+ALTER TABLE ONLY public.quotas
+    ADD CONSTRAINT quotas_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.reservations
+    ADD CONSTRAINT reservations_pkey PRIMARY KEY (issuance_id, quota_id);
+
+ALTER TABLE ONLY public.storage_credentials
+    ADD CONSTRAINT storage_credentials_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.storage_credentials
+    ADD CONSTRAINT storage_credentials_pkey PRIMARY KEY (id);
+
+CREATE INDEX admin_audit_kind_resource_id_idx ON public.admin_audit USING btree (kind, resource_id, id);
+
+CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
+
+CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
+
+CREATE INDEX grants_bucket_prefix_principal_idx ON public.grants USING btree (bucket, prefix, principal) WHERE (removed_at IS NULL);
+
+CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
+
+CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
+
+CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
+
+CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
+
+CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
+
+CREATE CONSTRAINT TRIGGER grants_are_logged AFTER INSERT OR UPDATE ON public.grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.created_seq IS NULL) OR ((new.removed_at IS NOT NULL) AND (new.removed_seq IS NULL)))) EXECUTE FUNCTION public.refuse_unlogged_grant();
+
+ALTER TABLE ONLY public.buckets
+    ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);
+
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);
+
+ALTER TABLE ONLY public.quotas
+    ADD CONSTRAINT quotas_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);

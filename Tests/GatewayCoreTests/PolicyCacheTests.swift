@@ -143,6 +143,24 @@ import Testing
         #expect(try await policy.position == elsewhere)
     }
 
+    @Test func `advancing reads the log anew, whatever reading is under way`() async throws {
+        let gate = Gate()
+        let once = Once()
+        let source = ScriptedPolicy(try tables()) { call in
+            if call == .changes, once.isFirst() { await gate.pass() }
+        }
+        let cache = PolicyCache(source: source)
+        _ = try await access(cache)
+        async let early: Void = cache.advance()
+        await gate.arrived()
+        source.change([.principal(alice)]) { _ in }
+        let late = Task.immediate { try await cache.advance() }
+        gate.open()
+        try await late.value
+        #expect(cache.position?.sequence == 11)
+        try await early
+    }
+
     @Test func `rows with the position's number but another tag are of another log`() async throws {
         let source = ScriptedPolicy(try tables())
         let cache = PolicyCache(source: source)

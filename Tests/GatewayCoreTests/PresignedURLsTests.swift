@@ -261,6 +261,28 @@ struct CacheAuthenticator: Authenticator {
         #expect(ledger.proposals.count == 1)
     }
 
+    @Test func `a bucket that moved is signed for where it is`() async throws {
+        let ledger = ScriptedLedger()
+        let urls = PresignedURLs(
+            cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 1, count: $0) }
+        )
+        let request = try Fixture.get()
+        func origin() async throws -> String {
+            let caller = try await CacheAuthenticator(cache: cache).authenticate(Secret("k"))
+            let issued = try await urls.issue(
+                request, for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+            )
+            return String(issued.url.reveal().prefix { $0 != "?" })
+        }
+        #expect(try await origin() == "https://s3.example.com/demo-bucket/team/photo.png")
+        try source.change([.bucket(request.bucket)]) {
+            $0.bucket = try Fixture.bucket(endpoint: "https://new.example.com:444", addressing: .virtual)
+        }
+        try await cache.advance()
+        #expect(try await origin() == "https://demo-bucket.new.example.com:444/team/photo.png")
+    }
+
     @Test func `without random bytes nothing is issued`() async throws {
         let ledger = ScriptedLedger()
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {

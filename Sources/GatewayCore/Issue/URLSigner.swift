@@ -1,10 +1,20 @@
 import Foundation
 import LibCrypto
 import Signing
+import Synchronization
 
-/// Signs what a permit says. Keys are derived once per credential, region and day.
-struct URLSigner {
+/// Signs what a permit says. Keys are derived once per credential, region and day, addresses once per bucket.
+final class URLSigner: Sendable {
+    private struct Address {
+        let endpoint: String
+        let addressing: Bucket.Addressing
+        let address: BucketAddress
+    }
+
+    private static let maxAddresses = 1024
+
     private let keys = SigningKeyCache(capacity: 256)
+    private let addresses = Mutex<[BucketName: Address]>([:])
 
     /// Signs.
     ///
@@ -24,11 +34,7 @@ struct URLSigner {
         }
         let presignRequest = PresignRequest(
             method: request.method.rawValue,
-            address: try BucketAddress(
-                endpoint: StoreEndpoint(bucket.endpoint),
-                bucket: bucket.name.rawValue,
-                addressing: bucket.addressing.forSigning
-            ),
+            address: try address(of: bucket),
             key: request.key.rawValue,
             headers: permit.headers,
             query: permit.query,
@@ -47,6 +53,22 @@ struct URLSigner {
                 at: instant
             )
         }
+    }
+
+    private func address(of bucket: Bucket) throws(SigningError) -> BucketAddress {
+        let held = addresses.withLock { $0[bucket.name] }
+        if let held, held.endpoint == bucket.endpoint, held.addressing == bucket.addressing { return held.address }
+        let address = try BucketAddress(
+            endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
+            addressing: bucket.addressing.forSigning
+        )
+        addresses.withLock { addresses in
+            if addresses.count >= Self.maxAddresses { addresses.removeAll() }
+            addresses[bucket.name] = Address(
+                endpoint: bucket.endpoint, addressing: bucket.addressing, address: address
+            )
+        }
+        return address
     }
 }
 

@@ -280,6 +280,30 @@ import Testing
         #expect(fixture.fileCount == 2)
     }
 
+    @Test func `each piece of a body is on disk before the next is taken`() async throws {
+        let fixture = try StoreFixture()
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        let count = 50
+        let taken = Mutex(0)
+        let body = RequestBodyStream {
+            let before = taken.withLock { taken in
+                defer { taken += 1 }
+                return taken
+            }
+            let incoming = "\(fixture.directory)/incoming"
+            let file = try #require(try FileManager.default.contentsOfDirectory(atPath: incoming).first)
+            let size = try FileManager.default.attributesOfItem(atPath: "\(incoming)/\(file)")[.size] as? Int
+            #expect(size == before * piece.count)
+            return before < count ? piece : nil
+        }
+        let answer = try await fixture.send(
+            .put, try fixture.url(.put, "k"), headers: ["content-length": "\(count * piece.count)"], body: .stream(body)
+        )
+        #expect(answer.status == 200)
+        #expect(taken.withLock { $0 } == count + 1)
+        #expect(try await fixture.get("k").body.count == count * piece.count)
+    }
+
     @Test func `what an earlier run left half uploaded is cleared, objects stay`() async throws {
         let fixture = try StoreFixture()
         try await fixture.put("k", "kept")

@@ -7,6 +7,8 @@ extension PostgresError {
         switch self {
         // Nothing was done for want of time: the database is there, but slow.
         case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1)
+        // query_canceled by its own time limit, lock_not_available.
+        case .server(let error) where ["57014", "55P03"].contains(error.sqlState): .slowDown(retryAfter: 1)
         case .server, .connectionLost, .unavailable, .cancelled, .decoding, .encoding, .invalidConnectionString:
             .unavailable(retryAfter: 1)
         }
@@ -17,7 +19,9 @@ extension PostgresError {
     var refusesData: Bool {
         switch self {
         case .encoding: true
-        case .server(let error): error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("23")
+        // A day without a partition is a check_violation too, of no constraint, and everybody's.
+        case .server(let error):
+            error.sqlState.hasPrefix("22") || (error.sqlState.hasPrefix("23") && error.constraint != nil)
         default: false
         }
     }

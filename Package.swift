@@ -126,7 +126,7 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "PrometheusMetrics", "Signing",
+                "GatewayAPI", "GatewayCore", "HTTPServing", "OpenAPIContract", "PrometheusMetrics",
                 httpTypes, inMemoryLogging, logging, metrics, yams,
             ],
             swiftSettings: strict

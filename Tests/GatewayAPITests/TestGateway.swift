@@ -15,6 +15,7 @@ struct TestGateway {
 
     let responder: APIResponder
     let logs = InMemoryLogHandler()
+    let logger: Logger
     let ledger: StubLedger
     let policy: StubPolicy
     let stores = MemoryStores()
@@ -29,6 +30,7 @@ struct TestGateway {
         self.ledger = ledger
         self.policy = policy
         let (logs, metrics, stores, advances) = (logs, metrics, stores, advances)
+        logger = Logger(label: "test") { _ in logs }
         let cache = PolicyCache(source: policy)
         let seed = Mutex(UInt8(0))
         let randomBytes: @Sendable (Int) -> [UInt8] = { count in
@@ -52,11 +54,16 @@ struct TestGateway {
             readinessChecks: { checks },
             metricsText: { metrics.text() },
             metricsFactory: metrics,
-            logger: Logger(label: "test") { _ in logs },
+            logger: logger,
             now: { Self.now },
             randomBytes: randomBytes
         )
         responder = APIResponder(parts, settings, on: listener)
+    }
+
+    /// All that was logged, as one text.
+    var logLines: String {
+        logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }.joined(separator: "\n")
     }
 
     /// Sends a request.

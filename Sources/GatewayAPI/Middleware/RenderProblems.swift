@@ -26,6 +26,6 @@ struct RenderProblems: Sendable {
                 "request.id": "\(request.id)", "route": "\(request.routeTemplate)", "error": "\(type(of: error))",
             ]
         )
-        return Problem(.internalError)
+        return Problem(kind: .internalError)
     }
 }

@@ -13,7 +13,7 @@ struct Problem: Sendable {
     /// Further header fields.
     var headers = HTTPFields()
 
-    init(_ kind: ProblemKind, detail: String? = nil) {
+    init(kind: ProblemKind, detail: String? = nil) {
         self.kind = kind
         self.code = kind.code
         self.detail = detail
@@ -50,38 +50,39 @@ extension Problem {
     init(_ error: GatewayError) {
         switch error {
         case .invalidArgument(let field, let reason):
-            self.init(.invalidArgument, detail: reason)
+            self.init(kind: .invalidArgument, detail: reason)
             members = [("field", .string(field))]
         case .unauthenticated(let reason):
-            self.init(.unauthenticated, detail: reason)
+            self.init(kind: .unauthenticated, detail: reason)
             headers[.wwwAuthenticate] = #"Bearer realm="sluice""#
         case .expiredToken:
-            self.init(.expiredToken, detail: "The credential is no longer valid; fetch a new one.")
+            self.init(kind: .expiredToken, detail: "The credential is no longer valid; fetch a new one.")
             headers[.wwwAuthenticate] = #"Bearer realm="sluice", error="invalid_token""#
         case .accessDenied:
-            self.init(.accessDenied)
+            self.init(kind: .accessDenied)
         case .conditionFailed(let failure):
             self.init(failure)
         case .roleRequired(let role):
-            self.init(.roleRequired, detail: "This operation is for the role '\(role)'.")
+            self.init(kind: .roleRequired, detail: "This operation is for the role '\(role)'.")
         case .entityTooLarge(let maxBytes):
-            self.init(.entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")
+            self.init(kind: .entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .notEnforceable(let reason):
-            self.init(.notEnforceable, detail: reason)
+            self.init(kind: .notEnforceable, detail: reason)
         case .quotaExceeded(let refusal):
             self.init(refusal)
         case .notFound:
-            self.init(.notFound)
+            self.init(kind: .notFound)
         case .alreadyExists(let resource):
-            self.init(.alreadyExists, detail: "\(resource.rawValue): one with this identifier or unique name exists.")
+            self.init(
+                kind: .alreadyExists, detail: "\(resource.rawValue): one with this identifier or unique name exists.")
         case .conflict(let reason):
-            self.init(.conflict, detail: reason)
+            self.init(kind: .conflict, detail: reason)
         case .slowDown(let seconds):
-            self.init(.slowDown)
+            self.init(kind: .slowDown)
             setRetryAfter(seconds)
         case .unavailable(let seconds):
-            self.init(.unavailable)
+            self.init(kind: .unavailable)
             setRetryAfter(seconds)
         }
         code = error.code
@@ -98,13 +99,13 @@ extension Problem {
             case .responseOverride: ("responseOverride", "The response's headers must not be overridden here.")
             case .validity: ("validity", "The grant is not valid now.")
             }
-        self.init(.conditionFailed, detail: detail)
+        self.init(kind: .conditionFailed, detail: detail)
         members = [("condition", .string(condition))]
     }
 
     private init(_ refusal: QuotaRefusal) {
         self.init(
-            .quotaExceeded,
+            kind: .quotaExceeded,
             detail: "At most \(refusal.limit) \(refusal.metric.rawValue) per \(refusal.period.rawValue).")
         var quota: [JSONValue.Member] = [
             .init(name: "id", value: .string(refusal.quotaID)),
@@ -125,14 +126,14 @@ extension Problem {
     init(_ error: APIError) {
         switch error {
         case .malformedTarget:
-            self.init(.malformedRequest, detail: "The request target cannot be decoded.")
+            self.init(kind: .malformedRequest, detail: "The request target cannot be decoded.")
         case .noSuchRoute:
-            self.init(.noSuchRoute)
+            self.init(kind: .noSuchRoute)
         case .methodNotAllowed(let methods):
-            self.init(.methodNotAllowed)
+            self.init(kind: .methodNotAllowed)
             headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
         case .unsupportedMediaType:
-            self.init(.unsupportedMediaType, detail: "Send Content-Type: application/json.")
+            self.init(kind: .unsupportedMediaType, detail: "Send Content-Type: application/json.")
         }
     }
 
@@ -140,20 +141,20 @@ extension Problem {
     init(_ failure: ServerFailure) {
         switch failure {
         case .badRequest(let reason):
-            self.init(.malformedRequest, detail: reason)
+            self.init(kind: .malformedRequest, detail: reason)
         case .requestTimeout:
-            self.init(.requestTimeout)
+            self.init(kind: .requestTimeout)
         case .contentTooLarge(let maxBytes):
-            self.init(.requestTooLarge, detail: "The body may have at most \(maxBytes) bytes.")
+            self.init(kind: .requestTooLarge, detail: "The body may have at most \(maxBytes) bytes.")
             members = [("maxBytes", .number(String(maxBytes)))]
         case .uriTooLong:
-            self.init(.targetTooLong)
+            self.init(kind: .targetTooLong)
         case .expectationFailed:
-            self.init(.expectationFailed, detail: "Only '100-continue' can be expected.")
+            self.init(kind: .expectationFailed, detail: "Only '100-continue' can be expected.")
         case .headerFieldsTooLarge:
-            self.init(.headersTooLarge)
+            self.init(kind: .headersTooLarge)
         case .unavailable(let seconds):
-            self.init(.unavailable)
+            self.init(kind: .unavailable)
             setRetryAfter(seconds)
         }
     }

@@ -1,0 +1,144 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Who may call what")
+struct AccessControlTests {
+    static let routes = TestGateway().responder.router.routes
+
+    private func path(_ route: Route) -> String {
+        route.template.replacing("{bucket}", with: "photos").replacing("{group}", with: "group:staff")
+            .replacing("{member}", with: "user:alice").replacing("{id}", with: "018f0000-0000-7000-8000-00000000000c")
+    }
+
+    @Test("every route asks for a credential unless it is public, and for the role it names", arguments: routes.indices)
+    func roles(index: Int) async {
+        let route = Self.routes[index]
+        let refused: [String?: Int] =
+            switch route.access {
+            case .anyone: [:]
+            case .user: [nil: 401, "wrong": 401, "expired-token": 401]
+            case .auditor: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403]
+            case .admin: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403, "auditor-token": 403]
+            }
+        let gateway = TestGateway()
+        for token in [nil, "wrong", "expired-token", "user-token", "auditor-token", "admin-token"] {
+            let answer = await gateway.send(
+                route.method, path(route), token: token, json: route.method == .post ? "{}" : nil)
+            if let status = refused[token] {
+                #expect(answer.status == status, "\(route.method) \(route.template) as \(token ?? "nobody")")
+            } else {
+                #expect(
+                    ![401, 403].contains(answer.status), "\(route.method) \(route.template) as \(token ?? "nobody")")
+            }
+        }
+    }
+
+    @Test("every body that is not what its route takes is 400 or 415", arguments: routes.indices)
+    func badBodies(index: Int) async {
+        let route = Self.routes[index]
+        guard route.method == .post else { return }
+        let gateway = TestGateway()
+        for body in [
+            "", "{", "[]", "null", "{}", #"{"nosuch":1}"#,
+            #"{"name":1,"member":1,"action":1,"principal":1,"issuer":1}"#,
+        ] {
+            let answer = await gateway.send(.post, path(route), token: "admin-token", json: body)
+            #expect(answer.status == 400, "\(route.template) \(body): \(answer.text)")
+            #expect(answer.string("field")?.isEmpty == false)
+        }
+        for type in ["text/plain", "application/jsonx", "application/json, application/json", ""] {
+            let answer = await gateway.send(
+                .post, path(route), token: "admin-token", headers: [.contentType: type], json: "{}")
+            #expect(answer.status == 415, "\(type)")
+        }
+    }
+
+    @Test("every route refuses query parameters it does not have", arguments: routes.indices)
+    func unknownQuery(index: Int) async {
+        let route = Self.routes[index]
+        guard route.access != .anyone else { return }
+        let answer = await TestGateway().send(
+            route.method, path(route) + "?nosuch=1", token: "admin-token", json: route.method == .post ? "{}" : nil)
+        #expect(answer.status == 400)
+        #expect(answer.string("field") == "nosuch")
+    }
+
+    @Test("before an admin is accepted policy is read up to date; an app user is proved when it is recorded")
+    func freshPolicy() async {
+        let gateway = TestGateway()
+        _ = await gateway.send(.get, "/v1/access", token: "user-token")
+        #expect(gateway.advances.count.withLock { $0 } == 0)
+        _ = await gateway.send(.get, "/admin/v1/grants", token: "admin-token")
+        #expect(gateway.advances.count.withLock { $0 } == 1)
+        let stranded = TestGateway(policy: StubPolicy(failure: .unavailable(retryAfter: 2)))
+        let answer = await stranded.send(.get, "/admin/v1/grants", token: "admin-token")
+        #expect(answer.status == 503)
+        #expect(answer.headers[.retryAfter] == "2")
+    }
+
+    @Test(
+        "there is one Authorization field with one bounded bearer token, or none is accepted",
+        arguments: [
+            ["Basic dXNlcjpwYXNz"], ["Bearer"], ["Bearer "], ["user-token"],
+            ["Bearer user-token", "Bearer user-token"],
+            ["Bearer user-token x"], ["Bearer user-token, Bearer x"],
+            ["Bearer \(String(repeating: "a", count: 16_385))"],
+            ["Bearer user-tøken"],
+        ]
+    )
+    func authorization(values: [String]) async {
+        var headers = HTTPFields()
+        headers[values: .authorization] = values
+        let answer = await TestGateway().send(.get, "/v1/access", headers: headers)
+        #expect(answer.status == 401)
+        #expect(answer.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
+    }
+
+    @Test("the scheme's name is read without regard to case")
+    func schemeCase() async {
+        let answer = await TestGateway().send(.get, "/v1/access", headers: [.authorization: "bearer user-token"])
+        #expect(answer.status == 200)
+    }
+
+    @Test("listeners serve their own routes and no others")
+    func listeners() async {
+        let app = TestGateway(on: .app)
+        let inner = TestGateway(on: .inner)
+        for route in Self.routes {
+            let isApp = route.template.hasPrefix("/v1/")
+            let onApp = await app.send(route.method, path(route)).status
+            let onInner = await inner.send(route.method, path(route)).status
+            #expect((onApp == 404) == !isApp, "\(route.template)")
+            #expect((onInner == 404) == isApp, "\(route.template)")
+        }
+    }
+
+    @Test("the bootstrap key is an admin; everything else goes on to the next authenticator")
+    func bootstrap() async throws {
+        let cache = PolicyCache(source: StubPolicy())
+        let key = Secret("bootstrap-0123456789abcdef")
+        let gateway = TestGateway(
+            authenticator: BootstrapAuthenticator(key: key, cache: cache, before: StubAuthenticator()))
+        #expect(await gateway.send(.get, "/admin/v1/grants", token: key.reveal()).status == 200)
+        #expect(await gateway.send(.get, "/admin/v1/grants", token: key.reveal() + "x").status == 401)
+        #expect(await gateway.send(.get, "/admin/v1/grants", token: String(key.reveal().dropLast())).status == 401)
+        #expect(await gateway.send(.get, "/admin/v1/grants", token: "auditor-token").status == 200)
+        #expect(!gateway.logLines.contains("0123456789abcdef"))
+        #expect(gateway.logLines.contains("user:bootstrap-admin"))
+    }
+
+    @Test("a route without a body reads none, the others 64 KiB")
+    func bodyPlans() {
+        let responder = TestGateway().responder
+        for route in Self.routes {
+            let head = HTTPRequest(method: route.method, scheme: "http", authority: "gw", path: path(route))
+            let bytes = route.method == .post ? 65_536 : 0
+            #expect(responder.bodyPlan(for: head) == .collect(maxBytes: bytes))
+        }
+    }
+}

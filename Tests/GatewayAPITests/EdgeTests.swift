@@ -1,0 +1,197 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Headers, logs and metrics of every answer")
+struct EdgeTests {
+    private let upload =
+        #"{"action":"PutObject","bucket":"photos","key":"uploads/s3cr3t-name.png","contentType":"image/png"}"#
+
+    @Test("a path that does not exist is 404, another method 405 with Allow, OPTIONS 204, a target that is none 400")
+    func paths() async {
+        let gateway = TestGateway()
+        #expect(await gateway.send(.get, "/nosuch").string("code") == "NoSuchRoute")
+        let wrong = await gateway.send(.put, "/v1/access")
+        #expect(wrong.status == 405)
+        #expect(wrong.headers[.allow] == "GET, HEAD, OPTIONS")
+        let options = await gateway.send(.options, "/admin/v1/grants")
+        #expect(options.status == 204)
+        #expect(options.headers[.allow] == "POST, GET, HEAD, OPTIONS")
+        for target in ["*", "/%zz", "/%00", "/v1/access%ff", "http://x/v1/access"] {
+            let answer = await gateway.send(.get, target)
+            #expect(answer.status == 400 && answer.string("code") == "MalformedRequest", "\(target)")
+        }
+        #expect(await gateway.send(.head, "/healthz").status == 200)
+        #expect(await gateway.send(.head, "/v1/presigned-urls").status == 405)
+    }
+
+    @Test("an encoded slash is data of its segment")
+    func encodedSlash() async {
+        let gateway = TestGateway()
+        let created = await gateway.send(
+            .post, "/admin/v1/groups/group:a%2Fb/members", token: "admin-token", json: #"{"member":"user:x/y z"}"#)
+        #expect(created.string("group") == "group:a/b")
+        #expect(created.headers[.location] == "/admin/v1/groups/group:a%2Fb/members/user:x%2Fy%20z")
+        let read = await gateway.send(.get, created.headers[.location] ?? "", token: "admin-token")
+        #expect(read.string("member") == "user:x/y z")
+        #expect(await gateway.send(.get, "/admin/v1/groups/group:a/b/members", token: "admin-token").status == 404)
+    }
+
+    @Test("no answer has a header field that is not meant to leave")
+    func allowList() async {
+        let allowed: Set<String> = [
+            "content-type", "cache-control", "x-request-id", "ratelimit", "ratelimit-policy", "location", "allow",
+            "www-authenticate", "retry-after", "vary", "access-control-allow-origin", "access-control-expose-headers",
+        ]
+        let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
+        let sent: [(HTTPRequest.Method, String, String?)] = [
+            (.post, "/v1/presigned-urls", upload), (.get, "/v1/access", nil), (.get, "/healthz", nil),
+            (.get, "/metrics", nil), (.get, "/nosuch", nil), (.put, "/v1/access", nil), (.get, "/admin/v1/grants", nil),
+            (.post, "/admin/v1/groups/group:g/members", #"{"member":"user:a"}"#),
+        ]
+        for token in [nil, "admin-token"] {
+            for (method, path, json) in sent {
+                let answer = await gateway.send(
+                    method, path, token: token, headers: [.origin: "https://app.example"], json: json)
+                let names = Set(answer.headers.map { $0.name.canonicalName })
+                #expect(names.isSubset(of: allowed), "\(path): \(names.subtracting(allowed))")
+                #expect(names.contains("x-request-id") && names.contains("cache-control") || answer.status == 204)
+            }
+        }
+    }
+
+    @Test("request ids are UUIDs of version 7, or what a trusted proxy sent, if it is fit for a log")
+    func requestIDs() async throws {
+        let network = try #require(IPNetwork("10.0.0.0/8"))
+        let gateway = TestGateway(APISettings(trustedProxies: TrustedProxies(networks: [network])))
+        let sent: HTTPFields = [.requestID: "trace-0123456789"]
+        #expect(
+            await gateway.send(.get, "/healthz", headers: sent, from: "10.1.2.3").headers[.requestID]
+                == "trace-0123456789")
+        for (id, peer) in [("trace-0123456789", "192.0.2.1"), ("short", "10.1.2.3"), ("a b c d e f g h", "10.1.2.3")] {
+            let answer = await gateway.send(.get, "/healthz", headers: [.requestID: id], from: peer)
+            let made = try #require(answer.headers[.requestID].flatMap { UUID(uuidString: $0) })
+            #expect(made.uuid.6 >> 4 == 7)
+        }
+    }
+
+    @Test("browsers of configured origins may call the routes of app users, and only these")
+    func crossOrigin() async {
+        let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
+        let preflight: HTTPFields = [.origin: "https://app.example", .accessControlRequestMethod: "POST"]
+        let answer = await gateway.send(.options, "/v1/presigned-urls", headers: preflight)
+        #expect(answer.status == 204)
+        #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
+        #expect(answer.headers[.accessControlAllowMethods] == "POST, OPTIONS")
+        #expect(answer.headers[.accessControlAllowHeaders] == "Authorization, Content-Type")
+        #expect(answer.headers[.accessControlAllowCredentials] == nil)
+        #expect(answer.headers[.vary] == "Origin")
+        let refused = await gateway.send(.get, "/v1/access", headers: [.origin: "https://app.example"])
+        #expect(refused.status == 401)
+        #expect(refused.headers[.accessControlAllowOrigin] == "https://app.example")
+        #expect(refused.headers[.accessControlExposeHeaders]?.contains("RateLimit") == true)
+        for origin in ["https://evil.example", "null", "https://app.example.evil", "http://app.example"] {
+            let other = await gateway.send(
+                .options, "/v1/access", headers: [.origin: origin, .accessControlRequestMethod: "GET"])
+            #expect(other.headers[.accessControlAllowOrigin] == nil, "\(origin)")
+            #expect(other.headers[.vary] == "Origin")
+        }
+        let admin = await gateway.send(.options, "/admin/v1/grants", headers: preflight)
+        #expect(admin.headers[.accessControlAllowOrigin] == nil)
+        let closed = await TestGateway().send(.options, "/v1/access", headers: preflight)
+        #expect(closed.headers[.accessControlAllowOrigin] == nil && closed.headers[.vary] == nil)
+        let open = await TestGateway(APISettings(allowedOrigins: ["*"])).send(
+            .options, "/v1/access", headers: preflight)
+        #expect(open.headers[.accessControlAllowOrigin] == "*")
+    }
+
+    @Test("logs and metrics hold templates and ids, and no token, URL, key, query or secret")
+    func nothingLeaks() async {
+        let gateway = TestGateway()
+        let issued = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: upload)
+        #expect(issued.status == 201)
+        _ = await gateway.send(.get, "/v1/access?s3cr3t=1", token: "wrong-s3cr3t-token")
+        _ = await gateway.send(.get, "/s3cr3t/path", token: "user-token")
+        _ = await gateway.send(HTTPRequest.Method("S3CR3T") ?? .get, "/v1/access")
+        let credential = #"{"name":"n","accessKeyID":"AKID","secretAccessKey":"s3cr3t-s3cr3t"}"#
+        let created = await gateway.send(.post, "/admin/v1/storage-credentials", token: "admin-token", json: credential)
+        #expect(created.status == 201 && !created.text.contains("s3cr3t"))
+        let key = await gateway.send(
+            .post, "/admin/v1/api-keys", token: "admin-token", json: #"{"name":"n","principal":"user:a"}"#)
+        let again = await gateway.send(.get, key.headers[.location] ?? "", token: "admin-token")
+        #expect(again.status == 200 && again.string("key") == nil && !again.text.contains("hash"))
+        let metrics = await gateway.send(.get, "/metrics")
+        let secrets = [
+            "s3cr3t", "S3CR3T", "user-token", "admin-token", "X-Amz", "store.example", StubPolicy.secret,
+            key.string("key") ?? "?",
+        ]
+        for secret in secrets {
+            #expect(!gateway.logLines.contains(secret), "\(secret) in the log")
+            #expect(!metrics.text.contains(secret), "\(secret) in the metrics")
+        }
+        #expect(gateway.logLines.contains("/v1/presigned-urls") && gateway.logLines.contains("user:alice"))
+        #expect(gateway.logLines.contains(issued.headers[.requestID] ?? "?"))
+    }
+
+    @Test("metrics count requests by template, method and status, what was issued, what was refused and why")
+    func metrics() async {
+        let gateway = TestGateway()
+        _ = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: upload)
+        _ = await gateway.send(.get, "/admin/v1/grants/018f0000-0000-7000-8000-00000000000c", token: "admin-token")
+        _ = await gateway.send(.get, "/no/such", token: "admin-token")
+        let text = await gateway.send(.get, "/metrics").text
+        for line in [
+            #"sluice_http_requests_total{method="POST",route="/v1/presigned-urls",status="201"} 1"#,
+            #"sluice_http_requests_total{method="GET",route="/admin/v1/grants/{id}",status="404"} 1"#,
+            #"sluice_http_requests_total{method="GET",route="none",status="404"} 1"#,
+            #"sluice_issued_total{action="PutObject",method="PUT"} 1"#, #"sluice_refused_total{code="NoSuchGrant"} 1"#,
+            #"sluice_refused_total{code="NoSuchRoute"} 1"#, "sluice_http_requests_in_flight 1",
+            #"sluice_http_request_duration_seconds_count{route="/v1/presigned-urls"} 1"#,
+        ] {
+            #expect(text.contains(line + "\n"), "\(line)")
+        }
+    }
+
+    @Test("lists hand filters and pages on, and refuse sizes out of range and parameters that stand twice")
+    func lists() async {
+        let gateway = TestGateway()
+        for name in ["a", "b", "c"] {
+            _ = await gateway.send(
+                .post, "/admin/v1/groups/group:g/members", token: "admin-token", json: #"{"member":"user:\#(name)"}"#)
+        }
+        let first = await gateway.send(.get, "/admin/v1/groups/group:g/members?pageSize=2", token: "auditor-token")
+        #expect((first.json["items"] as? [Any])?.count == 2)
+        let next = first.string("nextPageToken") ?? ""
+        let second = await gateway.send(
+            .get, "/admin/v1/groups/group:g/members?pageSize=2&pageToken=\(next)", token: "auditor-token")
+        #expect((second.json["items"] as? [Any])?.count == 1)
+        #expect(second.string("nextPageToken") == nil)
+        _ = await gateway.send(.get, "/admin/v1/grants?principal=user:a%20b&bucket=photos", token: "auditor-token")
+        #expect(
+            gateway.stores.grants.queries.withLock { $0.last?.filters } == [
+                "principal": "user:a b", "bucket": "photos",
+            ])
+        for query in ["pageSize=0", "pageSize=1001", "pageSize=x", "pageSize=1&pageSize=2"] {
+            let answer = await gateway.send(.get, "/admin/v1/grants?\(query)", token: "auditor-token")
+            #expect(answer.status == 400 && answer.string("field") == "pageSize", "\(query)")
+        }
+    }
+
+    @Test("an API key's row holds the hash of what was shown, and changes name admin and request")
+    func apiKeys() async throws {
+        let gateway = TestGateway()
+        let answer = await gateway.send(
+            .post, "/admin/v1/api-keys", token: "admin-token", json: #"{"name":"n","principal":"user:a"}"#)
+        let id = try #require(answer.string("id"))
+        let row = try await gateway.stores.apiKeys.get(id)
+        let key = try #require(APIKeyText(parsing: Secret(answer.string("key") ?? "")))
+        #expect(row.hash == key.hash && row.prefix == key.prefix)
+        let change = gateway.stores.apiKeys.changes.withLock { $0.last }
+        #expect(change?.actor.rawValue == "user:alice")
+        #expect(change?.requestID == answer.headers[.requestID])
+    }
+}

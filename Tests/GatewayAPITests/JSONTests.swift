@@ -1,0 +1,125 @@
+import GatewayCore
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Strict JSON")
+struct JSONTests {
+    private func read(_ text: String) throws(GatewayError) -> JSONValue {
+        try JSONReader.read(Array(text.utf8))
+    }
+
+    @Test("reads every kind of value")
+    func reads() throws {
+        let value = try read(#" {"a":[1,-0,2.5e+3,true,false,null],"b":{"c":"x\"\\\/\b\f\n\r\té\ud83d\ude00é"}} "#)
+        #expect(
+            value
+                == .object([
+                    .init(
+                        name: "a",
+                        value: .array([
+                            .number("1"), .number("-0"), .number("2.5e+3"), .bool(true), .bool(false), .null,
+                        ])),
+                    .init(
+                        name: "b",
+                        value: .object([.init(name: "c", value: .string("x\"\\/\u{8}\u{c}\n\r\té😀é"))])),
+                ]))
+    }
+
+    @Test(
+        "refuses what two parsers could read differently, or at great cost",
+        arguments: [
+            "", " ", "{", "}", "[", "]", "{]", "[}", "[1,]", "[,1]", "{,}", #"{"a":1,}"#, #"{"a"}"#, #"{"a":}"#,
+            #"{a:1}"#, #"{'a':1}"#, "tru", "truex", "nul", "NaN", "Infinity", "-", "+1", "01", "-01", "1.", ".5", "1e",
+            "1e+", "0x10", "1 2", "{} {}", "[] x", "\u{feff}{}", #""abc"#, #""\x41""#, #""\u12""#, #""\u00zz""#,
+            #""\u0000""#, #""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\ud800\ud800""#, #""\udc00""#, "\"\u{1}\"",
+            "\"\n\"", "\"\\", "\"\\u", #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"x":{"a":1,"a":1}}"#,
+            "// x\n1", "/* */1", "1\u{0}", "\u{a0}1",
+        ]
+    )
+    func refuses(text: String) {
+        #expect(throws: GatewayError.self) { try read(text) }
+    }
+
+    @Test(
+        "refuses bytes that are not UTF-8",
+        arguments: [
+            [0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
+            [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
+        ]
+            as [[UInt8]]
+    )
+    func refusesBytes(bytes: [UInt8]) {
+        #expect(throws: GatewayError.self) { try JSONReader.read(bytes) }
+    }
+
+    @Test("reads 32 levels and no more")
+    func depth() throws {
+        _ = try read(String(repeating: "[", count: 32) + String(repeating: "]", count: 32))
+        #expect(throws: GatewayError.self) {
+            try read(String(repeating: "[", count: 33) + String(repeating: "]", count: 33))
+        }
+        #expect(throws: GatewayError.self) { try read(String(repeating: "[", count: 65_536)) }
+        #expect(throws: GatewayError.self) { try read(String(repeating: #"{"a":"#, count: 10_000)) }
+    }
+
+    @Test("an integer is exact, or refused", arguments: ["1.0", "1e3", "9223372036854775808", "-9223372036854775809"])
+    func notIntegers(digits: String) throws {
+        var object = try JSONObject(read(#"{"n":\#(digits)}"#))
+        #expect(throws: GatewayError.self) { try object.integer("n") }
+    }
+
+    @Test("the largest and smallest integers keep every digit")
+    func integers() throws {
+        var object = try JSONObject(read(#"{"a":9223372036854775807,"b":-9223372036854775808,"c":9007199254740993}"#))
+        #expect(try object.integer("a") == .max)
+        #expect(try object.integer("b") == .min)
+        #expect(try object.integer("c") == 9_007_199_254_740_993)
+    }
+
+    @Test("a wrong type and an unknown member are named by their path")
+    func paths() throws {
+        var outer = try JSONObject(read(#"{"o":{"list":["a",1],"x":1}}"#))
+        var inner = try #require(try outer.object("o"))
+        #expect(throws: GatewayError.invalidArgument(field: "o.list[1]", reason: "A string is expected, not a number."))
+        {
+            try inner.strings("list")
+        }
+        #expect(throws: GatewayError.invalidArgument(field: "o.x", reason: "There is no such member.")) {
+            try inner.end()
+        }
+    }
+
+    @Test("a member's name that is sent back is cut")
+    func longNames() throws {
+        let object = try JSONObject(read("{\"\(String(repeating: "x", count: 5000))\":1}"))
+        #expect {
+            try object.end()
+        } throws: { error in
+            guard case GatewayError.invalidArgument(let field, _) = error else { return false }
+            return field.count <= 65
+        }
+    }
+
+    @Test("what is written is read back, and escapes no more than it must")
+    func writes() throws {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("quote\"", "a/b\\c\"d\u{1}\n\r\té😀\u{7f}")
+            json.member("n", Int64.min)
+            json.member("empty", [String]())
+            json.member("list", ["x", "y"])
+            json.name("o")
+            json.object { $0.member("absent", String?.none) }
+            json.member("flag", false)
+        }
+        let text = String(decoding: json.bytes, as: UTF8.self)
+        #expect(
+            text
+                == #"{"quote\"":"a/b\\c\"d\u0001\n\r\té😀"# + "\u{7f}"
+                + #"","n":-9223372036854775808,"empty":[],"list":["x","y"],"o":{},"flag":false}"#)
+        var again = JSONWriter()
+        again.value(try JSONReader.read(json.bytes))
+        #expect(again.bytes == json.bytes)
+    }
+}

@@ -449,25 +449,39 @@ BEGIN
         resets_in := '{}';
     END IF;
 
-    INSERT INTO issuances (
-        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
-        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
-    )
-    SELECT i.id, v_now, p_position_seqs[i.position], i.principal, i.matched_principal, i.grant_id, i.credential_id,
-        i.delivery, i.action, i.method, i.bucket, i.object_key, i.expires_at, i.content_type, i.content_md5,
-        i.content_length, i.request_id,
-        CASE WHEN i.charge_end > i.charged THEN p_charge_quotas[i.charged + 1:i.charge_end] END,
-        CASE WHEN i.charge_end > i.charged THEN p_charge_amounts[i.charged + 1:i.charge_end] END
-    FROM unnest(
-        verdicts, p_item_positions, p_ids, p_principals, p_matched_principals, p_grant_ids, p_credential_ids, p_deliveries,
-        p_actions, p_methods, p_buckets, p_object_keys, p_expires_at, p_content_types, p_content_md5s, p_content_lengths,
-        p_request_ids, 0 || p_charge_ends, p_charge_ends
-    ) AS i (
-        verdict, position, id, principal, matched_principal, grant_id, credential_id, delivery,
-        action, method, bucket, object_key, expires_at, content_type, content_md5, content_length,
-        request_id, charged, charge_end
-    )
-    WHERE i.verdict = 0;
+    -- One item is frequent when little is going on, and is not worth eighteen scans of arrays.
+    IF v_items > 1 THEN
+        INSERT INTO issuances (
+            id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
+            object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+        )
+        SELECT i.id, v_now, p_position_seqs[i.position], i.principal, i.matched_principal, i.grant_id, i.credential_id,
+            i.delivery, i.action, i.method, i.bucket, i.object_key, i.expires_at, i.content_type, i.content_md5,
+            i.content_length, i.request_id,
+            CASE WHEN i.charge_end > i.charged THEN p_charge_quotas[i.charged + 1:i.charge_end] END,
+            CASE WHEN i.charge_end > i.charged THEN p_charge_amounts[i.charged + 1:i.charge_end] END
+        FROM unnest(
+            verdicts, p_item_positions, p_ids, p_principals, p_matched_principals, p_grant_ids, p_credential_ids, p_deliveries,
+            p_actions, p_methods, p_buckets, p_object_keys, p_expires_at, p_content_types, p_content_md5s, p_content_lengths,
+            p_request_ids, 0 || p_charge_ends, p_charge_ends
+        ) AS i (
+            verdict, position, id, principal, matched_principal, grant_id, credential_id, delivery,
+            action, method, bucket, object_key, expires_at, content_type, content_md5, content_length,
+            request_id, charged, charge_end
+        )
+        WHERE i.verdict = 0;
+    ELSIF verdicts[1] = 0 THEN
+        INSERT INTO issuances (
+            id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
+            object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+        )
+        VALUES (
+            p_ids[1], v_now, p_position_seqs[1], p_principals[1], p_matched_principals[1], p_grant_ids[1], p_credential_ids[1],
+            p_deliveries[1], p_actions[1], p_methods[1], p_buckets[1], p_object_keys[1], p_expires_at[1], p_content_types[1],
+            p_content_md5s[1], p_content_lengths[1], p_request_ids[1],
+            CASE WHEN v_charges > 0 THEN p_charge_quotas END, CASE WHEN v_charges > 0 THEN p_charge_amounts END
+        );
+    END IF;
 
     IF v_reserves THEN
         INSERT INTO reservations (

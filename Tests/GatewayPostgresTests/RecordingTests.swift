@@ -26,6 +26,28 @@ import Testing
         }
     }
 
+    /// One item and several take different ways into the table.
+    @Test(.database(.migrated)) func writesEveryColumnOfABatch() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quotas = [Quota.sample(limit: 10), Quota.sample(limit: 10, metric: .bytes)]
+        let position = try await connection.position()
+        let proposals = [
+            try IssuanceProposal.sample(at: position, charges: [quotas[0].charge()]),
+            try .sample(at: position, principal: "user:bob"),
+            try .sample(
+                at: position, action: .putObject, charges: [quotas[1].charge(3), quotas[0].charge(2)]),
+        ]
+        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        let rows = try await connection.execute(Self.readIssuances)
+        let expected = proposals.map { proposal in
+            Self.row(proposal, quotas: proposal.charges.map(\.quota.id), amounts: proposal.charges.map(\.amount))
+        }
+        #expect(rows.sorted() == expected.sorted())
+        let reserved = try await connection.number(
+            "SELECT count(*) FROM reservations WHERE issuance_id = '\(proposals[2].id)' AND amount = 3")
+        #expect(reserved == 1)
+    }
+
     @Test(.database(.migrated)) func recordsWithoutQuotas() async throws {
         try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
             let proposal = try IssuanceProposal.sample(at: await connection.position())

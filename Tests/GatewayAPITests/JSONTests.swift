@@ -63,6 +63,18 @@ struct JSONTests {
         #expect(throws: GatewayError.self) { try read(String(repeating: #"{"a":"#, count: 10_000)) }
     }
 
+    @Test("a member named twice is found among few and among many")
+    func duplicates() throws {
+        for count in [1, 15, 16, 17, 18, 8000] {
+            let members = (0..<count).map { "\"m\($0)\":0" }
+            _ = try read("{\(members.joined(separator: ","))}")
+            for twin in [0, count / 2, count - 1] {
+                let twice = members + ["\"m\(twin)\":0"]
+                #expect(throws: GatewayError.self) { try read("{\(twice.joined(separator: ","))}") }
+            }
+        }
+    }
+
     @Test("an integer is exact, or refused", arguments: ["1.0", "1e3", "9223372036854775808", "-9223372036854775809"])
     func notIntegers(digits: String) throws {
         var object = try JSONObject(read(#"{"n":\#(digits)}"#))

@@ -170,7 +170,7 @@ struct MemoryStores {
     let buckets = MemoryStore<Bucket>(.bucket) { $0.name.rawValue }
     let credentials = MemoryStore<StorageCredential>(.storageCredential) { $0.id.uuidString.lowercased() }
     let grants = MemoryStore<Grant>(.grant) { $0.id.uuidString.lowercased() }
-    let members = MemoryStore<GroupMember>(.groupMember) { $0.group.rawValue + "\u{1f}" + $0.member.rawValue }
+    let members = MemoryStore<GroupMember>(.groupMember) { $0.identifier }
     let quotas = MemoryStore<Quota>(.quota) { $0.id.uuidString.lowercased() }
     let issuers = MemoryStore<Issuer>(.issuer) { $0.id.uuidString.lowercased() }
     let apiKeys = MemoryStore<APIKey>(.apiKey) { $0.id.uuidString.lowercased() }

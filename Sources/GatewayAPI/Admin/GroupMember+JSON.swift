@@ -61,9 +61,6 @@ struct GroupMemberEndpoints: Sendable {
 }
 
 extension GroupMember {
-    /// The identifier that stores of rows know: group and member, parted by a character that neither can hold.
-    var identifier: String { group.rawValue + "\u{1f}" + member.rawValue }
-
     fileprivate var path: String {
         "/admin/v1/groups/\(PathSegment.encoded(group.rawValue))/members/\(PathSegment.encoded(member.rawValue))"
     }

@@ -86,7 +86,7 @@ struct JSONReader {
             skipWhitespace()
             guard next == UInt8(ascii: "\"") else { throw flawHere("A member's name was expected") }
             let name = try string()
-            guard names.insert(name).inserted else { throw flawHere("A member is named twice") }
+            guard isNew(name, among: members, &names) else { throw flawHere("A member is named twice") }
             skipWhitespace()
             guard take(UInt8(ascii: ":")) else { throw flawHere("':' was expected") }
             members.append(JSONValue.Member(name: name, value: try value()))
@@ -94,6 +94,13 @@ struct JSONReader {
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw flawHere("',' or '}' was expected") }
         return .object(members)
+    }
+
+    /// Whether no member has the name yet. Few are compared one by one; only many are worth a set.
+    private func isNew(_ name: String, among members: [JSONValue.Member], _ names: inout Set<String>) -> Bool {
+        guard members.count >= 16 else { return !members.contains { $0.name == name } }
+        if names.isEmpty { names = Set(members.map(\.name)) }
+        return names.insert(name).inserted
     }
 
     private mutating func array() throws(GatewayError) -> JSONValue {

@@ -9,7 +9,7 @@ public protocol AdminStore<Resource>: Sendable {
     /// - Throws: `alreadyExists`, `conflict` (it refers to something that does not exist), `unavailable`.
     func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Resource
 
-    /// Reads a row by its identifier in paths.
+    /// Reads a row by its identifier: a UUID in lower case, a bucket's name, or ``GroupMember/identifier``.
     ///
     /// - Throws: `notFound`, `unavailable`.
     func get(_ id: String) async throws(GatewayError) -> Resource

@@ -96,6 +96,9 @@ public struct GroupMember: Sendable, Equatable {
     /// Set by the store of rows.
     public var createdAt: Date
 
+    /// The identifier that stores of rows know: group and member, parted by U+001F, which neither can hold.
+    public var identifier: String { group.rawValue + "\u{1f}" + member.rawValue }
+
     /// Puts a membership together.
     public init(group: Principal, member: Principal, createdAt: Date) {
         self.group = group

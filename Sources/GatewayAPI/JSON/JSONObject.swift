@@ -17,7 +17,7 @@ struct JSONObject {
 
     /// The name of a member as errors have it, for example `response.contentType`.
     func name(of member: String) -> String {
-        path.isEmpty ? member : path + "." + member
+        path.isEmpty ? Self.shortened(member) : path + "." + Self.shortened(member)
     }
 
     /// Takes a member; `nil` where it is absent or null.
@@ -105,7 +105,7 @@ struct JSONObject {
     /// Ends the object: whatever was not taken is refused by name.
     func end() throws(GatewayError) {
         if let unknown = members.first {
-            throw invalid(Self.shortened(unknown.name), "There is no such member.")
+            throw invalid(unknown.name, "There is no such member.")
         }
     }
 

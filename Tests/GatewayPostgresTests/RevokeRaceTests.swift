@@ -12,6 +12,7 @@ import Testing
 @Suite(.serialized) struct RevokeRaceTests {
     @Test func noIssuanceCommitsAfterTheRevokeOfItsGrant() async throws {
         try await withRaceDatabase { connectionString, cluster in
+            try await dawdle(connectionString, withoutLock: false)
             let leaks = try await race(connectionString, revokes: 500)
             #expect(leaks == 0)
             #expect(try !cluster.log().contains("deadlock detected"))
@@ -20,19 +21,29 @@ import Testing
 
     @Test func theJudgeFindsTheLeaksOfAFunctionWithoutTheLock() async throws {
         try await withRaceDatabase { connectionString, _ in
-            let connection = try PostgresConnection(testing: connectionString)
-            let source = try #require(
-                try await connection.execute(
-                    Statement<Void, String>("SELECT pg_get_functiondef('record_issuances'::regproc)") {
-                        row throws(PostgresError) in try row.decode(0)
-                    }
-                ).first)
-            let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
-            #expect(source.contains(lock))
-            try await connection.runScript(source.replacing(lock, with: ""))
+            try await dawdle(connectionString, withoutLock: true)
             let leaks = try await race(connectionString, revokes: 500)
             #expect(leaks > 0)
         }
+    }
+
+    /// Has the function pause between the proof and the writing, which must do no harm, and takes its lock away where told.
+    private func dawdle(_ connectionString: String, withoutLock: Bool) async throws {
+        let connection = try PostgresConnection(testing: connectionString)
+        var source = try #require(
+            try await connection.execute(
+                Statement<Void, String>("SELECT pg_get_functiondef('record_issuances'::regproc)") {
+                    row throws(PostgresError) in try row.decode(0)
+                }
+            ).first)
+        let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
+        let writing = "v_now := clock_timestamp();"
+        #expect(source.contains(lock) && source.contains(writing))
+        source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
+        if withoutLock {
+            source.replace(lock, with: "")
+        }
+        try await connection.runScript(source)
     }
 
     /// A migrated database of a cluster that keeps the times of commits.
@@ -78,10 +89,15 @@ import Testing
     /// What the revokers tell the writers: the grant that is in force, and where the log was when it was read.
     private actor Board {
         var grants: [String: (grant: UUID, position: PolicyPosition)] = [:]
+        var recorded: [UUID: Int] = [:]
         var revokers = 4
 
         func post(_ user: String, _ grant: UUID, _ position: PolicyPosition) {
             grants[user] = (grant, position)
+        }
+
+        func note(_ grant: UUID) {
+            recorded[grant, default: 0] += 1
         }
 
         func leave() {
@@ -99,8 +115,8 @@ import Testing
                 try transaction.perform(Self.logGrant, (id, user))
             }
             await board.post(user, id, try await connection.position())
-            // The writers issue for a while; how long is left to the scheduler.
-            for _ in 0..<3 { _ = try await connection.position() }
+            // The writers are in the midst of issuing when the revoke comes.
+            while await board.recorded[id, default: 0] < 4 { await Task.yield() }
             try await connection.withTransaction { transaction in
                 try transaction.perform(Self.removeGrant, (id, user))
                 try transaction.perform(Self.logRemoval, (id, user))
@@ -116,7 +132,10 @@ import Testing
             let proposals = try (0..<4).map { _ in
                 try IssuanceProposal.sample(at: position, principal: user, grantID: grant)
             }
-            _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+            let answer = try await connection.execute(RecordBatch.record, RecordBatch(proposals)).first
+            if answer?.verdicts.contains(0) == true {
+                await board.note(grant)
+            }
         }
     }
 

@@ -11,6 +11,7 @@ let strict: [SwiftSetting] = [
 
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -31,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries: headers and link flags.
@@ -63,7 +65,8 @@ let package = Package(
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "Signing", httpTypes, logging, metrics,
+                "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "Signing",
+                httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: strict
         ),
@@ -126,8 +129,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "OpenAPIContract", "PrometheusMetrics",
-                httpTypes, inMemoryLogging, logging, metrics, yams,
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "PrometheusMetrics",
+                httpTypes, inMemoryLogging, jwtKit, logging, metrics, yams,
             ],
             swiftSettings: strict
         ),

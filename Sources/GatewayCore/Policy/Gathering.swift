@@ -3,7 +3,7 @@ import Synchronization
 /// Runs one call at a time; what is asked for meanwhile goes out together in the next.
 ///
 /// The first to ask makes the call itself, and one of those who waited makes the next. No task of its own is needed.
-final class Gathering<Item: Hashable & Sendable>: Sendable {
+package final class Gathering<Item: Hashable & Sendable>: Sendable {
     private enum Turn: Sendable {
         case lead(Set<Item>)
         case done(Result<Void, GatewayError>)
@@ -29,7 +29,7 @@ final class Gathering<Item: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - joinsCurrent: Whether the call under way will do for items that it covers; otherwise only one that begins later.
     ///   - call: What to do for some items; never called twice at a time.
-    init(joinsCurrent: Bool, call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void) {
+    package init(joinsCurrent: Bool, call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void) {
         self.joinsCurrent = joinsCurrent
         self.call = call
     }
@@ -37,7 +37,7 @@ final class Gathering<Item: Hashable & Sendable>: Sendable {
     /// Waits until a call that covers these items has ended.
     ///
     /// - Throws: What the call threw.
-    func run(_ items: Set<Item>) async throws(GatewayError) {
+    package func run(_ items: Set<Item>) async throws(GatewayError) {
         while true {
             switch await turn(items) {
             case .done(let result): return try result.get()

@@ -1,7 +1,7 @@
 /// A dictionary bounded in number and cost; what was used longest ago leaves first.
 ///
 /// A hit relinks two neighbours in an array and allocates nothing.
-struct LeastRecentlyUsed<Key: Hashable, Value> {
+package struct LeastRecentlyUsed<Key: Hashable, Value> {
     private struct Node {
         var key: Key
         var value: Value?
@@ -21,19 +21,19 @@ struct LeastRecentlyUsed<Key: Hashable, Value> {
     private let maxCost: Int
 
     /// Costs of all entries.
-    private(set) var cost = 0
+    package private(set) var cost = 0
 
     /// Number of entries.
-    var count: Int { slots.count }
+    package var count: Int { slots.count }
 
     /// Makes an empty one; a single entry is kept even where it costs more than `maxCost`.
-    init(maxCount: Int, maxCost: Int) {
+    package init(maxCount: Int, maxCost: Int) {
         self.maxCount = max(1, min(maxCount, Int(Int32.max)))
         self.maxCost = maxCost
     }
 
     /// Looks an entry up and marks it as used.
-    mutating func value(for key: Key) -> Value? {
+    package mutating func value(for key: Key) -> Value? {
         guard let slot = slots[key] else { return nil }
         if slot != newest {
             unlink(slot)
@@ -43,7 +43,7 @@ struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Adds or replaces an entry, then drops others as long as there are too many.
-    mutating func insert(_ value: Value, for key: Key, cost entryCost: Int) {
+    package mutating func insert(_ value: Value, for key: Key, cost entryCost: Int) {
         remove(key)
         let node = Node(
             key: key, value: value, cost: Int32(clamping: entryCost), newer: Self.none, older: Self.none
@@ -65,7 +65,7 @@ struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Drops an entry, if it is there.
-    mutating func remove(_ key: Key) {
+    package mutating func remove(_ key: Key) {
         guard let slot = slots.removeValue(forKey: key) else { return }
         unlink(slot)
         cost -= Int(nodes[Int(slot)].cost)
@@ -74,7 +74,7 @@ struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Drops everything.
-    mutating func removeAll() {
+    package mutating func removeAll() {
         self = LeastRecentlyUsed(maxCount: maxCount, maxCost: maxCost)
     }
 

@@ -1,0 +1,20 @@
+import LibCrypto
+
+/// Base64 with the alphabet of URLs and no padding (RFC 4648, section 5), as JOSE writes it.
+enum Base64URL {
+    /// Reads bytes; `nil` unless the text is the only one that stands for them.
+    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+        var standard: [UInt8] = []
+        standard.reserveCapacity(text.count + 3)
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
+            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
+            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
+            default: standard.append(byte)
+            }
+        }
+        while !standard.count.isMultiple(of: 4) { standard.append(UInt8(ascii: "=")) }
+        return Base64.decode(String(decoding: standard, as: UTF8.self))
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import GatewayCore
+import Logging
+import Synchronization
+
+/// The keys of one issuer's row: read once, or fetched, kept, and fetched again when they are old or lack a `kid`.
+///
+/// What was fetched last stays in force as long as the issuer does not answer.
+final class IssuerKeys: Sendable {
+    /// The row whose keys these are.
+    let issuer: Issuer
+    private let shelf: Shelf
+    private let loads: Gathering<Bool>
+
+    init(
+        of issuer: Issuer, fetcher: any KeySetFetcher, limits: TokenAuthenticator.Limits,
+        now: @escaping @Sendable () -> Date, logger: Logger
+    ) {
+        let shelf = Shelf(of: issuer, fetcher: fetcher, limits: limits, now: now, logger: logger)
+        self.issuer = issuer
+        self.shelf = shelf
+        loads = Gathering(joinsCurrent: true) { _ throws(GatewayError) in try await shelf.load() }
+    }
+
+    /// The keys as they are held. Where they are old, one caller fetches them anew; the others take what is there.
+    ///
+    /// - Throws: `unavailable` where there never were any.
+    func current() async throws(GatewayError) -> KeySet {
+        let (keys, isDue) = shelf.look()
+        if let keys, !isDue { return keys }
+        do throws(GatewayError) {
+            try await loads.run([true])
+        } catch {
+            if let keys { return keys }
+            throw error
+        }
+        return try shelf.keys()
+    }
+
+    /// The keys after another fetch, if one is due; callers share it.
+    func refreshed() async throws(GatewayError) -> KeySet {
+        do throws(GatewayError) {
+            try await loads.run([true])
+        } catch {
+            return try shelf.keys()
+        }
+        return try shelf.keys()
+    }
+}
+
+/// Where keys lie, and when they were fetched.
+private final class Shelf: Sendable {
+    private struct State {
+        var keys: KeySet?
+        var document: [UInt8] = []
+        var fetchedAt: Date?
+        var triedAt: Date?
+    }
+
+    private let issuer: Issuer
+    private let fetcher: any KeySetFetcher
+    private let limits: TokenAuthenticator.Limits
+    private let now: @Sendable () -> Date
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    init(
+        of issuer: Issuer, fetcher: any KeySetFetcher, limits: TokenAuthenticator.Limits,
+        now: @escaping @Sendable () -> Date, logger: Logger
+    ) {
+        self.issuer = issuer
+        self.fetcher = fetcher
+        self.limits = limits
+        self.now = now
+        self.logger = logger
+    }
+
+    /// What is held, and whether it is time to fetch.
+    func look() -> (KeySet?, isDue: Bool) {
+        let now = now()
+        return state.withLock { state in
+            guard let keys = state.keys else { return (nil, true) }
+            guard case .url = issuer.keys else { return (keys, false) }
+            return (keys, hasPassed(limits.keySetMaxAge, since: state.fetchedAt, at: now) && mayTry(state, at: now))
+        }
+    }
+
+    /// What is held.
+    func keys() throws(GatewayError) -> KeySet {
+        guard let keys = state.withLock({ $0.keys }) else {
+            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
+        }
+        return keys
+    }
+
+    /// Reads the keys, or does nothing where that was tried a short while ago.
+    func load() async throws(GatewayError) {
+        switch issuer.keys {
+        case .url(let url):
+            let start = now()
+            let isTurn = state.withLock { state in
+                guard mayTry(state, at: start) else { return false }
+                state.triedAt = start
+                return true
+            }
+            if isTurn { try await fetch(url) }
+        case .inline(let text):
+            guard state.withLock({ $0.keys == nil }) else { return }
+            let keys = await KeySet(document: Array(text.utf8), algorithms: issuer.algorithms)
+            hold(keys ?? KeySet([]))
+        case .secret(let secret):
+            guard state.withLock({ $0.keys == nil }) else { return }
+            hold(KeySet([await VerificationKey(secret: secret)].compactMap(\.self)))
+        }
+    }
+
+    private func fetch(_ url: String) async throws(GatewayError) {
+        let document: [UInt8]
+        do throws(GatewayError) {
+            document = try await fetcher.keySet(at: url)
+        } catch {
+            // Who gave up waiting has not learned that the issuer is down.
+            if Task.isCancelled { state.withLock { $0.triedAt = nil } }
+            logger.warning("key set not fetched", metadata: ["issuer": "\(issuer.issuer)"])
+            throw error
+        }
+        let time = now()
+        let isUnchanged = state.withLock { state in
+            guard state.keys != nil, state.document == document else { return false }
+            state.fetchedAt = time
+            return true
+        }
+        if isUnchanged { return }
+        guard let keys = await KeySet(document: document, algorithms: issuer.algorithms) else {
+            logger.warning("key set is malformed", metadata: ["issuer": "\(issuer.issuer)"])
+            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
+        }
+        hold(keys, from: document, at: time)
+    }
+
+    private func hold(_ keys: KeySet, from document: [UInt8] = [], at time: Date? = nil) {
+        if keys.isEmpty {
+            logger.warning("no key of the issuer can be used", metadata: ["issuer": "\(issuer.issuer)"])
+        }
+        state.withLock { state in
+            state.keys = keys
+            state.document = document
+            state.fetchedAt = time
+        }
+    }
+
+    private func mayTry(_ state: State, at time: Date) -> Bool {
+        hasPassed(state.keys == nil ? limits.keySetRetry : limits.keySetMinInterval, since: state.triedAt, at: time)
+    }
+
+    /// A clock that was set back must not stop fetches until it has caught up.
+    private func hasPassed(_ interval: TimeInterval, since start: Date?, at time: Date) -> Bool {
+        guard let start else { return true }
+        return !(0..<interval ~= time.timeIntervalSince(start))
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+
+/// What a token with a good signature says, under one issuer's row.
+struct VerifiedToken: Sendable {
+    /// The row under which it was checked.
+    let issuer: Issuer
+    /// The keys with which it was checked.
+    let keys: KeySet
+    /// The user.
+    let principal: Principal
+    /// Groups that the token names.
+    let groups: [Principal]
+    /// Roles that the token names and the issuer may confer.
+    let roles: Set<Role>
+    /// Claims that may be used.
+    let claims: [String: String]
+    /// From this instant on it is not accepted.
+    let expiresAt: Date
+
+    /// Reads the claims of a token whose signature was checked.
+    ///
+    /// - Throws: `expiredToken`, or `unauthenticated` with what is wrong, which the holder of a good token may know.
+    init(
+        payload: JSONValue, issuer: Issuer, keys: KeySet, at now: Date, skew: TimeInterval
+    ) throws(GatewayError) {
+        self.issuer = issuer
+        self.keys = keys
+        guard let audiences = payload["aud"]?.strings?.map(ExactText.init),
+            issuer.audiences.contains(where: { audiences.contains(ExactText($0)) })
+        else { throw .unauthenticated(reason: "The token is for another audience.") }
+        expiresAt = try Self.expiry(of: payload, at: now, skew: skew)
+        guard case .string(let subject)? = payload[claim: issuer.subjectClaim], !subject.isEmpty,
+            let principal = try? Principal.user(issuer.principalPrefix + subject)
+        else {
+            throw .unauthenticated(
+                reason: "The token's subject is missing, or is no text of 1 to 512 bytes on one line.")
+        }
+        self.principal = principal
+        groups = try Self.groups(in: payload, of: issuer)
+        let names = issuer.mayConferRoles.isEmpty ? nil : issuer.rolesClaim.flatMap { payload[claim: $0]?.strings }
+        roles = issuer.mayConferRoles.intersection((names ?? []).compactMap(Role.init))
+        var claims: [String: String] = [:]
+        for name in issuer.usableClaims {
+            if case .string(let text)? = payload[claim: name] { claims[name] = text }
+        }
+        self.claims = claims
+    }
+
+    /// About how many bytes it takes.
+    var cost: Int {
+        512 + principal.rawValue.utf8.count
+            + groups.reduce(0) { $0 + 48 + $1.rawValue.utf8.count }
+            + claims.reduce(0) { $0 + 96 + $1.key.utf8.count + $1.value.utf8.count }
+    }
+
+    private static func expiry(
+        of payload: JSONValue, at now: Date, skew: TimeInterval
+    ) throws(GatewayError) -> Date {
+        guard let expiry = payload["exp"]?.numericDate else {
+            throw .unauthenticated(reason: "The token has no time of expiry.")
+        }
+        for name in ["nbf", "iat"] {
+            guard let value = payload[name] else { continue }
+            guard let time = value.numericDate else {
+                throw .unauthenticated(reason: "A time in the token is not a number of seconds.")
+            }
+            guard time <= now.timeIntervalSince1970 + skew else {
+                throw .unauthenticated(reason: "The token is not valid yet.")
+            }
+        }
+        guard now.timeIntervalSince1970 < expiry else { throw .expiredToken }
+        return Date(timeIntervalSince1970: expiry)
+    }
+
+    /// Groups that the token names. Names that no group can have are passed over: no row can speak of them.
+    private static func groups(in payload: JSONValue, of issuer: Issuer) throws(GatewayError) -> [Principal] {
+        guard let claim = issuer.groupsClaim else { return [] }
+        // OpenID Connect Core, 5.6.2: the claim is kept elsewhere. Without it a deny for a group would be missed.
+        guard payload["_claim_names"]?[claim] == nil else {
+            throw .unauthenticated(reason: "The token leaves its groups out and refers to another place.")
+        }
+        guard let value = payload[claim: claim] else { return [] }
+        guard let names = value.strings else {
+            throw .unauthenticated(reason: "The token's groups are not a list of texts.")
+        }
+        return names.compactMap { $0.isEmpty ? nil : try? .group(issuer.groupPrefix + $0) }
+    }
+}
+
+/// SHA-256 of a token: what a verified token is found by, so that memory holds no token.
+struct TokenDigest: Hashable {
+    private let words: InlineArray<4, UInt64>
+
+    init(of token: [UInt8]) {
+        words = DigestAlgorithm.sha256.digest(of: token).withSpan { bytes in
+            InlineArray { word in
+                (0..<8).reduce(0) { $0 << 8 | UInt64(bytes[word * 8 + $1]) }
+            }
+        }
+    }
+
+    static func == (left: TokenDigest, right: TokenDigest) -> Bool {
+        left.words[0] == right.words[0] && left.words[1] == right.words[1] && left.words[2] == right.words[2]
+            && left.words[3] == right.words[3]
+    }
+
+    func hash(into hasher: inout Hasher) {
+        // Any part of a digest is as random as the whole.
+        hasher.combine(words[0])
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import GatewayCore
+import InMemoryLogging
+import Logging
+import Synchronization
+
+@testable import GatewayAPI
+
+/// An authenticator over rows, keys and a clock that the test moves.
+struct IssuerFixture {
+    static let start = 1_900_000_000.0
+    static let url = "https://id.example/keys"
+
+    let policy: IdentityPolicy
+    let fetcher = ScriptedFetcher()
+    let clock = TestClock(Self.start)
+    let cache: PolicyCache
+    let logs = InMemoryLogHandler()
+    let authenticator: TokenAuthenticator
+
+    init(
+        _ issuers: [Issuer] = [], apiKeys: [APIKey] = [],
+        limits: TokenAuthenticator.Limits = TokenAuthenticator.Limits()
+    ) {
+        policy = IdentityPolicy(issuers: issuers, apiKeys: apiKeys)
+        cache = PolicyCache(source: policy)
+        let (clock, logs) = (clock, logs)
+        var logger = Logger(label: "test") { _ in logs }
+        logger.logLevel = .trace
+        authenticator = TokenAuthenticator(
+            cache: cache, fetcher: fetcher, limits: limits,
+            now: { Date(timeIntervalSince1970: clock.value) }, logger: logger)
+    }
+
+    func caller(_ token: String) async throws -> Caller {
+        try await authenticator.authenticate(Secret(token))
+    }
+
+    /// The error of a refusal; `nil` where the token is accepted.
+    func refusal(_ token: String) async -> GatewayError? {
+        do throws(GatewayError) {
+            _ = try await authenticator.authenticate(Secret(token))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// An issuer with these keys, for audience `sluice`.
+    static func issuer(
+        keys: Issuer.Keys = .url(url), algorithms: [String] = ["ES256"], id: Int = 1,
+        name: String = "https://id.example",
+        change: (inout Issuer) -> Void = { _ in }
+    ) -> Issuer {
+        var issuer = Issuer(
+            id: uuid("018f0000-0000-7000-8000-00000000000\(id)"), issuer: name, audiences: ["sluice"],
+            algorithms: algorithms, keys: keys, principalPrefix: "", groupPrefix: "",
+            createdAt: Date(timeIntervalSince1970: start))
+        change(&issuer)
+        return issuer
+    }
+
+    /// Claims of a good token, an hour long; changed as the test wants.
+    static func claims(_ changes: [String: String?] = [:]) -> String {
+        var members = [
+            "iss": "\"https://id.example\"", "aud": "\"sluice\"", "sub": "\"alice\"", "exp": "\(Int(start) + 3600)",
+        ]
+        for (name, value) in changes { members[name] = value }
+        return "{" + members.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",") + "}"
+    }
+}
+
+/// A clock that the test moves, in seconds since 1970.
+final class TestClock: Sendable {
+    private let seconds: Mutex<Double>
+
+    init(_ seconds: Double) {
+        self.seconds = Mutex(seconds)
+    }
+
+    var value: Double {
+        get { seconds.withLock { $0 } }
+        set { seconds.withLock { $0 = newValue } }
+    }
+}
+
+/// Issuers and API keys in a table, with a log of changes.
+final class IdentityPolicy: PolicySource {
+    private struct Tables {
+        var issuers: [Issuer]
+        var apiKeys: [APIKey]
+        var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(StubPolicy.position, [])]
+        var loads = 0
+    }
+
+    private let tables: Mutex<Tables>
+
+    init(issuers: [Issuer], apiKeys: [APIKey]) {
+        tables = Mutex(Tables(issuers: issuers, apiKeys: apiKeys))
+    }
+
+    /// How often rows were asked for.
+    var loads: Int { tables.withLock { $0.loads } }
+    /// The newest position.
+    var position: PolicyPosition { tables.withLock { $0.log[$0.log.count - 1].position } }
+
+    /// Commits a change.
+    func change(_ scope: PolicyScope, _ write: @Sendable (inout [Issuer], inout [APIKey]) -> Void) {
+        tables.withLock { tables in
+            write(&tables.issuers, &tables.apiKeys)
+            let next = PolicyPosition(sequence: Int64(tables.log.count + 1), tag: UUID())
+            tables.log.append((next, [scope]))
+        }
+    }
+
+    func load(
+        _ keys: [PolicyKey], literalGrantLimit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+        tables.withLock { tables in
+            tables.loads += 1
+            let rows = keys.map { key -> PolicyRows in
+                switch key {
+                case .principal: .principal(PrincipalRows())
+                case .bucket: .bucket(nil)
+                case .credential: .credential(nil)
+                case .issuer(let name): .issuer(tables.issuers.first { ExactText($0.issuer) == name })
+                case .apiKey(let prefix): .apiKey(tables.apiKeys.first { $0.prefix == prefix })
+                }
+            }
+            return PolicyLoad(position: tables.log[tables.log.count - 1].position, rows: rows)
+        }
+    }
+
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+        PolicyLoad(position: position, rows: places.map { _ in [] })
+    }
+
+    func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
+        tables.withLock { tables in
+            let last = tables.log[tables.log.count - 1].position
+            guard let index = tables.log.firstIndex(where: { $0.position == position }) else {
+                return .restart(at: last)
+            }
+            return .scopes(tables.log[(index + 1)...].reduce(into: []) { $0.formUnion($1.scopes) }, upTo: last)
+        }
+    }
+}
+
+/// Answers with documents that the test sets; an issuer without one is down.
+final class ScriptedFetcher: KeySetFetcher {
+    private struct State {
+        var documents: [String: String] = [:]
+        var calls = 0
+        var hold: (@Sendable () async -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    /// How often a document was asked for.
+    var calls: Int { state.withLock { $0.calls } }
+
+    /// Sets what lies behind a URL.
+    func serve(_ document: String?, at url: String = IssuerFixture.url) {
+        state.withLock { $0.documents[url] = document }
+    }
+
+    /// Makes answers wait.
+    func hold(_ wait: @escaping @Sendable () async -> Void) {
+        state.withLock { $0.hold = wait }
+    }
+
+    func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
+        let (document, hold) = state.withLock { state in
+            state.calls += 1
+            return (state.documents[url], state.hold)
+        }
+        await hold?()
+        guard let document else { throw .unavailable(retryAfter: 1) }
+        return Array(document.utf8)
+    }
+}

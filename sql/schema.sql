@@ -838,6 +838,8 @@ CREATE INDEX grants_bucket_prefix_principal_idx ON public.grants USING btree (bu
 
 CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
 
+CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
+
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
 
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
@@ -850,9 +852,6 @@ CREATE CONSTRAINT TRIGGER grants_are_logged AFTER INSERT OR UPDATE ON public.gra
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);
-
-ALTER TABLE ONLY public.grants
-    ADD CONSTRAINT grants_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);
 
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);

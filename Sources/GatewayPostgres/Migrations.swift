@@ -14,5 +14,6 @@ struct Migration: Sendable {
         Migration(version: 3, name: "create_gateway_role", sql: PackageResources._003_create_gateway_role_sql),
         Migration(version: 4, name: "create_recording", sql: PackageResources._004_create_recording_sql),
         Migration(version: 5, name: "create_settling", sql: PackageResources._005_create_settling_sql),
+        Migration(version: 6, name: "loosen_grants", sql: PackageResources._006_loosen_grants_sql),
     ]
 }

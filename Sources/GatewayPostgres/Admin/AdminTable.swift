@@ -1,0 +1,110 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// How rows of one kind are kept: the statements, and the parts in which the kinds differ.
+struct AdminTable<Resource: Sendable>: Sendable {
+    /// The kind of row.
+    let kind: ResourceKind
+    /// Filters of lists, in the order of the page statement's first parameters.
+    let filters: [AdminColumn]
+    /// What lists are ordered by, in the order of the parameters after those of the filters.
+    let order: [AdminColumn]
+    /// Values of a row for ``order``.
+    let position: @Sendable (Resource) -> [String]
+    /// The identifier of a row.
+    let identifier: @Sendable (Resource) -> String
+    /// Whether a text can be an identifier, so that it may be sent.
+    let isIdentifier: @Sendable (String) -> Bool
+    /// Where the time of creation goes.
+    let createdAt: any WritableKeyPath<Resource, Date> & Sendable
+    /// What to say where a foreign key refuses a change.
+    let referenceConflict: String
+
+    /// Checks what a row contradicts, inserts it and gives the time of creation.
+    let insert: @Sendable (Resource, borrowing PostgresTransaction) throws -> [Date]
+    /// Reads a row by its identifier.
+    let read: Statement<String, Resource>
+    /// Reads rows in order.
+    let page: Statement<PageRequest, Resource>
+    /// Locks a row that somebody may refer to or change, and gives the scope that it changes under.
+    let lockRow: Statement<String, String>
+    /// Checks whether a row that is locked can go, and removes it.
+    let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void
+    /// Writes down what a row is; see ``AdminStatements/audit(_:document:from:)``.
+    let audit: Statement<AuditEntry, Void>
+
+    /// Locks a row and gives the scope that it changes under.
+    func lock(_ id: String, in transaction: borrowing PostgresTransaction) throws -> String {
+        guard let scope = try transaction.execute(lockRow, id).first else { throw GatewayError.notFound(kind) }
+        return scope
+    }
+}
+
+/// A column that lists are narrowed or ordered by.
+enum AdminColumn: Sendable {
+    case text(String)
+    case uuid(String)
+
+    /// The name in queries.
+    var name: String {
+        switch self {
+        case .text(let name), .uuid(let name): name
+        }
+    }
+
+    /// Whether a value can be compared with the column.
+    func takes(_ value: String) -> Bool {
+        switch self {
+        case .text: !value.utf8.contains(0)
+        case .uuid: UUID(uuidString: value) != nil
+        }
+    }
+}
+
+/// Parameters of a page: filters, then where the last page ended, then how many rows.
+struct PageRequest: Sendable {
+    var filters: [String?]
+    var after: [String?]
+    var limit: Int64
+
+    /// In the order of ``AdminTable/filters`` and ``AdminTable/order``.
+    var parameters: [any PostgresValue] {
+        filters.map { $0 as any PostgresValue } + after.map { $0 as any PostgresValue } + [limit]
+    }
+}
+
+/// Which row goes, and who says so.
+struct Removal: Sendable {
+    var id: String
+    var actor: String
+}
+
+extension AdminTable {
+    /// The values of filters, in the order of the statement.
+    func filterValues(_ values: [String: String]) throws(GatewayError) -> [String?] {
+        for (name, value) in values {
+            guard let filter = filters.first(where: { $0.name == name }) else {
+                throw .invalidArgument(field: name, reason: "There is no such filter.")
+            }
+            guard filter.takes(value) else {
+                throw .invalidArgument(field: name, reason: "No row can have this value.")
+            }
+        }
+        return filters.map { values[$0.name] }
+    }
+
+    /// Where a page begins.
+    func cursor(_ token: String?) throws(GatewayError) -> [String?] {
+        guard let token else { return order.map { _ in nil } }
+        guard let parts = PageToken.read(token, kind: kind), parts.count == order.count,
+            zip(order, parts).allSatisfy({ $0.takes($1) })
+        else { throw .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.") }
+        return parts
+    }
+
+    /// Where the page after a row begins.
+    func pageToken(after resource: Resource) -> String {
+        PageToken.write(position(resource), kind: kind)
+    }
+}

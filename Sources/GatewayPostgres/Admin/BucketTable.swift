@@ -1,0 +1,81 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Statements about buckets.
+enum BucketStatements {
+    static let insert = Statement<Bucket, Date>(
+        """
+        INSERT INTO buckets (name, provider, endpoint, region, addressing, scheme, credential_id, default_ttl, max_ttl,
+            allows_unenforced_size)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        RETURNING created_at
+        """
+    ) {
+        [
+            $0.name.rawValue, $0.provider.rawValue, $0.endpoint, $0.region, $0.addressing.rawValue, $0.scheme.rawValue,
+            $0.credentialID, Int32(clamping: $0.defaultTTL), Int32(clamping: $0.maxTTL), $0.allowsUnenforcedSize,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let read = Statement<String, Bucket>("SELECT \(Bucket.columns) FROM buckets b WHERE b.name = $1") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try Bucket(row, from: 0)
+    }
+
+    static let page = Statement<PageRequest, Bucket>(
+        """
+        SELECT \(Bucket.columns) FROM buckets b
+        WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
+            AND ($3::text IS NULL OR b.name > $3)
+        ORDER BY b.name LIMIT $4
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try Bucket(row, from: 0)
+    }
+
+    static let lock = AdminStatements.lock(scope: "'bucket:' || b.name", from: "buckets b WHERE b.name = $1")
+
+    /// A statement of its own, so that it sees the grants of those who had the row locked before.
+    static let hasLiveGrants = Statement<String, Bool>(
+        "SELECT EXISTS (SELECT FROM grants g WHERE g.bucket = $1 AND g.removed_at IS NULL)"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let delete = Statement<String, Void>("DELETE FROM buckets b WHERE b.name = $1") { [$0] }
+
+    static let audit = AdminStatements.audit(
+        "Bucket",
+        members: """
+            'name', r.name, 'provider', r.provider, 'endpoint', r.endpoint, 'region', r.region,
+            'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
+            'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size, 'createdAt', r.created_at
+            """,
+        from: "buckets r WHERE r.name = $3")
+}
+
+extension AdminTable<Bucket> {
+    static var buckets: Self {
+        AdminTable(
+            kind: .bucket, filters: [.text("provider"), .uuid("credentialID")], order: [.text("name")],
+            position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
+            isIdentifier: { (try? BucketName($0)) != nil }, createdAt: \.createdAt,
+            referenceConflict: "The credential does not exist, or a quota is for the bucket.",
+            insert: { bucket, transaction in try transaction.execute(BucketStatements.insert, bucket) },
+            read: BucketStatements.read, page: BucketStatements.page, lockRow: BucketStatements.lock,
+            delete: { removal, transaction in
+                guard try transaction.execute(BucketStatements.hasLiveGrants, removal.id).first == false else {
+                    throw GatewayError.conflict(reason: "There are grants on the bucket.")
+                }
+                try transaction.perform(BucketStatements.delete, removal.id)
+            }, audit: BucketStatements.audit)
+    }
+}

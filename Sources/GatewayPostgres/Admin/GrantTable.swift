@@ -1,0 +1,128 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Statements about grants; only live ones are read.
+enum GrantStatements {
+    static let insert = Statement<(grant: Grant, conditions: String), Date>(
+        """
+        INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, not_before,
+            not_after, note, created_by)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb, $9, $10, $11, $12)
+        RETURNING created_at
+        """
+    ) {
+        [
+            $0.grant.id, $0.grant.principal.rawValue, $0.grant.bucket.rawValue, $0.grant.prefix.text,
+            $0.grant.prefix.isTemplate, $0.grant.actions.map(\.rawValue).sorted(), $0.grant.effect.rawValue,
+            $0.conditions, $0.grant.notBefore, $0.grant.notAfter, $0.grant.note, $0.grant.createdBy,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    /// Keeps the bucket from being removed until the grant is committed, or finds out that it is gone.
+    static let lockBucket = Statement<String, Bool>("SELECT true FROM buckets b WHERE b.name = $1 FOR KEY SHARE") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    /// Lets one transaction after another add templates for a principal and bucket. The pair of numbers is apart from the
+    /// single number of the policy lock.
+    static let lockTemplates = Statement<(principal: String, bucket: String), Void>(
+        "SELECT pg_advisory_xact_lock(1936485475, hashtext($2 || ' ' || $1))"
+    ) { [$0.principal, $0.bucket] }
+
+    /// A statement of its own, so that it sees the templates of those who had the lock before.
+    static let countTemplates = Statement<(principal: String, bucket: String), Int64>(
+        """
+        SELECT count(*) FROM grants g
+        WHERE g.principal = $1 AND g.bucket = $2 AND g.is_template AND g.removed_at IS NULL
+        """
+    ) {
+        [$0.principal, $0.bucket]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let read = Statement<String, Grant>(
+        "SELECT \(GrantRow.columns) FROM grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+
+    /// In the order of the index by principal, so that a page costs the same wherever it begins.
+    static let page = Statement<PageRequest, Grant>(
+        """
+        SELECT \(GrantRow.columns) FROM grants g
+        WHERE g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
+            AND ($3::text IS NULL OR g.prefix = $3)
+            AND ($4::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($4, $5, $6, $7::text::uuid))
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $8
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+
+    static let lock = AdminStatements.lock(
+        scope: "g.principal", from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
+
+    /// The row stays: it says later why something was permitted.
+    static let remove = Statement<Removal, Void>(
+        """
+        UPDATE grants SET removed_at = clock_timestamp(), removed_by = $2
+        WHERE id = $1::text::uuid AND removed_at IS NULL
+        """
+    ) { [$0.id, $0.actor] }
+
+    static let audit = AdminStatements.audit(
+        "Grant",
+        members: """
+            'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'prefix', r.prefix, 'isTemplate', r.is_template,
+            'actions', r.actions, 'effect', r.effect, 'conditions', r.conditions, 'notBefore', r.not_before,
+            'notAfter', r.not_after, 'note', r.note, 'createdBy', r.created_by, 'createdAt', r.created_at
+            """,
+        from: "grants r WHERE r.id = $3::text::uuid")
+}
+
+extension AdminTable<Grant> {
+    /// Most templates of one principal in one bucket: they are expanded and compared one by one.
+    private static var maxTemplates: Int64 { 64 }
+
+    static var grants: Self {
+        AdminTable(
+            kind: .grant, filters: [.text("principal"), .text("bucket"), .text("prefix")],
+            order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")],
+            position: {
+                [$0.principal.rawValue, $0.bucket.rawValue, $0.prefix.text, $0.id.uuidString.lowercased()]
+            }, identifier: { $0.id.uuidString.lowercased() }, isIdentifier: { UUID(uuidString: $0) != nil },
+            createdAt: \.createdAt, referenceConflict: "The bucket does not exist.", insert: insert,
+            read: GrantStatements.read, page: GrantStatements.page, lockRow: GrantStatements.lock,
+            delete: { removal, transaction in try transaction.perform(GrantStatements.remove, removal) },
+            audit: GrantStatements.audit)
+    }
+
+    @Sendable private static func insert(
+        _ grant: Grant, in transaction: borrowing PostgresTransaction
+    ) throws -> [Date] {
+        guard try transaction.execute(GrantStatements.lockBucket, grant.bucket.rawValue).first == true else {
+            throw GatewayError.conflict(reason: "The bucket does not exist.")
+        }
+        if grant.prefix.isTemplate {
+            let place = (grant.principal.rawValue, grant.bucket.rawValue)
+            try transaction.perform(GrantStatements.lockTemplates, place)
+            let count = try transaction.execute(GrantStatements.countTemplates, place).first ?? 0
+            guard count < maxTemplates else {
+                throw GatewayError.conflict(
+                    reason: "A principal has at most \(maxTemplates) templates in one bucket.")
+            }
+        }
+        let conditions = String(decoding: try JSONEncoder().encode(grant.conditions), as: UTF8.self)
+        return try transaction.execute(GrantStatements.insert, (grant, conditions))
+    }
+}

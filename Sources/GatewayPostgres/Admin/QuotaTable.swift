@@ -1,0 +1,68 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Statements about quotas.
+enum QuotaStatements {
+    static let insert = Statement<Quota, Date>(
+        """
+        INSERT INTO quotas (id, principal, bucket, action, metric, period, sharing, quota_limit)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        RETURNING created_at
+        """
+    ) {
+        [
+            $0.id, $0.principal.rawValue, $0.bucket?.rawValue, $0.action?.rawValue, $0.metric.rawValue,
+            $0.period.rawValue, $0.sharing.rawValue, $0.limit,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let read = Statement<String, Quota>(
+        "SELECT \(QuotaRow.columns) FROM quotas q WHERE q.id = $1::text::uuid"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try QuotaRow(row, from: 0).quota(0)
+    }
+
+    static let page = Statement<PageRequest, Quota>(
+        """
+        SELECT \(QuotaRow.columns) FROM quotas q
+        WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
+            AND ($3::text IS NULL OR q.id > $3::text::uuid)
+        ORDER BY q.id LIMIT $4
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try QuotaRow(row, from: 0).quota(0)
+    }
+
+    static let lock = AdminStatements.lock(scope: "q.principal", from: "quotas q WHERE q.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM quotas q WHERE q.id = $1::text::uuid") { [$0] }
+
+    static let audit = AdminStatements.audit(
+        "Quota",
+        members: """
+            'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'action', r.action, 'metric', r.metric,
+            'period', r.period, 'sharing', r.sharing, 'limit', r.quota_limit, 'createdAt', r.created_at
+            """,
+        from: "quotas r WHERE r.id = $3::text::uuid")
+}
+
+extension AdminTable<Quota> {
+    static var quotas: Self {
+        AdminTable(
+            kind: .quota, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
+            position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
+            isIdentifier: { UUID(uuidString: $0) != nil }, createdAt: \.createdAt,
+            referenceConflict: "The bucket does not exist.",
+            insert: { quota, transaction in try transaction.execute(QuotaStatements.insert, quota) },
+            read: QuotaStatements.read, page: QuotaStatements.page, lockRow: QuotaStatements.lock,
+            delete: { removal, transaction in try transaction.perform(QuotaStatements.delete, removal.id) },
+            audit: QuotaStatements.audit)
+    }
+}

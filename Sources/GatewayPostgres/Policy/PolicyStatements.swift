@@ -1,0 +1,135 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// What one call loads, as parallel columns: the n-th of each kind share a row of the answer.
+struct PolicyQuestion: Sendable {
+    var principals: [Principal] = []
+    var buckets: [BucketName] = []
+    var credentials: [UUID] = []
+    var issuers: [String] = []
+    var apiKeys: [String] = []
+    var literalGrantLimit: Int64
+}
+
+/// A row of an answer to a ``PolicyQuestion``.
+struct LoadedRow: Sendable {
+    var position: PolicyPosition
+    var principal: PrincipalRows
+    var bucket: Bucket?
+    var credential: StorageCredentialRow?
+    var issuer: IssuerRow?
+    var apiKey: APIKey?
+}
+
+/// Statements that read policy.
+enum PolicyStatements {
+    /// The n-th of each kind of key, with what is found for them.
+    ///
+    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it. Each
+    /// `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
+    static let load = Statement<PolicyQuestion, LoadedRow>(
+        """
+        SELECT l.seq, l.tag,
+            ARRAY(SELECT m.group_principal FROM group_members m WHERE m.member_principal = a.principal),
+            n.literals <= $6,
+            g.ids, g.buckets, g.prefixes, g.are_templates, g.actions, g.effects, g.conditions, g.not_before, g.not_after,
+            g.notes, g.created_by, g.created_at,
+            q.ids, q.buckets, q.actions, q.metrics, q.periods, q.sharings, q.limits, q.created_at,
+            a.principal,
+            \(Bucket.columns),
+            \(StorageCredentialRow.columns),
+            \(IssuerRow.columns),
+            \(APIKey.columns)
+        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        LEFT JOIN unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY
+            AS a (principal, bucket, credential, issuer, api_key, place) ON true
+        LEFT JOIN LATERAL (
+            SELECT count(*) AS literals FROM (
+                SELECT FROM grants r
+                WHERE r.principal = a.principal AND r.removed_at IS NULL AND NOT r.is_template
+                ORDER BY r.bucket, r.prefix LIMIT $6 + 1
+            ) s
+        ) n ON true
+        LEFT JOIN LATERAL (
+            SELECT array_agg(r.id) AS ids, array_agg(r.bucket) AS buckets, array_agg(r.prefix) AS prefixes,
+                array_agg(r.is_template) AS are_templates, array_agg(array_to_string(r.actions, ',')) AS actions,
+                array_agg(r.effect) AS effects, array_agg(nullif(r.conditions, '{}')::text) AS conditions,
+                array_agg(r.not_before) AS not_before, array_agg(r.not_after) AS not_after, array_agg(r.note) AS notes,
+                array_agg(r.created_by) AS created_by, array_agg(r.created_at) AS created_at
+            FROM (
+                SELECT \(GrantRow.stored) FROM grants r
+                WHERE r.principal = a.principal AND r.removed_at IS NULL AND r.is_template
+                UNION ALL
+                (
+                    SELECT \(GrantRow.stored) FROM grants r
+                    WHERE r.principal = a.principal AND r.removed_at IS NULL AND NOT r.is_template
+                        AND n.literals <= $6
+                    ORDER BY r.bucket, r.prefix LIMIT $6
+                )
+            ) r
+        ) g ON true
+        LEFT JOIN LATERAL (
+            SELECT array_agg(r.id) AS ids, array_agg(r.bucket) AS buckets, array_agg(r.action) AS actions,
+                array_agg(r.metric) AS metrics, array_agg(r.period) AS periods, array_agg(r.sharing) AS sharings,
+                array_agg(r.quota_limit) AS limits, array_agg(r.created_at) AS created_at
+            FROM quotas r WHERE r.principal = a.principal
+        ) q ON true
+        LEFT JOIN buckets b ON b.name = a.bucket
+        LEFT JOIN storage_credentials c ON c.id = a.credential
+        LEFT JOIN issuers i ON i.issuer = a.issuer
+        LEFT JOIN api_keys k ON k.prefix = a.api_key
+        ORDER BY a.place
+        """
+    ) {
+        [
+            $0.principals.map(\.rawValue), $0.buckets.map(\.rawValue), $0.credentials, $0.issuers, $0.apiKeys,
+            $0.literalGrantLimit,
+        ]
+    } decode: { row throws(PostgresError) in
+        try LoadedRow(row)
+    }
+
+    /// Literal grants at exact places. The fence keeps each place a lookup of its own by all three columns.
+    static let grantsAtPlaces = Statement<[GrantPlace], (position: PolicyPosition, place: Int, grant: Grant?)>(
+        """
+        SELECT l.seq, l.tag, a.place, \(GrantRow.columns)
+        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        LEFT JOIN unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (principal, bucket, prefix, place) ON true
+        LEFT JOIN LATERAL (
+            SELECT \(GrantRow.stored) FROM grants r
+            WHERE r.principal = a.principal AND r.bucket = a.bucket AND r.prefix = a.prefix AND NOT r.is_template
+                AND r.removed_at IS NULL
+            OFFSET 0
+        ) g ON true
+        """
+    ) { places in
+        [places.map(\.principal.rawValue), places.map(\.bucket.rawValue), places.map(\.prefix.rawValue)]
+    } decode: { row throws(PostgresError) in
+        let position = PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1))
+        let place = Int(try row.decode(2, as: Int64?.self) ?? 0)
+        guard try row.decode(3, as: UUID?.self) != nil else { return (position, place, nil) }
+        return (position, place, try GrantRow(row, from: 3).grant(3))
+    }
+
+    /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
+    static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
+        """
+        SELECT h.seq, h.tag,
+            CASE WHEN h.seq - $1 <= $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
+                ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)
+            END
+        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) h
+        """
+    ) {
+        [$0.position?.sequence, $0.position?.tag, $0.maxLines]
+    } decode: { row throws(PostgresError) in
+        (PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1)), try row.decode(2))
+    }
+}
+
+/// From where the log is read, and how many lines are too many.
+struct ChangesQuestion: Sendable {
+    var position: PolicyPosition?
+    var maxLines: Int64
+}

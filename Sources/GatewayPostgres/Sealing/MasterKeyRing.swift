@@ -1,0 +1,125 @@
+public import GatewayCore
+import LibCrypto
+
+/// The keys that secrets are sealed with in the database.
+///
+/// AES-256-GCM. The table, the row and the key's identifier are authenticated along, so that sealed bytes open in no other
+/// place.
+public struct MasterKeyRing: Sendable, CustomStringConvertible {
+    /// Identifier of the key that seals.
+    public let currentID: String
+
+    private let keys: [String: AESGCMKey]
+
+    /// The identifier of a key that is given without one.
+    public static let defaultID = "default"
+
+    /// Reads keys.
+    ///
+    /// - Parameter text: A key on each line, `<identifier>:<base64 of 32 bytes>`, or one line that is only base64. The first
+    ///   key seals, all of them open. An identifier has 1 to 64 letters, digits, `.`, `_` and `-`. Empty lines do not count.
+    /// - Throws: ``MasterKeyError/malformed(line:reason:)``.
+    public init(parsing text: Secret<String>) throws(MasterKeyError) {
+        var keys: [String: AESGCMKey] = [:]
+        var currentID: String?
+        let lines = text.reveal().split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .map { $0.drop(while: \.isWhitespace) }
+            .enumerated().filter { !$0.element.isEmpty }
+        for (index, line) in lines {
+            let entry = try Self.entry(of: line, number: index + 1, isOnly: lines.count == 1)
+            guard keys.updateValue(entry.key, forKey: entry.id) == nil else {
+                throw .malformed(line: index + 1, reason: "an earlier line has the same identifier")
+            }
+            currentID = currentID ?? entry.id
+        }
+        guard let currentID else { throw .malformed(line: 1, reason: "there is no key") }
+        self.currentID = currentID
+        self.keys = keys
+    }
+
+    private static func entry(
+        of line: Substring, number: Int, isOnly: Bool
+    ) throws(MasterKeyError) -> (id: String, key: AESGCMKey) {
+        var id = Self.defaultID
+        var encoded = line
+        if let colon = line.firstIndex(of: ":") {
+            id = String(line[..<colon])
+            encoded = line[line.index(after: colon)...]
+        } else if !isOnly {
+            throw .malformed(line: number, reason: "of several keys each has an identifier, '<identifier>:<base64>'")
+        }
+        // No text of the line is quoted: whoever swaps the two halves has the key in front.
+        guard isIdentifier(id) else {
+            throw .malformed(
+                line: number, reason: "an identifier has 1 to 64 letters, digits, '.', '_' and '-' before the colon")
+        }
+        while encoded.last?.isWhitespace == true { encoded.removeLast() }
+        guard let bytes = Base64.decode(String(encoded)), let key = try? AESGCMKey(bytes) else {
+            throw .malformed(line: number, reason: "a key is the base64, with padding, of 32 bytes")
+        }
+        return (id, key)
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+        1...64 ~= text.utf8.count
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// Identifiers only.
+    public var description: String {
+        "current: \(currentID), all: \(keys.keys.sorted().joined(separator: ", "))"
+    }
+}
+
+extension MasterKeyRing {
+    /// Seals a secret with the current key for one row.
+    func seal(_ secret: [UInt8], in place: SealedPlace) throws(MasterKeyError) -> SealedBytes {
+        guard let key = keys[currentID] else { throw .unknownKey(currentID) }
+        do throws(CryptoError) {
+            let bytes = try key.seal(secret, authenticating: place.associatedData(keyID: currentID))
+            return SealedBytes(bytes: bytes, keyID: currentID)
+        } catch {
+            throw .sealingFailed
+        }
+    }
+
+    /// Opens what was sealed for a row.
+    func open(_ sealed: SealedBytes, in place: SealedPlace) throws(MasterKeyError) -> [UInt8] {
+        guard let key = keys[sealed.keyID] else { throw .unknownKey(sealed.keyID) }
+        do throws(CryptoError) {
+            return try key.open(sealed.bytes, authenticating: place.associatedData(keyID: sealed.keyID))
+        } catch {
+            throw .doesNotOpen(keyID: sealed.keyID)
+        }
+    }
+}
+
+/// Why a ring cannot be made, or a secret not be opened.
+public enum MasterKeyError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// A line of the text is no key; lines count from 1. The reason quotes nothing of it.
+    case malformed(line: Int, reason: String)
+    /// The ring has no key of this identifier.
+    case unknownKey(String)
+    /// The bytes are not what the key of this identifier sealed for this row.
+    case doesNotOpen(keyID: String)
+    /// The system gave no random bytes.
+    case sealingFailed
+
+    /// One line for a log.
+    public var description: String {
+        switch self {
+        case .malformed(let line, let reason): "line \(line) of the master keys: \(reason)"
+        case .unknownKey(let id): "the master key '\(id)' is not among those given"
+        case .doesNotOpen(let id):
+            "the master key '\(id)' does not open the row: it is another key, or the row was changed"
+        case .sealingFailed: "the system gave no random bytes"
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// Sealed bytes and the key that opens them.
+struct SealedBytes: Sendable {
+    /// As ``MasterKeyRing`` made them.
+    var bytes: [UInt8]
+    /// Identifier of the key.
+    var keyID: String
+}
+
+/// The row that sealed bytes belong to.
+struct SealedPlace: Sendable {
+    /// Name of the table.
+    var table: String
+    /// Primary key.
+    var row: UUID
+
+    /// A credential of a store.
+    static func storageCredential(_ id: UUID) -> SealedPlace { SealedPlace(table: "storage_credentials", row: id) }
+
+    /// A secret of an issuer.
+    static func issuer(_ id: UUID) -> SealedPlace { SealedPlace(table: "issuers", row: id) }
+
+    /// What is authenticated along; NUL parts the three, which none of them holds.
+    func associatedData(keyID: String) -> [UInt8] {
+        Array([table, row.uuidString.lowercased(), keyID].joined(separator: "\0").utf8)
+    }
+}

@@ -39,6 +39,7 @@ let package = Package(
         .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // One wrapper each; they know nothing of the gateway.
         .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: strict),
@@ -49,6 +50,7 @@ let package = Package(
         ),
         .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: strict),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
+        .target(name: "LibCurl", dependencies: ["CLibCurl"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
@@ -85,6 +87,12 @@ let package = Package(
             name: "GatewayPostgres",
             dependencies: ["LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
             resources: [.embedInCode("Migrations")],
+            swiftSettings: strict
+        ),
+        // Requests to other servers: key sets of issuers, uploads in stores.
+        .target(
+            name: "GatewayCloud",
+            dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
         .executableTarget(name: "sluice", dependencies: ["Signing", argumentParser], swiftSettings: strict),
@@ -131,6 +139,14 @@ let package = Package(
             dependencies: [
                 "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "PrometheusMetrics",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics, yams,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "GatewayCloudTests",
+            dependencies: [
+                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCurl", "MicroHTTPD",
+                httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             swiftSettings: strict
         ),

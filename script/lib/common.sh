@@ -83,7 +83,7 @@ install_postgresql() {
 
 # What the program is built with and needs beside it.
 install_build_packages() {
-    install_packages libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
+    install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
 }
 
 # The Python environment of the tests: the store Swift, and the S3 client that the answers are compared with.

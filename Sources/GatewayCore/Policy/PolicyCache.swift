@@ -121,6 +121,18 @@ public final class PolicyCache: Sendable {
         return PolicyLoad(position: position, rows: row)
     }
 
+    /// Reads a bucket and the credential that signs for it, from memory where they are there; `nil` where one is missing.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func location(
+        of bucket: BucketName
+    ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {
+        guard case .bucket(let bucket?) = try await content(of: .bucket(bucket)).content,
+            case .credential(let credential?) = try await content(of: .credential(bucket.credentialID)).content
+        else { return nil }
+        return (bucket, credential)
+    }
+
     /// Reads the log of changes and drops what changed. When it returns, everything committed before the call is known.
     ///
     /// Callers share a round trip, one that began after the call of each of them.

@@ -1,0 +1,52 @@
+// Headers of libcurl, those of the system that its wrapper opens sockets with, and fixed-arity twins of its variadic functions.
+#ifndef SLUICE_CLIBCURL_SHIM_H
+#define SLUICE_CLIBCURL_SHIM_H
+
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+/// `curl_easy_setopt` for an option that takes a number.
+static inline CURLcode sluice_curl_set_long(CURL *handle, CURLoption option, long value)
+{
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// `curl_easy_setopt` for an option that takes a text, which libcurl copies.
+static inline CURLcode sluice_curl_set_text(CURL *handle, CURLoption option, const char *value)
+{
+    return curl_easy_setopt(handle, option, value);
+}
+
+/// `curl_easy_setopt` with the callbacks that this project sets, all with the same context.
+static inline CURLcode sluice_curl_set_callbacks(
+    CURL *handle, void *context, curl_write_callback body, curl_write_callback header,
+    curl_opensocket_callback open_socket, curl_xferinfo_callback progress)
+{
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, header);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+    return code;
+}
+
+/// `curl_easy_getinfo` for the status of the answer; 0 where there is none.
+static inline long sluice_curl_status(CURL *handle)
+{
+    long status = 0;
+    return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK ? status : 0;
+}
+
+/// `curl_easy_getinfo` for the stated length of the answer's body; -1 where there is none.
+static inline long long sluice_curl_content_length(CURL *handle)
+{
+    curl_off_t length = -1;
+    return curl_easy_getinfo(handle, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK ? length : -1;
+}
+
+#endif

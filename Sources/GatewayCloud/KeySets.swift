@@ -1,0 +1,30 @@
+public import GatewayCore
+import LibCurl
+public import Logging
+
+/// Fetches key sets of issuers over the network.
+public struct KeySets: KeySetFetcher {
+    /// Longest key set that is read, in bytes.
+    public static let maxBytes = 262_144
+
+    private let client: OutboundClient
+    private let logger: Logger
+
+    /// Makes a fetcher; the logger hears why nothing came.
+    public init(client: OutboundClient, logger: Logger) {
+        self.client = client
+        self.logger = logger
+    }
+
+    /// Reads the document behind a URL.
+    public func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
+        do throws(OutboundError) {
+            let answer = try await client.send(.get, url, maxBytes: Self.maxBytes)
+            guard answer.status == 200 else { throw .status(answer.status) }
+            return answer.body
+        } catch {
+            logger.warning("key set not read", metadata: ["url": "\(url.prefix { $0 != "?" })", "reason": "\(error)"])
+            throw .unavailable(retryAfter: 5)
+        }
+    }
+}

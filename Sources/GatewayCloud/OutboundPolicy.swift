@@ -1,0 +1,105 @@
+public import GatewayCore
+
+/// Where the gateway may connect to: https and public addresses, and what the operator lists besides.
+public struct OutboundPolicy: Sendable {
+    private let origins: Set<Origin>
+    private let networks: [IPNetwork]
+
+    /// Lists exceptions.
+    ///
+    /// - Parameters:
+    ///   - origins: Origins, `http://host[:port]` or `https://host[:port]`, that are reached at whatever address they have.
+    ///   - networks: Blocks of addresses that are reached by https though they are not public.
+    /// - Throws: `invalidArgument` for an origin that is none.
+    public init(origins: [String] = [], networks: [IPNetwork] = []) throws(GatewayError) {
+        var read: Set<Origin> = []
+        for text in origins {
+            guard let origin = Origin(of: text), !text.dropFirst(8).contains("/"), !text.contains("?") else {
+                throw .invalidArgument(
+                    field: "origins", reason: "An origin is 'http://' or 'https://', a host and, where needed, a port.")
+            }
+            read.insert(origin)
+        }
+        self.origins = read
+        self.networks = networks
+    }
+
+    /// Which addresses may be connected to for a URL; `nil` where none may.
+    func addressCheck(for url: String) -> (@Sendable (IPAddress) -> Bool)? {
+        guard let origin = Origin(of: url) else { return nil }
+        if origins.contains(origin) { return { _ in true } }
+        guard origin.isSecure else { return nil }
+        let networks = networks
+        return { address in
+            networks.contains { $0.contains(address) } || PublicAddresses.contain(address)
+        }
+    }
+}
+
+/// Scheme, host and port of a URL.
+struct Origin: Hashable {
+    let isSecure: Bool
+    let host: String
+    let port: Int
+
+    /// Reads the beginning of a URL; `nil` for one that two readers might understand differently.
+    init?(of url: String) {
+        let bytes = url.utf8
+        guard bytes.count <= 8192, bytes.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }) else {
+            return nil
+        }
+        isSecure = bytes.starts(with: "https://".utf8)
+        guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
+        let rest = bytes.dropFirst(isSecure ? 8 : 7)
+        let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard let (host, port) = Self.split(Substring(authority)) else { return nil }
+        self.host = host
+        self.port = port ?? (isSecure ? 443 : 80)
+    }
+
+    private static func split(_ authority: Substring) -> (host: String, port: Int?)? {
+        var host = authority
+        var port: Int?
+        let end = authority.utf8.first == UInt8(ascii: "[") ? authority.lastIndex(of: "]") : nil
+        if let colon = authority[(end ?? authority.startIndex)...].lastIndex(of: ":") {
+            let digits = authority[authority.index(after: colon)...]
+            guard 1...5 ~= digits.utf8.count, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(digits),
+                1...65_535 ~= number
+            else { return nil }
+            port = number
+            host = authority[..<colon]
+        }
+        if end != nil {
+            guard host.utf8.last == UInt8(ascii: "]"), IPAddress(host.dropFirst().dropLast()) != nil else { return nil }
+        } else {
+            guard 1...253 ~= host.utf8.count, host.utf8.allSatisfy(isNameByte) else { return nil }
+        }
+        return (host.lowercased(), port)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+}
+
+/// Addresses of hosts on the public internet, after the IANA registries of special-purpose addresses.
+enum PublicAddresses {
+    private static let special = [
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
+        "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
+        // IPv6, as far as it lies in 2000::/3: Teredo, documentation and 6to4, which may stand for any IPv4 address.
+        "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
+    ].compactMap(IPNetwork.init)
+    private static let global = ["0.0.0.0/0", "2000::/3"].compactMap(IPNetwork.init)
+
+    /// Whether an address is public. An IPv4 address mapped into IPv6 is judged as what it stands for.
+    static func contain(_ address: IPAddress) -> Bool {
+        global.contains { $0.contains(address) } && !special.contains { $0.contains(address) }
+    }
+}

@@ -1,0 +1,133 @@
+import CLibCurl
+import Dispatch
+import Synchronization
+
+/// One HTTP request and its answer, on a connection of its own.
+///
+/// Nothing is taken from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept connections.
+/// Redirects are answers like others. Certificates are verified against the system's.
+public struct HTTPTransfer: Sendable {
+    /// What is asked for.
+    public enum Method: Sendable {
+        /// The body too.
+        case get
+        /// The head alone.
+        case head
+    }
+
+    /// An answer, whatever its status.
+    public struct Answer: Sendable {
+        /// The status.
+        public let status: Int
+        /// The length that the head states, if it does.
+        public let contentLength: Int64?
+        /// The body; empty for ``Method/head``.
+        public let body: [UInt8]
+    }
+
+    /// Why there is no answer.
+    public enum Failure: Error, Equatable {
+        /// Every address of the host was refused.
+        case addressRefused
+        /// The body is longer than allowed, or the head is longer than 16 KiB.
+        case tooLarge
+        /// There was no whole answer in time.
+        case timedOut
+        /// The task was cancelled.
+        case cancelled
+        /// libcurl's own number for anything else.
+        case other(code: UInt32)
+    }
+
+    /// Answers whether a connection to an address may be opened, just before it is: its 4 or 16 bytes in network order.
+    public typealias AddressCheck = @Sendable (_ address: [UInt8]) -> Bool
+
+    private let url: String
+    private let method: Method
+    private let maxBytes: Int
+    private let timeout: Duration
+    private let permits: AddressCheck
+
+    private static let queue = DispatchQueue(label: "sluice.curl", attributes: .concurrent)
+    // Dispatched to before any other thread can call libcurl: it must be set up by one alone.
+    private static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Describes a request.
+    ///
+    /// - Parameters:
+    ///   - method: What is asked for.
+    ///   - url: An absolute `http` or `https` URL without user and password.
+    ///   - maxBytes: Longest body that is taken.
+    ///   - timeout: Time for all of it, from the look-up of the name to the last byte.
+    ///   - permits: Decides about each address that the name stands for.
+    public init(_ method: Method, _ url: String, maxBytes: Int, timeout: Duration, permits: @escaping AddressCheck) {
+        self.method = method
+        self.url = url
+        self.maxBytes = maxBytes
+        self.timeout = timeout
+        self.permits = permits
+    }
+
+    /// Sends the request and waits for the answer, on a thread that may block.
+    public func perform() async throws(Failure) -> Answer {
+        let progress = TransferProgress(maxBytes: maxBytes, permits: permits)
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Self.queue.async { continuation.resume(returning: run(progress)) }
+            }
+        } onCancel: {
+            progress.cancel()
+        }
+        return try result.get()
+    }
+
+    private func run(_ progress: TransferProgress) -> Result<Answer, Failure> {
+        guard Self.isSetUp, let handle = unsafe curl_easy_init() else {
+            return .failure(.other(code: CURLE_FAILED_INIT.rawValue))
+        }
+        defer { unsafe curl_easy_cleanup(handle) }
+        var code = unsafe configure(handle)
+        if code == CURLE_OK { code = unsafe progress.attach(to: handle) }
+        if code == CURLE_OK { code = unsafe curl_easy_perform(handle) }
+        guard code == CURLE_OK else { return .failure(failure(code, progress)) }
+        let length = unsafe sluice_curl_content_length(handle)
+        return .success(
+            Answer(
+                status: unsafe sluice_curl_status(handle), contentLength: length < 0 ? nil : length,
+                body: progress.takeBody()
+            )
+        )
+    }
+
+    private func failure(_ code: CURLcode, _ progress: TransferProgress) -> Failure {
+        if let failure = progress.failure { return failure }
+        if progress.isRefused { return .addressRefused }
+        return code == CURLE_OPERATION_TIMEDOUT ? .timedOut : .other(code: code.rawValue)
+    }
+
+    private func configure(_ handle: UnsafeMutableRawPointer) -> CURLcode {
+        let milliseconds = Int(timeout / .milliseconds(1))
+        let numbers: [(CURLoption, Int)] = [
+            (CURLOPT_NOBODY, method == .head ? 1 : 0), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
+            (CURLOPT_TIMEOUT_MS, max(1, milliseconds)), (CURLOPT_CONNECTTIMEOUT_MS, max(1, milliseconds)),
+            (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_FORBID_REUSE, 1),
+            // One answer per connection has no use for HTTP/2.
+            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
+            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+        ]
+        let texts: [(CURLoption, String)] = [
+            // An empty proxy keeps libcurl from reading those of the environment.
+            (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_PROTOCOLS_STR, "http,https"),
+            (CURLOPT_USERAGENT, "sluice"), (CURLOPT_URL, url),
+        ]
+        for (option, value) in numbers {
+            let code = unsafe sluice_curl_set_long(handle, option, value)
+            guard code == CURLE_OK else { return code }
+        }
+        for (option, value) in texts {
+            let code = unsafe sluice_curl_set_text(handle, option, value)
+            guard code == CURLE_OK else { return code }
+        }
+        return CURLE_OK
+    }
+}

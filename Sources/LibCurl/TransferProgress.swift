@@ -1,0 +1,135 @@
+import CLibCurl
+import Synchronization
+
+/// What libcurl's callbacks read and write while a transfer is under way.
+final class TransferProgress: Sendable {
+    private struct State {
+        var body: [UInt8] = []
+        var headBytes = 0
+        var failure: HTTPTransfer.Failure?
+        var isPermitted = false
+        var isRefused = false
+    }
+
+    private static let maxHeadBytes = 16_384
+
+    private let maxBytes: Int
+    private let permits: HTTPTransfer.AddressCheck
+    private let state = Mutex(State())
+
+    init(maxBytes: Int, permits: @escaping HTTPTransfer.AddressCheck) {
+        self.maxBytes = maxBytes
+        self.permits = permits
+    }
+
+    /// What ended the transfer early, if that was decided here.
+    var failure: HTTPTransfer.Failure? { state.withLock { $0.failure } }
+
+    /// Whether addresses were refused, and none was permitted.
+    var isRefused: Bool { state.withLock { $0.isRefused && !$0.isPermitted } }
+
+    /// Ends the transfer soon.
+    func cancel() {
+        state.withLock { $0.failure = .cancelled }
+    }
+
+    /// Hands the body over.
+    func takeBody() -> [UInt8] {
+        state.withLock { state in
+            defer { state.body = [] }
+            return state.body
+        }
+    }
+
+    /// Sets the callbacks. The transfer runs inside one call of the caller, who holds this object until it has ended.
+    func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
+        unsafe sluice_curl_set_callbacks(
+            handle, Unmanaged.passUnretained(self).toOpaque(), takeBodyPart, takeHeadPart, openSocket, reportProgress)
+    }
+
+    fileprivate func take(_ bytes: UnsafeRawBufferPointer, isHead: Bool) -> Bool {
+        state.withLock { state in
+            let isWithinLimit: Bool
+            if isHead {
+                state.headBytes += bytes.count
+                isWithinLimit = state.headBytes <= Self.maxHeadBytes
+            } else {
+                isWithinLimit = bytes.count <= maxBytes - state.body.count
+                if isWithinLimit { unsafe state.body.append(contentsOf: bytes) }
+            }
+            if !isWithinLimit, state.failure == nil { state.failure = .tooLarge }
+            return isWithinLimit
+        }
+    }
+
+    /// Whether a connection may be opened. A name may stand for addresses of both kinds.
+    fileprivate func permits(_ address: [UInt8]) -> Bool {
+        let isPermitted = permits(address)
+        state.withLock { state in
+            if isPermitted { state.isPermitted = true } else { state.isRefused = true }
+        }
+        return isPermitted
+    }
+
+    fileprivate static func from(_ context: UnsafeMutableRawPointer?) -> TransferProgress? {
+        guard let context = unsafe context else { return nil }
+        return unsafe Unmanaged<TransferProgress>.fromOpaque(context).takeUnretainedValue()
+    }
+}
+
+/// Called with each part of the body; any other number than its length ends the transfer.
+private func takeBodyPart(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe take(bytes, count: size * count, context, isHead: false)
+}
+
+/// Called with each line of the head.
+private func takeHeadPart(
+    bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
+) -> Int {
+    unsafe take(bytes, count: size * count, context, isHead: true)
+}
+
+private func take(
+    _ bytes: UnsafeMutablePointer<CChar>?, count: Int, _ context: UnsafeMutableRawPointer?, isHead: Bool
+) -> Int {
+    guard count > 0 else { return 0 }
+    let buffer = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+    return unsafe TransferProgress.from(context)?.take(buffer, isHead: isHead) == true ? count : 0
+}
+
+/// Called with an address that a name stands for, for a socket to connect to exactly that address.
+private func openSocket(
+    context: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    let refusal: curl_socket_t = -1
+    guard let progress = unsafe TransferProgress.from(context), let address = unsafe address else { return refusal }
+    let bytes: [UInt8]
+    switch unsafe address.pointee.family {
+    case AF_INET:
+        bytes = unsafe withUnsafePointer(to: &address.pointee.addr) { pointer in
+            let name = unsafe UnsafeRawPointer(pointer).loadUnaligned(as: sockaddr_in.self)
+            return unsafe withUnsafeBytes(of: name.sin_addr) { unsafe Array($0) }
+        }
+    case AF_INET6:
+        // libcurl keeps room for the whole address behind the field, whose own type is shorter.
+        bytes = unsafe withUnsafePointer(to: &address.pointee.addr) { pointer in
+            let name = unsafe UnsafeRawPointer(pointer).loadUnaligned(as: sockaddr_in6.self)
+            return unsafe withUnsafeBytes(of: name.sin6_addr) { unsafe Array($0) }
+        }
+    default:
+        return refusal
+    }
+    guard progress.permits(bytes) else { return refusal }
+    return unsafe socket(
+        address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
+}
+
+/// Called at least once a second; anything but 0 ends the transfer.
+private func reportProgress(
+    context: UnsafeMutableRawPointer?, downloadTotal: curl_off_t, downloaded: curl_off_t, uploadTotal: curl_off_t,
+    uploaded: curl_off_t
+) -> Int32 {
+    unsafe TransferProgress.from(context)?.failure == .cancelled ? 1 : 0
+}

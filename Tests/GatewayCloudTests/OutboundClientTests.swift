@@ -1,0 +1,166 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import InMemoryLogging
+import LibCurl
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayCloud
+
+@Suite struct OutboundClientTests {
+    private func client(
+        _ origins: [String] = [], networks: [String] = [], timeout: Duration = .seconds(20)
+    ) throws -> OutboundClient {
+        OutboundClient(
+            policy: try OutboundPolicy(origins: origins, networks: networks.compactMap(IPNetwork.init)),
+            timeout: timeout)
+    }
+
+    private func outcome(
+        _ client: OutboundClient, _ url: String, maxBytes: Int = 1000
+    ) async -> Result<Int, OutboundError> {
+        do throws(OutboundError) {
+            return .success(try await client.send(.get, url, maxBytes: maxBytes).status)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    @Test func aListedOriginIsReached() async throws {
+        let peer = TestPeer { _ in .bytes("{}") }
+        try await peer.serve { origin in
+            let answer = try await client([origin]).send(.get, origin + "/keys?v=1", maxBytes: 2)
+            #expect(answer.status == 200 && answer.body == Array("{}".utf8) && answer.contentLength == 2)
+        }
+        #expect(peer.requests.map(\.path) == ["/keys?v=1"])
+        #expect(peer.requests.first?.headerFields[.acceptEncoding] == nil)
+    }
+
+    @Test func whatIsNotListedIsNotReached() async throws {
+        let peer = TestPeer { _ in .bytes("{}") }
+        try await peer.serve { origin in
+            let port = origin.split(separator: ":")[2]
+            for url in [
+                origin, "http://localhost:\(port)/", "https://127.0.0.1:\(port)/", "https://localhost:\(port)/",
+                "https://[::ffff:127.0.0.1]:\(port)/", "https://0x7f.1:\(port)/", "https://2130706433:\(port)/",
+                "https://user@127.0.0.1:\(port)/", "ftp://127.0.0.1:\(port)/", "file:///etc/passwd",
+            ] {
+                let result = await outcome(try client(), url)
+                #expect(result == .failure(.notPermitted), "\(url)")
+            }
+            let other = try client(["http://127.0.0.1:1", "https://127.0.0.1:\(port)"])
+            #expect(await outcome(other, origin) == .failure(.notPermitted))
+            // A listed network lets https through, which this server does not speak.
+            let result = await outcome(try client(networks: ["127.0.0.0/8"]), "https://127.0.0.1:\(port)/")
+            #expect(result == .failure(.noAnswer(.other(code: 35))))
+        }
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test func redirectsAreNotFollowed() async throws {
+        let peer = TestPeer { request in
+            var answer = ServerResponse.bytes("", status: .found)
+            answer.head.headerFields[.location] = "/secret"
+            return answer
+        }
+        try await peer.serve { origin in
+            let result = await outcome(try client([origin]), origin + "/keys")
+            #expect(result == .success(302))
+            let logs = InMemoryLogHandler()
+            let sets = KeySets(client: try client([origin]), logger: Logger(label: "test") { _ in logs })
+            await #expect(throws: GatewayError.unavailable(retryAfter: 5)) {
+                try await sets.keySet(at: origin + "/keys")
+            }
+            #expect(logs.entries.contains { "\($0.metadata)".contains("302") })
+        }
+        #expect(peer.requests.allSatisfy { $0.path == "/keys" })
+    }
+
+    @Test(arguments: [true, false])
+    func aLongBodyIsCutOff(isStated: Bool) async throws {
+        let sent = Mutex(0)
+        let peer = TestPeer { _ in
+            ServerResponse(
+                head: HTTPResponse(status: .ok),
+                body: .stream(length: isStated ? 1 << 30 : nil) { writer in
+                    for _ in 0..<1024 {
+                        try await writer.write(Array(repeating: 0x20, count: 1 << 20))
+                        sent.withLock { $0 += 1 }
+                    }
+                })
+        }
+        try await peer.serve { origin in
+            let result = await outcome(try client([origin]), origin, maxBytes: 10_000)
+            #expect(result == .failure(.noAnswer(.tooLarge)))
+        }
+        #expect(sent.withLock { $0 } < 100)
+    }
+
+    @Test func aLongHeadIsCutOff() async throws {
+        let peer = TestPeer { _ in
+            var answer = ServerResponse.bytes("{}")
+            for index in 0..<20 {
+                answer.head.headerFields[HTTPField.Name("x-\(index)")!] = String(repeating: "a", count: 1000)
+            }
+            return answer
+        }
+        try await peer.serve { origin in
+            let result = await outcome(try client([origin]), origin)
+            #expect(result == .failure(.noAnswer(.tooLarge)))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aStalledAnswerTimesOut(afterFirstByte: Bool) async throws {
+        let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
+        let peer = TestPeer { _ in
+            ServerResponse(
+                head: HTTPResponse(status: .ok),
+                body: .stream(length: nil) { writer in
+                    if afterFirstByte { try await writer.write([0x7b]) }
+                    for await _ in gone {}
+                })
+        }
+        try await peer.serve { origin in
+            let result = await outcome(try client([origin], timeout: .milliseconds(300)), origin)
+            #expect(result == .failure(.noAnswer(.timedOut)))
+            goneIn.finish()
+        }
+    }
+
+    @Test func aCancelledRequestEnds() async throws {
+        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
+        let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
+        let peer = TestPeer { _ in
+            askedIn.finish()
+            for await _ in gone {}
+            return .bytes("")
+        }
+        try await peer.serve { origin in
+            let client = try client([origin], timeout: .seconds(60))
+            let result = await withTaskGroup(of: Result<Int, OutboundError>.self) { tasks in
+                tasks.addTask { await outcome(client, origin) }
+                for await _ in asked {}
+                tasks.cancelAll()
+                return await tasks.next()
+            }
+            #expect(result == .failure(.noAnswer(.cancelled)))
+            goneIn.finish()
+        }
+    }
+
+    @Test func proxiesOfTheEnvironmentAreIgnored() async throws {
+        // Port 9 of loopback, where nobody listens.
+        for name in ["http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+            #expect(unsafe setenv(name, "http://127.0.0.1:9", 1) == 0)
+        }
+        let peer = TestPeer { _ in .bytes("{}") }
+        try await peer.serve { origin in
+            let result = await outcome(try client([origin]), origin)
+            #expect(result == .success(200))
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPServing
+import HTTPTypes
+import Logging
+import MicroHTTPD
+import ServiceLifecycle
+import Synchronization
+
+/// A server on loopback that answers as the test says, and remembers what it was asked.
+final class TestPeer: HTTPResponder {
+    private let answer: @Sendable (HTTPRequest) async -> ServerResponse
+    private let state = Mutex<[HTTPRequest]>([])
+
+    init(answer: @escaping @Sendable (HTTPRequest) async -> ServerResponse) {
+        self.answer = answer
+    }
+
+    /// Requests so far.
+    var requests: [HTTPRequest] { state.withLock { $0 } }
+
+    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 1000) }
+
+    func respond(to request: ServerRequest) async -> ServerResponse {
+        state.withLock { $0.append(request.head) }
+        return await answer(request.head)
+    }
+
+    func response(to failure: ServerFailure) -> ServerResponse {
+        ServerResponse(head: HTTPResponse(status: failure.status))
+    }
+
+    /// Runs the server while `body` runs, which gets its origin.
+    func serve<Value: Sendable>(_ body: @Sendable (_ origin: String) async throws -> Value) async throws -> Value {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var configuration = HTTPServerConfiguration()
+        configuration.drainDeadline = .seconds(1)
+        let server = try HTTPServer(configuration: configuration, responder: self, logger: logger)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await body("http://127.0.0.1:\(server.port)"))
+            } catch {
+                result = .failure(error)
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+    }
+}
+
+extension ServerResponse {
+    static func bytes(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
+        ServerResponse(head: HTTPResponse(status: status), body: .bytes(Array(text.utf8)))
+    }
+}

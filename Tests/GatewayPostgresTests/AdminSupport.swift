@@ -25,7 +25,7 @@ struct AdminWorld: Sendable {
         connection = try PostgresConnection(testing: database.connectionString)
         self.keys = try keys ?? .sample("k1")
         stores = PostgresAdminStores(
-            pool: try pool(PostgresAdminStores.sessionSettings), keys: self.keys, logger: Logger(label: "x"),
+            pool: try pool(PostgresAdminStores.sessionSettings), keys: self.keys, logger: .silent,
             now: { Date() })
         source = PostgresPolicySource(
             pool: try pool(PostgresPolicySource.sessionSettings), keys: self.keys, logger: .silent)

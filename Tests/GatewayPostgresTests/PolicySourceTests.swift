@@ -67,4 +67,167 @@ extension PolicyRows {
         }
         #expect(try await world.source.load([], literalGrantLimit: 1).position == load.position)
     }
+
+    @Test(.database(.migrated), arguments: [(5, true), (4, true), (3, false), (0, false)])
+    func literalGrantsAreLeftOutAboveTheLimit(_ limit: Int, _ isComplete: Bool) async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let alice = try Principal("user:alice")
+        for index in 0..<4 {
+            _ = try await world.stores.grants.create(.sample("user:alice", "p\(index)/"), by: AdminWorld.change)
+            _ = try await world.stores.grants.create(.sample("user:bob", "b\(index)/"), by: AdminWorld.change)
+        }
+        let template = try await world.stores.grants.create(
+            .sample("user:alice", "${sub}/", template: true), by: AdminWorld.change)
+        let load = try await world.source.load([.principal(alice)], literalGrantLimit: limit)
+        let rows = try #require(load.rows.first?.asPrincipal)
+        #expect(rows.isComplete == isComplete)
+        #expect(rows.grants.count == (isComplete ? 5 : 1))
+        #expect(rows.grants.contains(template))
+    }
+
+    @Test(.database(.migrated)) func grantsAtPlacesAreThoseOfThePlaceByItsBytes() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let composed = "caf\u{e9}"
+        let decomposed = "cafe\u{301}"
+        var grants: [Grant] = []
+        for (principal, prefix) in [
+            (composed, decomposed), (decomposed, composed), (composed, composed), (composed, composed),
+        ] {
+            grants.append(
+                try await world.stores.grants.create(
+                    .sample("user:" + principal, prefix + "/"), by: AdminWorld.change))
+        }
+        _ = try await world.stores.grants.create(
+            .sample("user:" + composed, "${sub}/", template: true), by: AdminWorld.change)
+        let bucket = try BucketName("demo")
+        func place(_ principal: String, _ prefix: String) throws -> GrantPlace {
+            GrantPlace(principal: try Principal("user:" + principal), bucket: bucket, prefix: ExactText(prefix))
+        }
+        let load = try await world.source.grants(at: [
+            place("nobody", composed + "/"), place(composed, composed + "/"), place(decomposed, composed + "/"),
+            place(composed, composed), place(composed, "${sub}/"), place(composed, decomposed + "/"),
+            place(composed, composed + "/"),
+        ])
+        #expect(try await load.position == world.connection.position())
+        let both: Set = [grants[2].id, grants[3].id]
+        #expect(
+            load.rows.map { Set($0.map(\.id)) } == [[], both, [grants[1].id], [], [], [grants[0].id], both])
+        #expect(load.rows[2] == [grants[1]])
+        #expect(try await world.source.grants(at: []).position == load.position)
+
+        let rows = try await world.source.load(
+            [.principal(Principal("user:" + decomposed))], literalGrantLimit: 10
+        ).rows.first?.asPrincipal
+        #expect(rows?.grants == [grants[1]])
+    }
+
+    @Test(.database(.migrated)) func tellsWhatChangedOrToForgetEverything() async throws {
+        let world = try AdminWorld()
+        let connection = world.connection
+        let start = try await connection.position()
+        #expect(try await world.source.changes(since: nil) == .restart(at: start))
+        #expect(try await world.source.changes(since: start) == .scopes([], upTo: start))
+        try await connection.append(scopes: ["user:a", "bucket:b"])
+        try await connection.append(scopes: ["user:a", "*"])
+        let end = try await connection.position()
+        #expect(
+            try await world.source.changes(since: start)
+                == .scopes(
+                    ["user:a", "bucket:b", "*"].reduce(into: []) { $0.insert(PolicyScope(rawValue: $1)) }, upTo: end))
+        for stranger in [
+            PolicyPosition(sequence: start.sequence, tag: UUID()),
+            PolicyPosition(sequence: end.sequence + 1, tag: end.tag),
+            PolicyPosition(sequence: 0, tag: start.tag), PolicyPosition(sequence: .min, tag: start.tag),
+            PolicyPosition(sequence: .max, tag: end.tag),
+        ] {
+            #expect(try await world.source.changes(since: stranger) == .restart(at: end))
+        }
+        for _ in 2..<PostgresPolicySource.maxLines { try await connection.append(scopes: ["user:c"]) }
+        guard case .scopes = try await world.source.changes(since: start) else {
+            Issue.record("the limit is not the limit")
+            return
+        }
+        try await connection.append(scopes: ["user:c"])
+        #expect(try await world.source.changes(since: start) == .restart(at: connection.position()))
+    }
+
+    @Test(.database(.migrated)) func aHundredThousandGrantsOfOnePrincipalAreNotRead() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        // The planner believes that the table is empty when the statements are first prepared.
+        let hog = PolicyKey.principal(try Principal("user:hog"))
+        _ = try await world.source.load([hog], literalGrantLimit: 256)
+        try await world.connection.runScript(
+            """
+            WITH made AS (
+                INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
+                SELECT gen_random_uuid(), 'user:hog', 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x', 1
+                FROM generate_series(1, 100000) n RETURNING 1
+            ) SELECT count(*) FROM made;
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
+            VALUES (gen_random_uuid(), 'user:hog', 'demo', '${sub}/', true, '{GetObject}', 'allow', 'x', 1);
+            ANALYZE grants;
+            """)
+        let session = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: PostgresPolicySource.sessionSettings)
+        let keys = [hog] + (0..<2000).map { PolicyKey.apiKey(prefix: "absent\($0)") }
+        let rows = try await world.source.load(keys, literalGrantLimit: 256).rows
+        #expect(rows.first?.asPrincipal?.grants.map(\.prefix.text) == ["${sub}/"])
+
+        let principals = "ARRAY['user:hog', 'user:nobody', '*']"
+        let load = try await session.rowsRead(
+            by: PolicyStatements.load.text,
+            types: "text[], text[], uuid[], text[], text[], bigint",
+            arguments: "\(principals), '{}', '{}', '{}', '{}', 256")
+        #expect(load < 400)
+        let places = try await session.rowsRead(
+            by: PolicyStatements.grantsAtPlaces.text, types: "text[], text[], text[]",
+            arguments: "\(principals), '{demo,demo,demo}', '{p77777/,p77777/,p77777/}'")
+        #expect(places < 10)
+    }
+
+    @Test(.database(.migrated)) func thousandsOfPrincipalsComeInOneAnswer() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        try await world.connection.runScript(
+            """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
+            SELECT gen_random_uuid(), 'user:' || n, 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x', 1
+            FROM generate_series(1, 5000) n
+            """)
+        let keys = try (1...5000).reversed().map { PolicyKey.principal(try Principal("user:\($0)")) }
+        let load = try await world.source.load(keys, literalGrantLimit: 256)
+        #expect(
+            load.rows.map { $0.asPrincipal?.grants.map(\.prefix.text) ?? [] }
+                == (1...5000).reversed().map { ["p\($0)/"] })
+    }
+}
+
+extension PostgresConnection {
+    /// How many rows of grants a statement reads, those that a filter removes included.
+    fileprivate func rowsRead(by text: String, types: String, arguments: String) async throws -> Int {
+        try await runScript("PREPARE counted (\(types)) AS \(text)")
+        let plan = try await execute(
+            Statement<Void, String>("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE counted (\(arguments))") {
+                row throws(PostgresError) in try row.decode(0)
+            })
+        try await runScript("DEALLOCATE counted")
+        let json = try JSONSerialization.jsonObject(with: Data(plan.joined().utf8))
+        return Self.rowsRead(in: json)
+    }
+
+    private static func rowsRead(in node: Any) -> Int {
+        if let list = node as? [Any] { return list.reduce(0) { $0 + rowsRead(in: $1) } }
+        guard let node = node as? [String: Any] else { return 0 }
+        var count = node.values.reduce(0) { $0 + rowsRead(in: $1) }
+        if node["Relation Name"] as? String == "grants" {
+            let loops = node["Actual Loops"] as? Double ?? 0
+            for name in ["Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck"] {
+                count += Int((node[name] as? Double ?? 0) * loops)
+            }
+        }
+        return count
+    }
 }

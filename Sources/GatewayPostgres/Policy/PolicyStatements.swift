@@ -116,7 +116,7 @@ enum PolicyStatements {
     static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
         """
         SELECT h.seq, h.tag,
-            CASE WHEN h.seq - $1 <= $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
+            CASE WHEN $1 >= h.seq - $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
                 ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)
             END
         FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) h

@@ -1,0 +1,158 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Changes that contradict other rows, one after another and at once.
+@Suite struct AdminConflictTests {
+    private func isConflict(_ body: () async throws -> Void) async -> Bool {
+        do {
+            try await body()
+            return false
+        } catch {
+            if case .conflict = error as? GatewayError { return true }
+            return false
+        }
+    }
+
+    @Test(.database(.migrated)) func whatIsReferredToStays() async throws {
+        let world = try AdminWorld()
+        let stores = world.stores
+        #expect(
+            await isConflict { _ = try await stores.buckets.create(.sample(credential: UUID()), by: AdminWorld.change) }
+        )
+        #expect(await isConflict { _ = try await stores.grants.create(.sample(), by: AdminWorld.change) })
+        let bucket = try await world.makeBucket()
+        let credential = bucket.credentialID.uuidString.lowercased()
+        #expect(await isConflict { try await stores.credentials.delete(credential, by: AdminWorld.change) })
+
+        let grant = try await stores.grants.create(.sample(), by: AdminWorld.change)
+        #expect(await isConflict { try await stores.buckets.delete("demo", by: AdminWorld.change) })
+        try await stores.grants.delete(grant.id.uuidString.lowercased(), by: AdminWorld.change)
+        var quota = Quota.sample(limit: 1)
+        quota.bucket = bucket.name
+        quota = try await stores.quotas.create(quota, by: AdminWorld.change)
+        #expect(await isConflict { try await stores.buckets.delete("demo", by: AdminWorld.change) })
+        try await stores.quotas.delete(quota.id.uuidString.lowercased(), by: AdminWorld.change)
+
+        // The grant that was removed does not keep the bucket, and stays as history.
+        let lines = try await world.connection.number("SELECT count(*) FROM policy_log")
+        try await stores.buckets.delete("demo", by: AdminWorld.change)
+        try await stores.credentials.delete(credential, by: AdminWorld.change)
+        #expect(try await world.connection.number("SELECT count(*) FROM policy_log") == lines + 2)
+        #expect(
+            try await world.connection.number(
+                "SELECT count(*) FROM grants WHERE removed_seq > created_seq AND removed_by = 'user:root'") == 1)
+    }
+
+    @Test(.database(.migrated)) func noGrantOutlivesItsBucket() async throws {
+        let world = try AdminWorld()
+        let credential = try await world.stores.credentials.create(.sample(), by: AdminWorld.change)
+        for _ in 0..<20 {
+            _ = try await world.stores.buckets.create(.sample(credential: credential.id), by: AdminWorld.change)
+            let outcomes = await withTaskGroup(of: Bool.self) { group in
+                group.addTask { (try? await world.stores.buckets.delete("demo", by: AdminWorld.change)) != nil }
+                group.addTask { (try? await world.stores.grants.create(.sample(), by: AdminWorld.change)) != nil }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(outcomes == 1)
+            for grant in try await world.stores.grants.list(ListQuery()).items {
+                try await world.stores.grants.delete(grant.id.uuidString.lowercased(), by: AdminWorld.change)
+            }
+            try? await world.stores.buckets.delete("demo", by: AdminWorld.change)
+        }
+    }
+
+    /// The second of two that lock one row waits for the first, however long: the other way round is settled by the lock, too.
+    @Test(.database(.migrated)) func aGrantUnderWayKeepsItsBucket() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let blocker = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await blocker.runScript("BEGIN")
+        _ = try await blocker.execute(GrantStatements.lockBucket, "demo")
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
+            try await world.stores.buckets.delete("demo", by: AdminWorld.change)
+        }
+        try await blocker.runScript("ROLLBACK")
+        try await world.stores.buckets.delete("demo", by: AdminWorld.change)
+    }
+
+    @Test(.database(.migrated)) func aBusyPolicyLockIsAnsweredSoonAndNothingIsLeft() async throws {
+        let world = try AdminWorld()
+        let blocker = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await blocker.runScript("BEGIN; SELECT pg_advisory_xact_lock_shared(7310868744)")
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
+            try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change)
+        }
+        try await blocker.runScript("ROLLBACK")
+        #expect(try await world.connection.number("SELECT count(*) FROM api_keys") == 0)
+        #expect(try await world.connection.number("SELECT count(*) FROM admin_audit") == 0)
+        _ = try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change)
+    }
+
+    @Test(.database(.migrated)) func templatesStayWithinTheirLimitWhenManyAreAddedAtOnce() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let created = await withTaskGroup(of: Bool.self) { group in
+            for index in 0..<80 {
+                group.addTask {
+                    (try? await world.stores.grants.create(
+                        .sample("user:alice", "t\(index)/${sub}/", template: true), by: AdminWorld.change)) != nil
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(created == 64)
+        #expect(try await world.connection.number("SELECT count(*) FROM grants WHERE is_template") == 64)
+        // Others have their own 64, and literal ones do not count.
+        _ = try await world.stores.grants.create(.sample("user:bob", "${sub}/", template: true), by: AdminWorld.change)
+        _ = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+        #expect(
+            await isConflict {
+                _ = try await world.stores.grants.create(
+                    .sample("user:alice", "${sub}/", template: true), by: AdminWorld.change)
+            })
+    }
+
+    @Test(
+        .database(.migrated),
+        arguments: [("a", "ab"), ("ab", "a"), ("", "x"), ("x", ""), ("x", "x"), ("é", "é|")])
+    func issuersWhosePrefixesBeginEachOtherExclude(_ first: String, _ second: String) async throws {
+        let world = try AdminWorld()
+        _ = try await world.stores.issuers.create(
+            .sample("https://one", prefix: first, groupPrefix: "1|"), by: AdminWorld.change)
+        #expect(
+            await isConflict {
+                _ = try await world.stores.issuers.create(
+                    .sample("https://two", prefix: second, groupPrefix: "2|"), by: AdminWorld.change)
+            })
+        #expect(
+            await isConflict {
+                _ = try await world.stores.issuers.create(
+                    .sample("https://two", prefix: "other|", groupPrefix: "1|x"), by: AdminWorld.change)
+            })
+        await #expect(throws: GatewayError.alreadyExists(.issuer)) {
+            try await world.stores.issuers.create(
+                .sample("https://one", prefix: "z", groupPrefix: "z"), by: AdminWorld.change)
+        }
+    }
+
+    @Test(.database(.migrated)) func ofIssuersAtOnceOneWins() async throws {
+        let world = try AdminWorld()
+        let created = await withTaskGroup(of: Bool.self) { group in
+            for index in 0..<12 {
+                group.addTask {
+                    let prefix = String(repeating: "a", count: index)
+                    return
+                        (try? await world.stores.issuers.create(
+                            .sample("https://\(index)", prefix: prefix), by: AdminWorld.change)) != nil
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(created == 1)
+    }
+}

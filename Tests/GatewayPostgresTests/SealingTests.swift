@@ -1,0 +1,104 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Master keys: how they are given, what they protect, and how they change.
+@Suite struct SealingTests {
+    private static let key = Data(repeating: 7, count: 32).base64EncodedString()
+    private static let other = Data(repeating: 8, count: 32).base64EncodedString()
+
+    @Test func readsOneKeyOrSeveral() throws {
+        #expect(try MasterKeyRing(parsing: Secret(Self.key + "\n")).currentID == "default")
+        let ring = try MasterKeyRing(parsing: Secret("\nnew:\(Self.key)\r\n  old-1.x_y:\(Self.other) \n\n"))
+        #expect(ring.currentID == "new")
+        #expect("\(ring)" == "current: new, all: new, old-1.x_y")
+        let place = SealedPlace.issuer(UUID())
+        let old = try MasterKeyRing(parsing: Secret("old-1.x_y:\(Self.other)"))
+        #expect(try ring.open(old.seal([1, 2], in: place), in: place) == [1, 2])
+        #expect(throws: MasterKeyError.unknownKey("new")) { try old.open(ring.seal([1], in: place), in: place) }
+    }
+
+    @Test(arguments: [
+        ("", 1), ("\n \n", 1), ("short:AAAA", 1), ("a:\(key)\nb:\(key.dropLast())", 2), ("a:\(key)\n\na:\(other)", 3),
+        (":\(key)", 1), ("a b:\(key)", 1), ("é:\(key)", 1), ("\(key):a", 1), ("\(key)\n\(other)", 1),
+        ("a:\(key)\n\(other)", 2), ("a:\(key):b", 1), (String(repeating: "a", count: 65) + ":\(key)", 1),
+    ])
+    func namesTheLineThatIsWrongAndNothingOfIt(_ text: String, _ line: Int) throws {
+        let error = try #require(throws: MasterKeyError.self) { try MasterKeyRing(parsing: Secret(text)) }
+        guard case .malformed(line, _) = error else {
+            Issue.record("\(error)")
+            return
+        }
+        #expect(!"\(error)".contains(Self.key.prefix(6)) && !"\(error)".contains(Self.other.prefix(6)))
+    }
+
+    @Test(.database(.migrated)) func secretsAreSealedAndOpenInTheirOwnRowOnly() async throws {
+        let world = try AdminWorld()
+        let first = try await world.stores.credentials.create(
+            .sample(name: "first", token: "session-token"), by: AdminWorld.change)
+        let second = try await world.stores.credentials.create(.sample(name: "second"), by: AdminWorld.change)
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
+        for table in ["storage_credentials", "issuers"] {
+            let found = try await world.connection.number(
+                """
+                SELECT count(*) FROM \(table) t
+                WHERE t::text ~ 'TopSecret|session-token|shared secret'
+                    OR t::text ~ encode('TopSecret', 'hex') OR t::text ~ encode('session-token', 'hex')
+                    OR t::text ~ encode('shared secret', 'hex')
+                """)
+            #expect(found == 0)
+        }
+        #expect(try await world.connection.number("SELECT count(*) FROM storage_credentials WHERE key_id = 'k1'") == 2)
+
+        // Whoever can write the table, but has no key, swaps the sealed bytes of two rows.
+        try await world.connection.runScript(
+            "UPDATE storage_credentials c SET sealed = o.sealed FROM storage_credentials o WHERE c.id <> o.id")
+        let load = try await world.source.load(
+            [.credential(first.id), .credential(second.id), .issuer(ExactText(issuer.issuer))], literalGrantLimit: 1)
+        guard case .credential(nil) = load.rows[0], case .credential(nil) = load.rows[1],
+            case .issuer(issuer) = load.rows[2]
+        else {
+            Issue.record("a secret opened in another row, or others suffered")
+            return
+        }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
+            try await world.stores.credentials.get(first.id.uuidString.lowercased())
+        }
+        // What does not open can still be removed.
+        try await world.stores.credentials.delete(first.id.uuidString.lowercased(), by: AdminWorld.change)
+    }
+
+    @Test(.database(.migrated)) func rotationSealsEverythingWithTheNewKey() async throws {
+        let world = try AdminWorld(keys: .sample("old"))
+        var credentials: [StorageCredential] = []
+        for index in 0..<7 {
+            credentials.append(
+                try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change))
+        }
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
+        let gateway = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        let both = try MasterKeyRing.sample("new", "old")
+        #expect(
+            try await MasterKeyRotation(connection: gateway, keys: both, batch: 3).run()
+                == .init(resealed: 8, unopened: []))
+        #expect(try await MasterKeyRotation(connection: gateway, keys: both).run() == .init())
+        let after = try AdminWorld(keys: .sample("new"))
+        for credential in credentials {
+            #expect(try await after.stores.credentials.get(credential.id.uuidString.lowercased()) == credential)
+        }
+        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()) == issuer)
+
+        // A key that is missing is named, and the row stays as it is.
+        let third = try MasterKeyRing.sample("third", "old")
+        let outcome = try await MasterKeyRotation(connection: gateway, keys: third, batch: 3).run()
+        #expect(outcome.resealed == 0 && outcome.unopened.count == 8)
+        #expect(outcome.unopened.allSatisfy { $0.reason == .unknownKey("new") })
+        #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
+        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()) == issuer)
+    }
+}

@@ -15,9 +15,11 @@ let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 let yams = Target.Dependency.product(name: "Yams", package: "Yams")
+let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
 let package = Package(
@@ -25,6 +27,7 @@ let package = Package(
     products: [.executable(name: "sluice", targets: ["sluice"])],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -95,7 +98,15 @@ let package = Package(
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
-        .executableTarget(name: "sluice", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+        .executableTarget(
+            name: "sluice",
+            dependencies: [
+                "EmbeddedDefault", "GatewayAPI", "GatewayCloud", "GatewayCore", "GatewayPostgres", "HTTPServing",
+                "LibCrypto", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
+                argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
+            ],
+            swiftSettings: strict
+        ),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
         .testTarget(

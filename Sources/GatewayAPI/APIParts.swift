@@ -26,13 +26,20 @@ public struct APISettings: Sendable {
 
 /// The stores of rows that admins manage.
 public struct AdminStores: Sendable {
-    let buckets: any AdminStore<Bucket>
-    let credentials: any AdminStore<StorageCredential>
-    let grants: any AdminStore<Grant>
-    let members: any AdminStore<GroupMember>
-    let quotas: any AdminStore<Quota>
-    let issuers: any AdminStore<Issuer>
-    let apiKeys: any AdminStore<APIKey>
+    /// Buckets.
+    public let buckets: any AdminStore<Bucket>
+    /// Storage credentials.
+    public let credentials: any AdminStore<StorageCredential>
+    /// Grants.
+    public let grants: any AdminStore<Grant>
+    /// Members of groups.
+    public let members: any AdminStore<GroupMember>
+    /// Quotas.
+    public let quotas: any AdminStore<Quota>
+    /// Issuers of JWTs.
+    public let issuers: any AdminStore<Issuer>
+    /// API keys.
+    public let apiKeys: any AdminStore<APIKey>
 
     /// Lists the stores.
     public init(

@@ -14,6 +14,11 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         self.epochSeconds = epochSeconds
     }
 
+    /// Takes seconds since 1970, or the nearest of ``validEpochSeconds``.
+    public init(clampingEpochSeconds seconds: Int64) {
+        epochSeconds = min(max(seconds, Self.validEpochSeconds.lowerBound), Self.validEpochSeconds.upperBound)
+    }
+
     /// Takes a UTC date and time of day; `nil` when there is no such day or time, or it lies before 1970.
     public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (1970...9999).contains(year), (1...12).contains(month), day >= 1,

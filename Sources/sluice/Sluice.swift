@@ -6,6 +6,9 @@ struct Sluice: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sluice",
         abstract: "A presigned-URL gateway: authenticates, decides, signs, records.",
-        subcommands: [SignCommand.self]
+        subcommands: [
+            ServeCommand.self, MigrateCommand.self, DevCommand.self, SignCommand.self, AuditQuotasCommand.self,
+            RotateMasterKeyCommand.self,
+        ]
     )
 }

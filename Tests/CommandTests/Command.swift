@@ -6,6 +6,7 @@ struct Command {
     struct Result {
         let status: Int32
         let output: String
+        let errors: String
     }
 
     /// The program lies beside the test bundle, where the build put both.
@@ -16,20 +17,30 @@ struct Command {
     }()
 
     /// Runs the program to its end.
-    static func run(_ arguments: [String], input: Data) throws -> Result {
+    ///
+    /// - Parameter environment: All that it gets of one; `nil` for that of the tests.
+    static func run(
+        _ arguments: [String], input: Data = Data(), environment: [String: String]? = nil
+    ) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         let (inputFile, outputFile) = (folder.appending(path: "input"), folder.appending(path: "output"))
+        let errorFile = folder.appending(path: "errors")
         try input.write(to: inputFile)
         try Data().write(to: outputFile)
+        try Data().write(to: errorFile)
         let process = Process()
         process.executableURL = program
         process.arguments = arguments
+        if let environment { process.environment = environment }
+        process.standardError = try FileHandle(forWritingTo: errorFile)
         process.standardInput = try FileHandle(forReadingFrom: inputFile)
         process.standardOutput = try FileHandle(forWritingTo: outputFile)
         try process.run()
         process.waitUntilExit()
-        return Result(status: process.terminationStatus, output: try String(contentsOf: outputFile, encoding: .utf8))
+        return Result(
+            status: process.terminationStatus, output: try String(contentsOf: outputFile, encoding: .utf8),
+            errors: try String(contentsOf: errorFile, encoding: .utf8))
     }
 }

@@ -40,7 +40,7 @@ public enum DemoWorld {
             "curl -fsS -w '%{http_code}\\n' -X PUT -H 'Content-Type: \(contentType)' "
                 + "--data-binary '\(text)' \"$upload\"",
             "download=$(\(request(gateway: gateway, token: token, body: get))) && echo \"$download\" "
-                + "&& curl -fsS -w '\\n' \"$download\"",
+                + "&& curl -fsS -w '\\n%{http_code}\\n' \"$download\"",
         ]
     }
 
@@ -52,7 +52,7 @@ public enum DemoWorld {
     ///   - strangerToken: Bearer token of ``stranger``.
     public static func instructions(gateway: String, token: String, strangerToken: String) -> String {
         let steps = [
-            "Ask for an upload link:", "Upload; it says 200:", "Ask for a download link, and follow it:",
+            "Ask for an upload link (201):", "Upload (200):", "Ask for a download link (201), and follow it (200):",
         ]
         let lines = zip(steps, commands(gateway: gateway, token: token)).map { "# \($0)\n\($1)" }
         return """
@@ -67,10 +67,11 @@ public enum DemoWorld {
             """
     }
 
-    /// A command that prints the link. The answer is JSON without spaces, and a link holds no quote; `curl` reports a
-    /// refusal by itself.
+    /// A command that prints the link. The answer is JSON without spaces, and a link holds no quote; the status
+    /// goes to standard error.
     private static func request(gateway: String, token: String, body: String) -> String {
-        "curl -fsS \(quoted("\(gateway)/v1/presigned-urls")) -H \(quoted("Authorization: Bearer \(token)")) "
+        "curl -fsS -w '%{stderr}%{http_code}\\n' \(quoted("\(gateway)/v1/presigned-urls")) "
+            + "-H \(quoted("Authorization: Bearer \(token)")) "
             + "-H 'Content-Type: application/json' -d \(quoted(body)) "
             + #"| sed -n 's/.*"url":"\([^"]*\)".*/\1/p'"#
     }

@@ -1,0 +1,77 @@
+/// Every setting of the gateway, by its key in the configuration file; the only list of them.
+///
+/// The environment variable is the key in upper case, with `_` for `.` and `-`, behind `SLUICE_`.
+enum SettingName: String, CaseIterable {
+    case databaseURL = "database.url"
+    case databaseLedgerConnections = "database.ledger-connections"
+    case databasePoolConnections = "database.pool-connections"
+    case masterKey = "master-key"
+    case masterKeyFile = "master-key-file"
+    case bootstrapAdminKey = "bootstrap-admin-key"
+    case listen = "listen"
+    case adminListen = "admin-listen"
+    case tlsCertificateFile = "tls.certificate-file"
+    case tlsKeyFile = "tls.key-file"
+    case corsAllowedOrigins = "cors.allowed-origins"
+    case trustedProxies = "trusted-proxies"
+    case trustedProxyHeader = "trusted-proxy-header"
+    case outboundAllow = "outbound.allow"
+    case httpThreads = "http.threads"
+    case httpMaxConnections = "http.max-connections"
+    case httpMaxConnectionsPerAddress = "http.max-connections-per-address"
+    case httpMaxRequestsInFlight = "http.max-requests-in-flight"
+    case httpIdleTimeout = "http.idle-timeout"
+    case httpAnswerDeadline = "http.answer-deadline"
+    case httpDrainDeadline = "http.drain-deadline"
+    case ledgerKeepDays = "ledger.keep-days"
+    case ledgerDaysAhead = "ledger.days-ahead"
+    case clockMaxDifference = "clock.max-difference"
+    case logLevel = "log.level"
+    case logFormat = "log.format"
+
+    /// Name of the environment variable.
+    var variable: String {
+        "SLUICE_" + rawValue.uppercased().replacing("-", with: "_").replacing(".", with: "_")
+    }
+
+    /// One line for people: what it means, its unit and its default.
+    var meaning: String {
+        switch self {
+        case .databaseURL: "PostgreSQL, as a URI or keywords; several hosts are tried in order. Required."
+        case .databaseLedgerConnections: "Connections that record issuances. Default 2."
+        case .databasePoolConnections: "Connections that read policy. Default 4."
+        case .masterKey:
+            "Key that seals stored secrets: 32 bytes in base64, or lines of id:base64, the first one seals."
+        case .masterKeyFile: "File that holds the master key instead. One of the two is required."
+        case .bootstrapAdminKey: "Bearer token with the role admin, for the first rows. Default none."
+        case .listen: "Address and port of the API. Default 127.0.0.1:8080."
+        case .adminListen: "Address and port of /admin, /healthz, /readyz, /metrics. Default: those of the API."
+        case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."
+        case .tlsKeyFile: "Private key of the certificate in PEM."
+        case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."
+        case .trustedProxies:
+            "Networks of proxies that tell the client's address, in CIDR, comma-separated. Default none."
+        case .trustedProxyHeader: "Where they tell it: x-forwarded-for or forwarded. Default x-forwarded-for."
+        case .outboundAllow:
+            "Origins and networks that may be called though they are not https or public. Default none."
+        case .httpThreads: "Threads that serve sockets. Default 2."
+        case .httpMaxConnections: "Connections at once, per listener. Default 10000."
+        case .httpMaxConnectionsPerAddress: "Connections at once of one address. Default 1024."
+        case .httpMaxRequestsInFlight: "Requests being answered at once. Default 4096."
+        case .httpIdleTimeout: "Seconds after which an idle connection is closed. Default 30."
+        case .httpAnswerDeadline: "Seconds after which a request is answered with 503. Default 15."
+        case .httpDrainDeadline: "Seconds that requests under way have when the gateway stops. Default 20."
+        case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: for ever."
+        case .ledgerDaysAhead: "Days for which partitions of the ledger are prepared. Default 7."
+        case .clockMaxDifference:
+            "Seconds that the clock may differ from PostgreSQL's before /readyz says 503. Default 5."
+        case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."
+        case .logFormat: "text or json; logs go to standard error. Default text."
+        }
+    }
+
+    /// The table of a command's help, wrapped by nobody: two lines each.
+    static var table: String {
+        allCases.map { "\($0.variable)\n    \($0.meaning)" }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,119 @@
+import Configuration
+import Foundation
+import Synchronization
+import SystemPackage
+
+/// Reads settings from flags, environment and file, in this order, and gathers what is wrong with them.
+struct SettingReader {
+    private let reader: ConfigReader
+    private let failures: ConversionFailures
+    private(set) var mistakes: [String] = []
+
+    /// Opens the sources.
+    ///
+    /// - Parameters:
+    ///   - flags: Values given on the command line, by name.
+    ///   - environment: Environment variables; names behind `SLUICE_` that are no setting are mistakes.
+    ///   - file: Path of a JSON file, `nil` for none.
+    init(flags: [SettingName: String], environment: [String: String], file: String?) async throws {
+        let given = flags.map { ($0.key.variable, $0.value) }
+        var providers: [any ConfigProvider] = [
+            EnvironmentVariablesProvider(environmentVariables: Dictionary(given) { $1 })
+                .prefixKeys(with: ["sluice"]),
+            EnvironmentVariablesProvider(environmentVariables: environment.filter { !$0.value.isEmpty })
+                .prefixKeys(with: ["sluice"]),
+        ]
+        if let file {
+            mistakes += try Self.unknownKeys(inFile: file)
+            providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
+        }
+        failures = ConversionFailures()
+        reader = ConfigReader(providers: providers, accessReporter: failures)
+        let known = Set(SettingName.allCases.map(\.variable) + ["SLUICE_CONFIG"])
+        for name in environment.keys.sorted()
+        where name.hasPrefix("SLUICE_") && !name.hasPrefix("SLUICE_TEST_") && !known.contains(name) {
+            mistakes.append("\(name): there is no such setting")
+        }
+    }
+
+    /// A text; `nil` where it is not set.
+    mutating func text(_ name: SettingName) -> String? {
+        let value = reader.string(forKey: name.configKey)
+        noteFailure(name, expected: "a text")
+        return value
+    }
+
+    /// A list of texts; empty where it is not set.
+    mutating func list(_ name: SettingName) -> [String] {
+        let value = reader.stringArray(forKey: name.configKey) ?? []
+        noteFailure(name, expected: "a list")
+        return value.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+    }
+
+    /// A whole number within a range; `nil` where it is not set.
+    mutating func integer(_ name: SettingName, in range: ClosedRange<Int>) -> Int? {
+        let value = reader.int(forKey: name.configKey)
+        noteFailure(name, expected: "a whole number")
+        guard let value else { return nil }
+        guard range.contains(value) else {
+            refuse(name, "must be from \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return value
+    }
+
+    /// One of a few words; `nil` where it is not set.
+    mutating func choice<Value>(_ name: SettingName, _ values: KeyValuePairs<String, Value>) -> Value? {
+        guard let word = text(name) else { return nil }
+        guard let value = values.first(where: { $0.key == word })?.value else {
+            refuse(name, "must be one of \(values.map(\.key).joined(separator: ", "))")
+            return nil
+        }
+        return value
+    }
+
+    /// Remembers a mistake.
+    mutating func refuse(_ name: SettingName, _ reason: String) {
+        mistakes.append("\(name.variable): \(reason)")
+    }
+
+    private mutating func noteFailure(_ name: SettingName, expected: String) {
+        if failures.take() { refuse(name, "must be \(expected)") }
+    }
+
+    /// Keys of a file that no setting has; a typing error would else be a default.
+    private static func unknownKeys(inFile path: String) throws -> [String] {
+        let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
+        let known = Set(SettingName.allCases.map(\.rawValue))
+        func keys(_ value: Any, _ prefix: String) -> [String] {
+            guard let members = value as? [String: Any] else { return [prefix] }
+            return members.sorted { $0.key < $1.key }.flatMap { keys($1, prefix.isEmpty ? $0 : "\(prefix).\($0)") }
+        }
+        return keys(document, "").filter { !known.contains($0) }.map { "\(path): there is no setting '\($0)'" }
+    }
+}
+
+extension SettingName {
+    fileprivate var configKey: ConfigKey {
+        ConfigKey(rawValue.split(separator: ".").map(String.init))
+    }
+}
+
+/// Remembers whether the last reading failed; the library itself only leaves the value out.
+private final class ConversionFailures: AccessReporter {
+    private let hasFailed = Mutex(false)
+
+    func report(_ event: AccessEvent) {
+        let outcomes = event.providerResults.map { $0.result.map { _ in } } + [event.result.map { _ in }]
+        let hasFailed = outcomes.contains { if case .failure = $0 { true } else { false } }
+        guard hasFailed || event.conversionError != nil else { return }
+        self.hasFailed.withLock { $0 = true }
+    }
+
+    func take() -> Bool {
+        hasFailed.withLock { failed in
+            defer { failed = false }
+            return failed
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import GatewayAPI
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+import Logging
+import MicroHTTPD
+
+/// What an operator decides, checked as a whole; nothing reads the environment after this.
+struct Settings: Sendable {
+    /// How PostgreSQL is used.
+    struct Database: Sendable {
+        var connectionString: Secret<String>
+        var ledgerConnections = 2
+        var poolConnections = 4
+    }
+
+    /// How a listener's limits differ from the server's own defaults.
+    struct HTTP: Sendable {
+        var threads = 2
+        var maxConnections = 10_000
+        var maxConnectionsPerAddress = 1_024
+        var maxRequestsInFlight = 4_096
+        var idleTimeout = 30
+        var answerDeadline = 15
+        var drainDeadline = 20
+    }
+
+    var database: Database
+    var masterKeys: MasterKeyRing
+    var bootstrapAdminKey: Secret<String>?
+    var listen = ListenAddress(host: "127.0.0.1", port: 8080)
+    var adminListen: ListenAddress?
+    var tls: HTTPServerConfiguration.TLS?
+    var allowedOrigins: Set<String> = []
+    var trustedProxies = TrustedProxies()
+    var outbound: OutboundPolicy
+    var http = HTTP()
+    var ledgerKeepDays: Int?
+    var ledgerDaysAhead = 7
+    var clockMaxDifference = 5
+}
+
+/// An address and a port to listen on.
+struct ListenAddress: Sendable, Equatable {
+    var host: String
+    var port: UInt16
+
+    init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Reads `address:port`, `[IPv6 address]:port` or a port alone.
+    init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":") else {
+            guard let port = UInt16(text) else { return nil }
+            self.init(host: "127.0.0.1", port: port)
+            return
+        }
+        guard let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard IPAddress(host) != nil else { return nil }
+        self.init(host: String(host), port: port)
+    }
+}
+
+/// All that is wrong with the settings, to be mended at once.
+struct SettingMistakes: Error, CustomStringConvertible {
+    let mistakes: [String]
+
+    var description: String {
+        "The configuration has mistakes:\n" + mistakes.map { "  \($0)" }.joined(separator: "\n")
+            + "\n'sluice serve --help' lists the settings."
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+
+/// The flags that commands share: where settings come from besides the environment.
+struct SettingsOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("JSON file with settings; also SLUICE_CONFIG.", valueName: "file"))
+    var config: String?
+
+    @Option(
+        name: .customLong("set"),
+        help: ArgumentHelp("A setting by its key, such as listen=127.0.0.1:9090; repeatable.", valueName: "key=value"))
+    var assignments: [String] = []
+
+    /// Opens the settings: flags before the environment before the file.
+    func reader() async throws -> SettingReader {
+        let environment = ProcessInfo.processInfo.environment
+        var flags: [SettingName: String] = [:]
+        for assignment in assignments {
+            let parts = assignment.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let name = SettingName(rawValue: parts[0]) else {
+                throw ValidationError(
+                    "'--set \(parts.first ?? "")': there is no such setting, or its value is missing.")
+            }
+            flags[name] = parts[1]
+        }
+        do {
+            return try await SettingReader(
+                flags: flags, environment: environment, file: config ?? environment["SLUICE_CONFIG"])
+        } catch {
+            throw ValidationError("The configuration file cannot be read as a JSON object.")
+        }
+    }
+}

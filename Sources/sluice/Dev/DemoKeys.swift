@@ -1,0 +1,51 @@
+import EmbeddedDefault
+import Foundation
+import GatewayCore
+import LibCrypto
+
+/// The secrets of a demo, kept in its directory so that the lines of the first start work after the second.
+struct DemoKeys: Codable {
+    var masterKey: String
+    var adminKey: String
+    var userToken: String
+    var strangerToken: String
+    var storeAccessKeyID: String
+    var storeSecretAccessKey: String
+    /// Whether they were made just now.
+    var areNew = false
+
+    private enum CodingKeys: String, CodingKey {
+        case masterKey, adminKey, userToken, strangerToken, storeAccessKeyID, storeSecretAccessKey
+    }
+
+    /// Reads the keys of a directory, or makes them; only its owner may read the file.
+    static func load(from directory: DataDirectory) throws -> DemoKeys {
+        let file = URL(filePath: directory.path).appending(path: "keys.json")
+        if let data = try? Data(contentsOf: file) {
+            return try JSONDecoder().decode(DemoKeys.self, from: data)
+        }
+        let keys = try DemoKeys.random()
+        let fresh = file.appendingPathExtension("new").path
+        guard
+            FileManager.default.createFile(
+                atPath: fresh, contents: try JSONEncoder().encode(keys), attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+        try FileManager.default.moveItem(atPath: fresh, toPath: file.path)
+        return keys
+    }
+
+    private static func random() throws -> DemoKeys {
+        func token() throws -> String {
+            guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
+                throw CocoaError(.coderInvalidValue)
+            }
+            return text.text.reveal()
+        }
+        return DemoKeys(
+            masterKey: Base64.encode(try randomBytes(count: 32)),
+            adminKey: Hex.encode(try randomBytes(count: 32)),
+            userToken: try token(), strangerToken: try token(),
+            storeAccessKeyID: "DEMO" + Hex.encode(try randomBytes(count: 8)).uppercased(),
+            storeSecretAccessKey: Hex.encode(try randomBytes(count: 20)), areNew: true)
+    }
+}

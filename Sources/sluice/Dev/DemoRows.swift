@@ -1,0 +1,117 @@
+import EmbeddedDefault
+import Foundation
+import GatewayAPI
+import GatewayCore
+import LibCrypto
+import LibPQ
+import Logging
+
+/// The rows of the demo: made through the stores that admins use, each once.
+struct DemoRows {
+    let stores: AdminStores
+    let keys: DemoKeys
+
+    private let change: ChangeContext
+
+    /// Prepares to make the rows.
+    init(stores: AdminStores, keys: DemoKeys) throws {
+        self.stores = stores
+        self.keys = keys
+        change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
+    }
+
+    /// Makes what is missing, and lets the bucket point to where the store listens now.
+    func make(storeEndpoint: String, in postgres: EmbeddedPostgres, logger: Logger) async throws {
+        let name = try BucketName(DemoWorld.bucket)
+        if try await stores.buckets.find(name.rawValue) == nil {
+            try await makeBucket(name, endpoint: storeEndpoint)
+        } else {
+            try await point(name, to: storeEndpoint, in: postgres, logger: logger)
+        }
+        let user = try Principal(DemoWorld.user)
+        try await makeKey(keys.userToken, name: "demo user", for: user)
+        try await makeKey(keys.strangerToken, name: "demo stranger", for: try Principal(DemoWorld.stranger))
+        let mine = ListQuery(filters: ["principal": user.rawValue, "bucket": name.rawValue], pageSize: 1)
+        if try await stores.grants.list(mine).items.isEmpty {
+            let grant = Grant(
+                id: try newID(), principal: user, bucket: name, prefix: try KeyPrefix(literal: DemoWorld.prefix),
+                actions: [.putObject, .getObject], effect: .allow, note: "Demo", createdBy: change.actor.rawValue,
+                createdAt: .now)
+            _ = try await stores.grants.create(grant.validated(), by: change)
+        }
+        if try await stores.quotas.list(mine).items.isEmpty {
+            let quota = Quota(
+                id: try newID(), principal: user, bucket: name, action: nil, metric: .urls, period: .day,
+                sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: .now)
+            _ = try await stores.quotas.create(quota.validated(), by: change)
+        }
+    }
+
+    private func makeBucket(_ name: BucketName, endpoint: String) async throws {
+        let credentials = try await stores.credentials.list(ListQuery(filters: ["name": "demo"], pageSize: 1))
+        var credentialID = credentials.items.first?.id
+        if credentialID == nil {
+            let credential = StorageCredential(
+                id: try newID(), name: "demo", accessKeyID: keys.storeAccessKeyID,
+                secretAccessKey: Secret(keys.storeSecretAccessKey), createdAt: .now)
+            credentialID = try await stores.credentials.create(credential.validated(), by: change).id
+        }
+        guard let credentialID else { return }
+        let bucket = Bucket(
+            name: name, provider: .s3, endpoint: endpoint, region: DemoWorld.region, addressing: .path, scheme: .awsV4,
+            credentialID: credentialID, createdAt: .now)
+        _ = try await stores.buckets.create(bucket.validated(), by: change)
+    }
+
+    /// The store's port is the one thing of the demo that a later start may change.
+    private func point(
+        _ name: BucketName, to endpoint: String, in postgres: EmbeddedPostgres, logger: Logger
+    ) async throws {
+        let connection = PostgresConnection(
+            try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
+            logger: logger)
+        try await connection.withTransaction { transaction in
+            let count = try transaction.perform(Self.setEndpoint, (name: name.rawValue, endpoint: endpoint))
+            guard count > 0 else { return }
+            _ = try transaction.execute(Self.appendLog, PolicyScope.bucket(name).rawValue)
+        }
+        await connection.close()
+    }
+
+    private static let setEndpoint = Statement<(name: String, endpoint: String), Void>(
+        "UPDATE buckets SET endpoint = $2 WHERE name = $1 AND endpoint <> $2"
+    ) { [$0.name, $0.endpoint] }
+
+    private static let appendLog = Statement<String, Int64>("SELECT append_policy_log(ARRAY[$1], 'dev', 'sluice-dev')")
+    {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
+        guard let text = APIKeyText(parsing: Secret(token)) else { return }
+        let key = APIKey(
+            id: try newID(), prefix: text.prefix, hash: text.hash, name: name, principal: principal, createdAt: .now)
+        do throws(GatewayError) {
+            _ = try await stores.apiKeys.create(key.validated(), by: change)
+        } catch .alreadyExists {
+            // Made by an earlier start.
+        }
+    }
+
+    private func newID() throws -> UUID {
+        .version7(at: .now, randomBytes: try randomBytes(count: 10))
+    }
+}
+
+extension AdminStore {
+    /// Reads a row; `nil` where there is none.
+    fileprivate func find(_ id: String) async throws(GatewayError) -> Resource? {
+        do throws(GatewayError) {
+            return try await get(id)
+        } catch .notFound {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import GatewayPostgres
+import LibPQ
+
+/// `sluice audit-quotas`: compares counters with the ledger.
+struct AuditQuotasCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit-quotas",
+        abstract: "Compare the counters of quotas with the rows of the ledger.",
+        discussion: """
+            Prints each counter of a current period that is not the sum of its rows, as
+            quota, holder, start of the period, counted, recorded. The exit status is 1
+            where there is one and it was not repaired. The gateway may run meanwhile.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    @Flag(help: "Set wrong counters to what the rows add up to.")
+    var repair = false
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        let auditor = QuotaAuditor(connection: connection)
+        let found = try await auditor.audit()
+        for wrong in found {
+            var line = [
+                wrong.quotaID.uuidString.lowercased(), wrong.holder, wrong.periodStart.formatted(.iso8601),
+                "\(wrong.used)", "\(wrong.charged)",
+            ]
+            if repair { line.append("now \(try await auditor.repair(wrong))") }
+            print(line.joined(separator: "\t"))
+        }
+        await connection.close()
+        if found.isEmpty { print("All counters agree with the ledger.") }
+        if !found.isEmpty && !repair { throw ExitCode(1) }
+    }
+}

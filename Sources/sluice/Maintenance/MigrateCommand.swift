@@ -1,0 +1,37 @@
+import ArgumentParser
+import GatewayPostgres
+import LibPQ
+
+/// `sluice migrate`: brings the schema up to date.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Bring the database's schema up to this program's.",
+        discussion: """
+            Logs in as the owner of the schema, by SLUICE_DATABASE_URL. Each migration
+            is a transaction of its own; several runs at once wait for each other; a
+            database that a newer program migrated is refused. The group role
+            sluice_gateway gets the rights of the gateway: make the gateway's login a
+            member of it. Partitions of the ledger are prepared.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        let outcome = try await Migrator(connection: connection, logger: logger).migrate()
+        await connection.close()
+        let applied = outcome.applied.map(String.init).joined(separator: ", ")
+        print(applied.isEmpty ? "The schema is current." : "Applied migrations \(applied).")
+        if !outcome.gatewayRoleIsReady {
+            print(
+                """
+                The role sluice_gateway does not exist and this login may not create roles. Have it made, and run \
+                'sluice migrate' again: CREATE ROLE sluice_gateway NOLOGIN;
+                """)
+        }
+    }
+}

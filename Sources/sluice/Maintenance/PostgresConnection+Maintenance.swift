@@ -1,0 +1,18 @@
+import GatewayCore
+import LibPQ
+import Logging
+
+extension PostgresConnection {
+    /// A connection for a command that may take its time.
+    ///
+    /// - Throws: ``SettingMistakes`` where the settings are wrong.
+    init(maintaining reader: inout SettingReader, logger: Logger) throws {
+        let database = Settings.Database(reading: &reader)
+        guard reader.mistakes.isEmpty, let database else { throw SettingMistakes(mistakes: reader.mistakes) }
+        self.init(
+            try PostgresConfiguration(
+                connectionString: database.connectionString.reveal(), applicationName: "sluice-maintenance",
+                sessionSettings: [("synchronous_commit", "on")], responseTimeout: .seconds(3600)),
+            logger: logger)
+    }
+}

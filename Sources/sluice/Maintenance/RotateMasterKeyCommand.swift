@@ -1,0 +1,34 @@
+import ArgumentParser
+import Foundation
+import GatewayPostgres
+import LibPQ
+
+/// `sluice rotate-master-key`: seals everything with the first master key.
+struct RotateMasterKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate-master-key",
+        abstract: "Seal all stored secrets with the first of the master keys.",
+        discussion: """
+            To change the master key: put a line 'id:base64' with the new key before the
+            old one, restart every gateway with both, run this command with both, and
+            restart the gateways with the new one alone.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let keys = MasterKeyRing(reading: &reader)
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
+        let outcome = try await MasterKeyRotation(connection: connection, keys: keys).run()
+        await connection.close()
+        print("Sealed \(outcome.resealed) rows anew.")
+        for row in outcome.unopened {
+            print("Left alone: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
+        }
+        if !outcome.unopened.isEmpty { throw ExitCode(1) }
+    }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import GatewayAPI
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+import HTTPServing
+import LibCrypto
+import LibPQ
+import Logging
+import Metrics
+import MicroHTTPD
+import PrometheusMetrics
+import ServiceLifecycle
+
+/// A running gateway, put together from its settings: every part is made here and nowhere else.
+struct Gateway {
+    /// What runs, in the order of starting; a group stops it in reverse, the listeners first.
+    let services: [any Service]
+    /// Where the API listens.
+    let server: HTTPServer
+    /// The stores of rows, for whoever sets up rows of his own.
+    let stores: AdminStores
+
+    private static let now: @Sendable () -> Date = { Date.now }
+    private static let random: @Sendable (Int) throws -> [UInt8] = { try randomBytes(count: $0) }
+
+    /// Checks the schema, builds the parts and binds the listeners.
+    ///
+    /// - Throws: ``Migrator/Failure`` where the database was not migrated, `PostgresError` where it cannot be reached,
+    ///   `HTTPServerError` where an address is taken.
+    init(_ settings: Settings, metrics: PrometheusFactory, logger: Logger) async throws {
+        let database = try DatabaseParts(settings, logger: logger)
+        try await database.checkSchema(logger: logger)
+
+        let cache = PolicyCache(
+            source: PostgresPolicySource(pool: database.policyPool, keys: settings.masterKeys, logger: logger))
+        let cloud = OutboundClient(policy: settings.outbound)
+        let authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger)
+        let denials = DenialCounter(connection: database.background, logger: logger)
+        let ledger = PostgresLedger(
+            configuration: database.configuration, denials: denials,
+            limits: .init(connections: settings.database.ledgerConnections), logger: logger)
+        let stores = AdminStores(
+            PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now))
+        let health = PostgresHealth(connection: database.queries, now: Self.now)
+        let parts = APIParts(
+            authenticator: authenticator,
+            advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
+            presignedURLs: PresignedURLs(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: Self.now, randomBytes: Self.random),
+            accessOverview: AccessOverview(
+                cache: cache, usage: PostgresQuotaUsage(connection: database.queries)),
+            stores: stores,
+            readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
+            metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,
+            randomBytes: Self.random)
+
+        let servers = try Self.servers(settings, parts, logger: logger)
+        server = servers[0]
+        self.stores = stores
+        services =
+            [
+                database.policyPool, database.adminPool, ledger, denials,
+                PolicyListener(configuration: database.configuration, logger: logger) {
+                    // A failure is told by the next request that needs the log.
+                    try? await cache.advance()
+                },
+                PartitionUpkeep(
+                    connection: database.background,
+                    schedule: .init(daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays),
+                    logger: logger),
+                ReservationSweeper(
+                    connection: database.background,
+                    verifier: StoredUploads(client: cloud, cache: cache, now: Self.now),
+                    logger: logger),
+            ] + servers
+    }
+
+    private static func authenticator(
+        _ settings: Settings, cache: PolicyCache, cloud: OutboundClient, logger: Logger
+    ) -> any Authenticator {
+        let tokens = TokenAuthenticator(
+            cache: cache, fetcher: KeySets(client: cloud, logger: logger), now: now, logger: logger)
+        guard let key = settings.bootstrapAdminKey else { return tokens }
+        return BootstrapAuthenticator(key: key, cache: cache, before: tokens)
+    }
+
+    private static func servers(_ settings: Settings, _ parts: APIParts, logger: Logger) throws -> [HTTPServer] {
+        let api = APISettings(allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies)
+        func server(_ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String) throws -> HTTPServer {
+            var logger = logger
+            logger[metadataKey: "listener"] = "\(name)"
+            return try HTTPServer(
+                configuration: settings.http.configuration(for: address, tls: settings.tls),
+                responder: APIResponder(parts, api, on: listener), logger: logger)
+        }
+        guard let adminListen = settings.adminListen else {
+            return [try server(settings.listen, .everything, "api")]
+        }
+        return [try server(settings.listen, .app, "api"), try server(adminListen, .inner, "admin")]
+    }
+}
+
+/// The connections of a gateway. What admins do waits for locks, so that it must not take the connections that read policy.
+private struct DatabaseParts {
+    let configuration: PostgresConfiguration
+    let policyPool: PostgresPool
+    let adminPool: PostgresPool
+    let background: PostgresConnection
+    let queries: PostgresConnection
+
+    init(_ settings: Settings, logger: Logger) throws {
+        func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
+            try PostgresConfiguration(
+                connectionString: settings.database.connectionString.reveal(), applicationName: "sluice",
+                sessionSettings: sessionSettings)
+        }
+        let plain = try configuration([
+            ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
+            ("idle_in_transaction_session_timeout", "10s"),
+        ])
+        self.configuration = plain
+        policyPool = PostgresPool(
+            try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
+            logger: logger)
+        adminPool = PostgresPool(try configuration(PostgresAdminStores.sessionSettings), size: 4, logger: logger)
+        background = PostgresConnection(plain, logger: logger)
+        queries = PostgresConnection(plain, logger: logger)
+    }
+
+    func checkSchema(logger: Logger) async throws {
+        let connection = PostgresConnection(configuration, logger: logger)
+        try await Migrator(connection: connection, logger: logger).check()
+        await connection.close()
+    }
+}
+
+extension AdminStores {
+    /// The stores in PostgreSQL.
+    fileprivate init(_ stores: PostgresAdminStores) {
+        self.init(
+            buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, members: stores.members,
+            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys)
+    }
+}
+
+extension PostgresHealth {
+    /// The checks of `/readyz`: PostgreSQL takes writes, and its clock is ours within so many seconds.
+    fileprivate func readiness(maxDifference: Int) async -> [ReadinessCheck] {
+        do throws(GatewayError) {
+            let state = try await check(deadline: .now + .seconds(2))
+            let isClose = abs(state.clockDifference) <= Double(maxDifference)
+            return [
+                ReadinessCheck(name: "postgresql", flaw: state.isReadWrite ? nil : "It takes no writes."),
+                ReadinessCheck(
+                    name: "clock", flaw: isClose ? nil : "It differs from PostgreSQL's by over \(maxDifference) s."),
+            ]
+        } catch {
+            return [ReadinessCheck(name: "postgresql", flaw: "It does not answer.")]
+        }
+    }
+}
+
+extension Settings.HTTP {
+    /// The configuration of a listener.
+    func configuration(for address: ListenAddress, tls: HTTPServerConfiguration.TLS?) -> HTTPServerConfiguration {
+        var configuration = HTTPServerConfiguration(address: address.host, port: address.port, tls: tls)
+        configuration.threads = threads
+        configuration.maxConnections = maxConnections
+        configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
+        configuration.maxRequestsInFlight = maxRequestsInFlight
+        configuration.idleTimeout = .seconds(idleTimeout)
+        configuration.answerDeadline = .seconds(answerDeadline)
+        configuration.drainDeadline = .seconds(drainDeadline)
+        return configuration
+    }
+}

@@ -155,4 +155,30 @@ import Testing
         }
         #expect(created == 1)
     }
+
+    @Test(.database(.migrated)) func ofRemovalsAtOnceOneIsToldOf() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+        let member = try await world.stores.members.create(
+            GroupMember(group: try Principal("group:g"), member: try Principal("user:u"), createdAt: Date()),
+            by: AdminWorld.change)
+        let id = grant.id.uuidString
+        await #expect(throws: GatewayError.notFound(.grant)) {
+            try await world.stores.grants.delete(id, by: AdminWorld.change)
+        }
+        let removed = await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    (try? await world.stores.grants.delete(id.lowercased(), by: AdminWorld.change)) != nil
+                }
+                group.addTask {
+                    (try? await world.stores.members.delete(member.identifier, by: AdminWorld.change)) != nil
+                }
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(removed == 2)
+        #expect(try await world.audit().count { $0.hasPrefix("delete ") } == 2)
+    }
 }

@@ -58,7 +58,7 @@ extension AdminTable<APIKey> {
         AdminTable(
             kind: .apiKey, filters: [.text("principal")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: { UUID(uuidString: $0) != nil }, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
             referenceConflict: "Something refers to the key.",
             insert: { key, transaction in try transaction.execute(APIKeyStatements.insert, key) },
             read: APIKeyStatements.read, page: APIKeyStatements.page, lockRow: APIKeyStatements.lock,

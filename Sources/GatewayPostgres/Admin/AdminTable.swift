@@ -60,6 +60,11 @@ enum AdminColumn: Sendable {
         case .uuid: UUID(uuidString: value) != nil
         }
     }
+
+    /// Whether a text is a UUID in the one form that stands in answers and in the audit.
+    @Sendable static func isLowerCaseUUID(_ text: String) -> Bool {
+        UUID(uuidString: text)?.uuidString.lowercased() == text
+    }
 }
 
 /// Parameters of a page: filters, then where the last page ended, then how many rows.

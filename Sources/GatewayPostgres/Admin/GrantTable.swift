@@ -100,7 +100,7 @@ extension AdminTable<Grant> {
             order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")],
             position: {
                 [$0.principal.rawValue, $0.bucket.rawValue, $0.prefix.text, $0.id.uuidString.lowercased()]
-            }, identifier: { $0.id.uuidString.lowercased() }, isIdentifier: { UUID(uuidString: $0) != nil },
+            }, identifier: { $0.id.uuidString.lowercased() }, isIdentifier: AdminColumn.isLowerCaseUUID,
             createdAt: \.createdAt, referenceConflict: "The bucket does not exist.", insert: insert,
             read: GrantStatements.read, page: GrantStatements.page, lockRow: GrantStatements.lock,
             delete: { removal, transaction in try transaction.perform(GrantStatements.remove, removal) },

@@ -107,7 +107,7 @@ extension AdminTable<Issuer> {
         return AdminTable(
             kind: .issuer, filters: [.text("issuer")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: { UUID(uuidString: $0) != nil }, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
             referenceConflict: "Something refers to the issuer.",
             insert: { issuer, transaction in
                 try refuseCollision(of: issuer, in: transaction)

@@ -58,7 +58,7 @@ extension AdminTable<Quota> {
         AdminTable(
             kind: .quota, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: { UUID(uuidString: $0) != nil }, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
             referenceConflict: "The bucket does not exist.",
             insert: { quota, transaction in try transaction.execute(QuotaStatements.insert, quota) },
             read: QuotaStatements.read, page: QuotaStatements.page, lockRow: QuotaStatements.lock,

@@ -65,7 +65,7 @@ extension AdminTable<StorageCredential> {
         return AdminTable(
             kind: .storageCredential, filters: [.text("name")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: { UUID(uuidString: $0) != nil }, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
             referenceConflict: "A bucket uses the credential.",
             insert: { credential, transaction in
                 let sealed = try StorageCredentialRow.seal(credential, with: keys)

@@ -122,7 +122,7 @@ private final class Shelf: Sendable {
             // Who gave up waiting has not learned that the issuer is down.
             if Task.isCancelled { state.withLock { $0.triedAt = nil } }
             logger.warning("key set not fetched", metadata: ["issuer": "\(issuer.issuer)"])
-            throw error
+            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
         }
         let time = now()
         let isUnchanged = state.withLock { state in

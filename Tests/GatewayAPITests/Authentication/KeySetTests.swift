@@ -1,0 +1,162 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+private let notAccepted = GatewayError.unauthenticated(reason: "The token is not accepted.")
+private let issuerIsDown = GatewayError.unavailable(retryAfter: 5)
+
+@Suite struct KeySetTests {
+    private let fixture = IssuerFixture([IssuerFixture.issuer()])
+
+    @Test func aKeySetIsFetchedOnce() async throws {
+        let signer = try await TokenSigner()
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        for user in ["alice", "bob", "carol", "alice"] {
+            let token = try signer.token(IssuerFixture.claims(["sub": "\"\(user)\""]))
+            #expect(try await fixture.caller(token).principal.rawValue == "user:\(user)")
+        }
+        #expect(fixture.fetcher.calls == 1)
+    }
+
+    @Test func anUnknownKeyIsLookedForOnceAMinute() async throws {
+        let (old, new) = (try await TokenSigner(), try await TokenSigner(keyID: "k2"))
+        fixture.fetcher.serve(TokenSigner.set(old.jwk()))
+        #expect(await fixture.refusal(try old.token()) == nil)
+        fixture.fetcher.serve(TokenSigner.set(old.jwk(), new.jwk()))
+        fixture.clock.value += 59.9
+        for _ in 0..<3 { #expect(await fixture.refusal(try new.token()) == notAccepted) }
+        #expect(fixture.fetcher.calls == 1)
+        fixture.clock.value += 0.1
+        #expect(await fixture.refusal(try new.token()) == nil)
+        #expect(fixture.fetcher.calls == 2)
+        for id in 0..<20 {
+            #expect(await fixture.refusal(try await TokenSigner(keyID: "x\(id)").token()) == notAccepted)
+        }
+        #expect(fixture.fetcher.calls == 2)
+        #expect(await fixture.refusal(try old.token()) == nil)
+    }
+
+    @Test func aWrongSignatureUnderAKnownKeyFetchesNothing() async throws {
+        fixture.fetcher.serve(TokenSigner.set(try await TokenSigner().jwk()))
+        for _ in 0..<3 {
+            #expect(await fixture.refusal(try await TokenSigner().token()) == notAccepted)
+            fixture.clock.value += 100
+        }
+        #expect(fixture.fetcher.calls == 1)
+    }
+
+    @Test func anOldKeySetIsFetchedAgainAndAKeyThatLeftItEnds() async throws {
+        let (old, new) = (try await TokenSigner(), try await TokenSigner(keyID: "k2"))
+        fixture.fetcher.serve(TokenSigner.set(old.jwk()))
+        #expect(await fixture.refusal(try old.token()) == nil)
+        let known = try old.token()
+        #expect(await fixture.refusal(known) == nil)
+        fixture.fetcher.serve(TokenSigner.set(new.jwk()))
+        fixture.clock.value += 599.9
+        #expect(await fixture.refusal(known) == nil)
+        #expect(fixture.fetcher.calls == 1)
+        fixture.clock.value += 0.1
+        #expect(await fixture.refusal(known) == notAccepted)
+        #expect(await fixture.refusal(try new.token()) == nil)
+        #expect(fixture.fetcher.calls == 2)
+    }
+
+    @Test(arguments: [nil, "", "{", "[]", "{}", #"{"keys":7}"#, #"{"keys":[],"keys":[]}"#])
+    func keysAreKeptWhileTheIssuerIsDownOrTalksNonsense(document: String?) async throws {
+        let signer = try await TokenSigner()
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        #expect(await fixture.refusal(try signer.token()) == nil)
+        fixture.fetcher.serve(document)
+        let token = try signer.token(IssuerFixture.claims(["exp": "\(Int(IssuerFixture.start) + 1_000_000)"]))
+        for _ in 0..<10 {
+            fixture.clock.value += 3600
+            #expect(await fixture.refusal(token) == nil)
+            #expect(await fixture.refusal(token) == nil)
+        }
+        #expect(fixture.fetcher.calls == 11)
+    }
+
+    @Test func anIssuerThatNeverAnsweredIsAskedEveryFewSeconds() async throws {
+        let signer = try await TokenSigner()
+        for _ in 0..<3 { #expect(await fixture.refusal(try signer.token()) == issuerIsDown) }
+        #expect(fixture.fetcher.calls == 1)
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        fixture.clock.value += 4.9
+        #expect(await fixture.refusal(try signer.token()) == issuerIsDown)
+        fixture.clock.value += 0.1
+        #expect(await fixture.refusal(try signer.token()) == nil)
+        #expect(fixture.fetcher.calls == 2)
+    }
+
+    @Test func aClockThatWasSetBackDoesNotStopFetches() async throws {
+        let signer = try await TokenSigner()
+        #expect(await fixture.refusal(try signer.token()) == issuerIsDown)
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        fixture.clock.value -= 3600
+        #expect(await fixture.refusal(try signer.token()) == nil)
+    }
+
+    @Test func manyCallersShareOneFetch() async throws {
+        let signer = try await TokenSigner()
+        let token = try signer.token()
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
+        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
+        fixture.fetcher.hold {
+            askedIn.finish()
+            for await _ in answered {}
+        }
+        let fixture = fixture
+        let refusals = await withTaskGroup(of: GatewayError?.self) { tasks in
+            for _ in 0..<50 { tasks.addTask { await fixture.refusal(token) } }
+            for await _ in asked {}
+            answeredIn.finish()
+            return await tasks.reduce(into: []) { $0.append($1) }
+        }
+        #expect(refusals == Array(repeating: nil, count: 50))
+        #expect(fixture.fetcher.calls == 1)
+    }
+
+    @Test func whileAnOldKeySetIsFetchedOthersGoOn() async throws {
+        let signer = try await TokenSigner()
+        fixture.fetcher.serve(TokenSigner.set(signer.jwk()))
+        let token = try signer.token()
+        #expect(await fixture.refusal(token) == nil)
+        fixture.clock.value += 700
+        let (asked, askedIn) = AsyncStream.makeStream(of: Void.self)
+        let (answered, answeredIn) = AsyncStream.makeStream(of: Void.self)
+        fixture.fetcher.hold {
+            askedIn.finish()
+            for await _ in answered {}
+        }
+        async let first = fixture.refusal(token)
+        for await _ in asked {}
+        for _ in 0..<3 { #expect(await fixture.refusal(token) == nil) }
+        answeredIn.finish()
+        #expect(await first == nil)
+        #expect(fixture.fetcher.calls == 2)
+    }
+
+    @Test func withoutAKeyIDThereMustBeNoChoice() async throws {
+        let (one, two) = (try await TokenSigner(keyID: "k1"), try await TokenSigner(keyID: "k2"))
+        let token = try one.token(header: #"{"alg":"ES256"}"#)
+        let alone = IssuerFixture([IssuerFixture.issuer(keys: .inline(TokenSigner.set(one.jwk())))])
+        #expect(await alone.refusal(token) == nil)
+        let both = IssuerFixture([IssuerFixture.issuer(keys: .inline(TokenSigner.set(one.jwk(), two.jwk())))])
+        #expect(await both.refusal(token) == notAccepted)
+        #expect(await both.refusal(try two.token()) == nil)
+    }
+
+    @Test func aSetWithTooManyKeysIsNotTaken() async throws {
+        let signer = try await TokenSigner()
+        let others = Array(repeating: #"{"kty":"oct"}"#, count: KeySet.maxKeys)
+        fixture.fetcher.serve(#"{"keys":["# + ([signer.jwk()] + others).joined(separator: ",") + "]}")
+        #expect(await fixture.refusal(try signer.token()) == issuerIsDown)
+        fixture.clock.value += 10
+        fixture.fetcher.serve(#"{"keys":["# + ([signer.jwk()] + others.dropLast()).joined(separator: ",") + "]}")
+        #expect(await fixture.refusal(try signer.token()) == nil)
+    }
+}

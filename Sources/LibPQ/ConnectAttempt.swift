@@ -80,10 +80,10 @@ final class ConnectAttempt: Sendable {
 
     /// Drives the connection until it stands; gives the reason where it does not.
     private static func establish(_ handle: borrowing Handle, until deadline: ContinuousClock.Instant) -> String? {
-        let wakeUp = WakeUp()
         var events = POLLOUT
         while !handle.isBroken {
-            guard wakeUp.wait(for: handle.socket, events: events, until: deadline) else {
+            // No descriptor of its own: one attempt more must not be what ends a process that has few left.
+            guard WakeUp.wait(for: handle.socket, events: events, until: deadline) else {
                 return "no answer within the time limit for connecting"
             }
             switch unsafe PQconnectPoll(handle.pointer) {

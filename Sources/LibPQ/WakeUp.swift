@@ -59,4 +59,10 @@ extension WakeUp {
         var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&descriptor, 1, 0) > 0
     }
+
+    /// Waits as ``wait(for:events:until:)`` does where nobody is to end the wait early.
+    static func wait(for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+        var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
+        return unsafe poll(&descriptor, 1, milliseconds(until: deadline)) > 0
+    }
 }

@@ -40,6 +40,7 @@ public final class HTTPServer: Service, Sendable {
         core.logger.info(
             "listening",
             metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
+        warnOfFewDescriptors()
 
         let interval = sweepInterval
         await cancelWhenGracefulShutdown { [core] in
@@ -59,6 +60,14 @@ public final class HTTPServer: Service, Sendable {
         await wait(until: .now + .seconds(1))
         await ended(accepting) { daemon.stop() }
         core.logger.info("stopped", metadata: ["port": "\(port)"])
+    }
+
+    private func warnOfFewDescriptors() {
+        let room = core.descriptorLimit - configuration.reservedDescriptors
+        guard room < configuration.maxConnections else { return }
+        core.logger.warning(
+            "the limit of open files allows fewer connections than the configuration",
+            metadata: ["connections": "\(max(0, room))", "limit": "\(core.descriptorLimit)"])
     }
 
     /// Waits until no request is open; not at all once cancelled.
@@ -92,7 +101,7 @@ private func acceptClients(_ listener: ListeningSocket, daemon: Daemon, core: Se
         let key = unsafe withUnsafePointer(to: &client.address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(reading: $0).key }
         }
-        guard core.admit(key) else {
+        guard core.admit(key, socket: client.socket) else {
             if !core.isSecure {
                 let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter)
                 sendNow(core.rawAnswer(to: failure), to: client.socket)

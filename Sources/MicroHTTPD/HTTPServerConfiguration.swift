@@ -26,6 +26,9 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxConnections = 10_000
     /// Open connections of one IPv4 address or one IPv6 /64 network; further ones are answered as above. Default 1,024.
     public var maxConnectionsPerAddress = 1_024
+    /// File descriptors that stay free for the rest of the process, for example to reach a database; clients that would take
+    /// them are answered as above. Default 128.
+    public var reservedDescriptors = 128
     /// Requests whose answer is being made; further ones are answered with 503. Default 4,096.
     public var maxRequestsInFlight = 4_096
     /// Bytes of the request target; a longer one is answered with 414. Default 8 KiB.

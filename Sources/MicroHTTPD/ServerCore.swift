@@ -25,6 +25,8 @@ final class ServerCore: Sendable {
         var connections: [ObjectIdentifier: ClientConnection] = [:]
     }
     private let clients = Mutex(Clients())
+    /// How many files the process may have open.
+    let descriptorLimit = DescriptorLimit.raise()
 
     init(configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger) {
         self.configuration = configuration
@@ -34,9 +36,14 @@ final class ServerCore: Sendable {
     }
 
     /// Counts a new client in, unless there are too many.
-    func admit(_ key: SocketAddress.Key) -> Bool {
+    ///
+    /// - Parameters:
+    ///   - key: Its address.
+    ///   - socket: Its descriptor: the lowest free number, and so a measure of how many are taken.
+    func admit(_ key: SocketAddress.Key, socket: Int32) -> Bool {
         clients.withLock { clients in
-            guard clients.admitted < configuration.maxConnections,
+            guard Int(socket) < descriptorLimit - configuration.reservedDescriptors,
+                clients.admitted < configuration.maxConnections,
                 clients.perAddress[key, default: 0] < configuration.maxConnectionsPerAddress
             else { return false }
             clients.admitted += 1

@@ -24,6 +24,25 @@ struct SettingsTests {
         #expect(!result.errors.contains("made-up"))
     }
 
+    @Test(arguments: [
+        "made-up key with spaces, quite long enough", "made-up#key-that-no-bearer-token-can-be", "made-up",
+    ])
+    func aBootstrapKeyThatNoRequestCouldCarryIsAMistake(key: String) throws {
+        let result = try Command.run(["serve"], environment: ["SLUICE_BOOTSTRAP_ADMIN_KEY": key])
+        #expect(result.errors.contains("  SLUICE_BOOTSTRAP_ADMIN_KEY: "))
+        #expect(!result.errors.contains("made-up"))
+    }
+
+    @Test(arguments: [
+        ("https://app.example/", false), ("app.example", false), ("https://App.example", false),
+        ("https://app.example", true), ("http://localhost:3000,https://[::1]:3000", true), ("*", true),
+    ])
+    func originsAreInTheFormThatBrowsersSend(origins: String, areGood: Bool) throws {
+        let result = try Command.run(["serve"], environment: ["SLUICE_CORS_ALLOWED_ORIGINS": origins])
+        #expect(result.errors.contains("  SLUICE_DATABASE_URL: "))
+        #expect(result.errors.contains("  SLUICE_CORS_ALLOWED_ORIGINS: ") == !areGood)
+    }
+
     @Test func flagsComeBeforeTheEnvironmentAndTheEnvironmentBeforeTheFile() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -20,13 +20,20 @@ extension Settings {
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
         let adminKey = reader.text(.bootstrapAdminKey)
-        if let adminKey, adminKey.utf8.count < 32 || !adminKey.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) {
-            reader.refuse(.bootstrapAdminKey, "must be 32 or more visible ASCII characters")
+        if let adminKey, !(32...1024 ~= adminKey.utf8.count && adminKey.wholeMatch(of: /[A-Za-z0-9._~+\/-]+=*/) != nil)
+        {
+            reader.refuse(
+                .bootstrapAdminKey,
+                "must be 32 to 1,024 characters that a bearer token can have: letters, digits and -._~+/, then =")
         }
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
         let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
         let origins = reader.list(.corsAllowedOrigins)
+        // Browsers send exactly this form, so that any other would never be equal.
+        for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            reader.refuse(.corsAllowedOrigins, "'\(origin)' is no origin such as https://app.example, in lower case")
+        }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)

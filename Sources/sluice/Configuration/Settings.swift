@@ -14,6 +14,11 @@ struct Settings: Sendable {
         var connectionString: Secret<String>
         var ledgerConnections = 2
         var poolConnections = 4
+        /// Connections of the admin routes.
+        let adminConnections = 4
+
+        /// All connections to PostgreSQL at once, those of background work and of notifications among them.
+        var connectionCount: Int { ledgerConnections + poolConnections + adminConnections + 3 }
     }
 
     /// How a listener's limits differ from the server's own defaults.

@@ -90,8 +90,11 @@ struct Gateway {
         func server(_ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String) throws -> HTTPServer {
             var logger = logger
             logger[metadataKey: "listener"] = "\(name)"
+            var configuration = settings.http.configuration(for: address, tls: settings.tls)
+            // Each connection to PostgreSQL has a socket and a descriptor to wake its waiter by, and one more to cancel with.
+            configuration.reservedDescriptors += 3 * settings.database.connectionCount
             return try HTTPServer(
-                configuration: settings.http.configuration(for: address, tls: settings.tls),
+                configuration: configuration,
                 responder: APIResponder(parts, api, on: listener), logger: logger)
         }
         guard let adminListen = settings.adminListen else {
@@ -123,15 +126,40 @@ private struct DatabaseParts {
         policyPool = PostgresPool(
             try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
             logger: logger)
-        adminPool = PostgresPool(try configuration(PostgresAdminStores.sessionSettings), size: 4, logger: logger)
+        adminPool = PostgresPool(
+            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.adminConnections,
+            logger: logger)
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
     }
 
+    /// Checks the schema; a server that cannot be reached is given some time, since both may be starting.
     func checkSchema(logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
-        try await Migrator(connection: connection, logger: logger).check()
-        await connection.close()
+        let migrator = Migrator(connection: connection, logger: logger)
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do {
+                try await migrator.check()
+                return await connection.close()
+            } catch let error as PostgresError {
+                guard error.isPassing, ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(250))
+            }
+        }
+    }
+
+    private static let patience = Duration.seconds(30)
+}
+
+extension PostgresError {
+    /// Whether the server may answer the same question later: it could not be reached, or is starting or stopping.
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .unavailable, .connectionLost: true
+        case .server(let error): error.sqlState.hasPrefix("57P")
+        default: false
+        }
     }
 }
 

@@ -201,6 +201,26 @@ struct CacheAuthenticator: Authenticator {
         #expect(ledger.proposals.map(\.position.sequence) == [10])
     }
 
+    @Test(arguments: [Int64(0), 1])
+    func `a token that was checked by another log is checked again`(ahead: Int64) async throws {
+        let authenticator = CacheAuthenticator(cache: cache)
+        var caller = try await authenticator.authenticate(Secret("k"))
+        let position = caller.position
+        caller.position = PolicyPosition(sequence: position.sequence + ahead, tag: Fixture.id(901))
+        let ledger = ScriptedLedger()
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 1, count: $0) }
+        )
+        source.change([.apiKey(prefix: "k")]) { $0.apiKeys = [] }
+        await #expect(throws: GatewayError.unauthenticated(reason: "There is no such key.")) {
+            try await urls.issue(
+                Fixture.get(), for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+            )
+        }
+        #expect(ledger.proposals.isEmpty)
+    }
+
     @Test func `policy that never stands still ends in SlowDown, without a URL`() async throws {
         let ledger = ScriptedLedger { [source, alice] _, _ in
             source.change([.principal(alice)]) { _ in }

@@ -29,8 +29,8 @@ extension PresignedURLs {
     ) throws(GatewayError) -> Issuance {
         let proposal = IssuanceProposal(
             id: try newID(at: permit.signedAt),
-            // The proof covers what happened since the oldest thing that was relied on.
-            position: caller.position.sequence < policy.position.sequence ? caller.position : policy.position,
+            // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
+            position: caller.position,
             scopes: policy.scopes + (caller.scope.map { [$0] } ?? []),
             principal: caller.principal,
             matchedPrincipal: permit.grant.principal,

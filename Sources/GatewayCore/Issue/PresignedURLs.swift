@@ -60,6 +60,8 @@ public struct PresignedURLs: Sendable {
                 request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: instant
             )
             switch decision {
+            // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
+            case _ where !caller.position.mayPrecede(policy.position): break
             case .permit(let permit):
                 let issuance = try prepare(request, permit, caller, policy, requestID)
                 switch try await ledger.record(issuance.proposal, deadline: deadline) {

@@ -14,6 +14,12 @@ public struct PolicyPosition: Hashable, Sendable {
         self.sequence = sequence
         self.tag = tag
     }
+
+    /// Whether a reader who was here may have come to another position by reading on. Where a number repeats or is smaller, the
+    /// log is another one, or memory began anew.
+    func mayPrecede(_ later: PolicyPosition) -> Bool {
+        self == later || sequence < later.sequence
+    }
 }
 
 /// What a change of policy touches, and what a decision rests on.

@@ -100,5 +100,12 @@ import Testing
         #expect(outcome.unopened.allSatisfy { $0.reason == .unknownKey("new") })
         #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
         #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()) == issuer)
+
+        // So is another key of the same name, which must not pass for the one that sealed.
+        let namesake = try MasterKeyRing(
+            parsing: Secret("new:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
+        let mistaken = try await MasterKeyRotation(connection: gateway, keys: namesake, batch: 3).run()
+        #expect(mistaken.resealed == 0 && mistaken.unopened.count == 8)
+        #expect(mistaken.unopened.allSatisfy { $0.reason == .doesNotOpen(keyID: "new") })
     }
 }

@@ -39,8 +39,9 @@ public struct MasterKeyRotation: Sendable {
         self.batch = Int64(max(1, batch))
     }
 
-    /// Goes through all rows that are sealed with another key; may be repeated, and run beside gateways.
+    /// Goes through all rows; may be repeated, and run beside gateways.
     ///
+    /// Those of the current key are opened too: another key may go by the same name.
     /// - Throws: ``PostgresError``, or ``MasterKeyError/sealingFailed``; batches before that are done.
     public func run() async throws -> Outcome {
         var outcome = Outcome()
@@ -64,7 +65,7 @@ public struct MasterKeyRotation: Sendable {
         _ table: SealedTable, after: UUID, in transaction: borrowing PostgresTransaction
     ) throws -> (outcome: Outcome, last: UUID?) {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
-        let rows = try transaction.execute(table.readOthers, (keys.currentID, after, batch))
+        let rows = try transaction.execute(table.read, (after, batch))
         var outcome = Outcome()
         for row in rows {
             let place = SealedPlace(table: table.name, row: row.id)
@@ -75,6 +76,7 @@ public struct MasterKeyRotation: Sendable {
                 outcome.unopened.append(UnopenedRow(table: table.name, id: row.id, reason: error))
                 continue
             }
+            guard row.sealed.keyID != keys.currentID else { continue }
             try transaction.perform(table.write, (row.id, keys.seal(secret, in: place)))
             outcome.resealed += 1
         }
@@ -85,31 +87,31 @@ public struct MasterKeyRotation: Sendable {
 /// A table with a column of sealed bytes.
 struct SealedTable: Sendable {
     let name: String
-    /// Locks and reads rows that another key has sealed.
-    let readOthers: Statement<(currentID: String, after: UUID, limit: Int64), (id: UUID, sealed: SealedBytes)>
+    /// Locks and reads rows that are sealed.
+    let read: Statement<(after: UUID, limit: Int64), (id: UUID, sealed: SealedBytes)>
     let write: Statement<(id: UUID, sealed: SealedBytes), Void>
 
     static let all = [
         SealedTable(
             name: "storage_credentials",
-            readOthers: """
+            read: """
                 SELECT id, sealed, key_id FROM storage_credentials
-                WHERE key_id <> $1 AND id > $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE
+                WHERE id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE
                 """,
             write: "UPDATE storage_credentials SET sealed = $2, key_id = $3 WHERE id = $1"),
         SealedTable(
             name: "issuers",
-            readOthers: """
+            read: """
                 SELECT id, keys_sealed, key_id FROM issuers
-                WHERE key_id <> $1 AND id > $2 ORDER BY id LIMIT $3 FOR NO KEY UPDATE
+                WHERE keys_sealed IS NOT NULL AND id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE
                 """,
             write: "UPDATE issuers SET keys_sealed = $2, key_id = $3 WHERE id = $1"),
     ]
 
-    private init(name: String, readOthers: String, write: String) {
+    private init(name: String, read: String, write: String) {
         self.name = name
-        self.readOthers = Statement(readOthers) {
-            [$0.currentID, $0.after, $0.limit]
+        self.read = Statement(read) {
+            [$0.after, $0.limit]
         } decode: { row throws(PostgresError) in
             (try row.decode(0), SealedBytes(bytes: try row.decode(1), keyID: try row.decode(2)))
         }

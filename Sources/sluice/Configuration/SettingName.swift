@@ -45,7 +45,8 @@ enum SettingName: String, CaseIterable {
         case .masterKeyFile: "File that holds the master key instead. One of the two is required."
         case .bootstrapAdminKey: "Bearer token with the role admin, for the first rows. Default none."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
-        case .adminListen: "Address and port of /admin, /healthz, /readyz, /metrics. Default: those of the API."
+        case .adminListen:
+            "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml. Default: those of the API."
         case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."
         case .tlsKeyFile: "Private key of the certificate in PEM."
         case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."

@@ -11,7 +11,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         discussion: """
             To change the master key: put a line 'id:base64' with the new key before the
             old one, restart every gateway with both, run this command with both, and
-            restart the gateways with the new one alone.
+            restart the gateways with the new one alone. An old key that was given
+            without an identifier is 'default:base64' here. The exit status is 1 where a
+            row cannot be opened with the keys given.
             """
     )
 

@@ -227,7 +227,17 @@ struct CacheAuthenticator: Authenticator {
             return .stale
         }
         await #expect(throws: GatewayError.slowDown(retryAfter: 1)) { try await issue(try Fixture.get(), ledger) }
-        #expect(ledger.proposals.count == 4)
+        #expect(ledger.proposals.count == 32)
+    }
+
+    @Test func `a script that changes policy row by row delays callers and does not refuse them`() async throws {
+        let ledger = ScriptedLedger { [source, alice] proposal, number in
+            guard number < 20 else { return .recorded(remaining: proposal.remainders) }
+            source.change([.principal(alice)]) { _ in }
+            return .stale
+        }
+        _ = try await issue(try Fixture.get(), ledger)
+        #expect(ledger.proposals.last?.position.sequence == 30)
     }
 
     @Test func `a grant works from the moment it is made, though memory says otherwise`() async throws {

@@ -50,7 +50,7 @@ public final class PolicyCache: Sendable {
     private let logReads: Gathering<PolicyScope>
 
     // Groups, credential and places each show only after the load before; the rest is for loads that came too late.
-    private static let maxRounds = 8
+    private static let maxRounds = 32
 
     /// Makes an empty cache over a source.
     public init(source: any PolicySource, limits: Limits = Limits()) {

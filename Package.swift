@@ -116,7 +116,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing"], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["sluice", logging], swiftSettings: strict),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],

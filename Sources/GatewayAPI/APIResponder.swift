@@ -42,12 +42,15 @@ public struct APIResponder: HTTPResponder {
         authenticate = Authenticate(authenticator: parts.authenticator, advancePolicy: parts.advancePolicy)
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
             // Without random bytes nothing will be issued, but the answer that says so is still to be named.
-            UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).uuidString.lowercased()
+            UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText
         }
     }
 
     /// How much of a body the route takes; a path that does not exist takes a little, so that the answer can say so.
     public func bodyPlan(for head: HTTPRequest) -> BodyPlan {
+        if let route = router.route(head.method, literal: head.path ?? "") {
+            return .collect(maxBytes: route.maxBodyBytes)
+        }
         guard let target = try? RequestTarget(head.path ?? ""),
             case .route(let route, _, _) = router.match(head.method, target.segments)
         else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }

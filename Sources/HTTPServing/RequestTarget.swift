@@ -76,6 +76,8 @@ public enum RequestTargetError: Error, Sendable, Equatable {
 }
 
 private func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throws(RequestTargetError) -> String {
+    // Most of what is sent stands for itself.
+    if bytes.allSatisfy({ isPlain($0, plusIsSpace) }) { return String(decoding: bytes, as: UTF8.self) }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)
     var index = bytes.startIndex
@@ -97,6 +99,14 @@ private func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throw
     }
     guard let text = String(validating: decoded, as: UTF8.self) else { throw .invalidUTF8 }
     return text
+}
+
+private func isPlain(_ byte: UInt8, _ plusIsSpace: Bool) -> Bool {
+    switch byte {
+    case UInt8(ascii: "%"), UInt8(ascii: "#"): false
+    case UInt8(ascii: "+"): !plusIsSpace
+    default: byte > 0x20 && byte < 0x7F
+    }
 }
 
 private func hexValue(_ byte: UInt8) -> UInt8? {

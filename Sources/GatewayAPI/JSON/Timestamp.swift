@@ -9,10 +9,16 @@ enum Timestamp {
         let (day, time) = divide(milliseconds, by: 86_400_000)
         let (year, month, dayOfMonth) = civil(fromDay: day)
         let second = time / 1000
-        let date = "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfMonth, 2))"
-        let clock = "\(padded(second / 3600, 2)):\(padded(second / 60 % 60, 2)):\(padded(second % 60, 2))"
-        let fraction = time % 1000 == 0 ? "" : ".\(padded(time % 1000, 3))"
-        return "\(date)T\(clock)\(fraction)Z"
+        var text: [UInt8] = []
+        text.reserveCapacity(24)
+        append(year, 4, to: &text, before: "-")
+        append(month, 2, to: &text, before: "-")
+        append(dayOfMonth, 2, to: &text, before: "T")
+        append(second / 3600, 2, to: &text, before: ":")
+        append(second / 60 % 60, 2, to: &text, before: ":")
+        append(second % 60, 2, to: &text, before: time % 1000 == 0 ? "Z" : ".")
+        if time % 1000 != 0 { append(time % 1000, 3, to: &text, before: "Z") }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads `yyyy-MM-ddTHH:mm:ss[.fraction]Z` of the years 1970…9999; only `Z` is taken.
@@ -43,9 +49,12 @@ enum Timestamp {
         return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    private static func padded(_ value: Int64, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    /// Appends a number with zeros before it, and a sign after it.
+    private static func append(_ value: Int64, _ width: Int, to text: inout [UInt8], before sign: Unicode.Scalar) {
+        let digits = String(value).utf8
+        text += repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count))
+        text += digits
+        text.append(UInt8(ascii: sign))
     }
 
     private static func divide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {

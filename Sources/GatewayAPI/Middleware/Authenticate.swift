@@ -49,16 +49,22 @@ struct Authenticate: Sendable {
             throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
         }
         guard values.count == 1 else { throw .unauthenticated(reason: "There is more than one Authorization field.") }
-        let parts = value.split(separator: " ", maxSplits: 1)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+        let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard parts.count == 2, let scheme = parts.first, isBearer(scheme) else {
             throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
         }
         let token = parts[1]
-        guard token.utf8.count <= maxTokenBytes else { throw .unauthenticated(reason: "The token is too long.") }
-        guard token.utf8.allSatisfy(isTokenByte) else {
+        guard token.count <= maxTokenBytes else { throw .unauthenticated(reason: "The token is too long.") }
+        guard token.allSatisfy(isTokenByte) else {
             throw .unauthenticated(reason: "The token holds characters that no token has.")
         }
-        return Secret(String(token))
+        return Secret(String(Substring(token)))
+    }
+
+    private static func isBearer(_ scheme: Substring.UTF8View) -> Bool {
+        scheme.elementsEqual("bearer".utf8) { sent, wanted in
+            sent == wanted || (UInt8(ascii: "A")...UInt8(ascii: "Z") ~= sent && sent | 0x20 == wanted)
+        }
     }
 
     /// `b64token` of RFC 6750, 2.1.

@@ -36,10 +36,17 @@ struct APIRequest: Sendable {
     /// Reads the body as one strict JSON object.
     func jsonObject() throws -> JSONObject {
         let type = headers[.contentType] ?? ""
-        let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" }) ?? ""
-        guard essence.lowercased() == "application/json" else { throw APIError.unsupportedMediaType }
+        guard type == "application/json" || Self.essence(of: type) == "application/json" else {
+            throw APIError.unsupportedMediaType
+        }
         guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
         return try JSONObject(JSONReader.read(bytes))
+    }
+
+    /// A media type without its parameters, in lower case.
+    private static func essence(of type: String) -> String {
+        let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" })
+        return essence?.lowercased() ?? ""
     }
 
     /// The value of a query parameter that may stand there once at most.

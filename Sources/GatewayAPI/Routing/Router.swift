@@ -31,6 +31,7 @@ struct Router: Sendable {
     }
 
     private var nodes = [Node()]
+    private var literalPaths: [String: Path] = [:]
     /// Every route, in the order given.
     let routes: [Route]
 
@@ -65,6 +66,12 @@ struct Router: Sendable {
         )
         path.routes.append(route)
         nodes[current].path = path
+        if !route.template.contains("{") { literalPaths[route.template] = path }
+    }
+
+    /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.
+    func route(_ method: HTTPRequest.Method, literal target: String) -> Route? {
+        literalPaths[target]?.routes.first { $0.method == method }
     }
 
     /// Finds what a method on decoded segments leads to. `HEAD` is answered by the route of `GET`.

@@ -47,7 +47,7 @@ public struct PolicyScope: ByteExact, CustomStringConvertible {
 
     /// A storage credential's row.
     public static func credential(_ id: UUID) -> PolicyScope {
-        PolicyScope(rawValue: "credential:" + id.uuidString.lowercased())
+        PolicyScope(rawValue: "credential:" + id.lowercaseText)
     }
 
     /// An issuer's row, by its `iss`.

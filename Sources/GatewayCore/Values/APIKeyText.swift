@@ -37,7 +37,7 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
         let bytes = text.reveal().utf8
         guard bytes.count == 63, bytes.starts(with: Self.marker.utf8) else { return nil }
         let name = bytes.dropFirst(7).prefix(12)
-        guard name.allSatisfy({ Self.prefixAlphabet.contains($0) }),
+        guard name.allSatisfy(Self.isPrefixByte),
             bytes.dropFirst(19).first == UInt8(ascii: "_"),
             bytes.dropFirst(20).allSatisfy(Self.isBase64URL)
         else { return nil }
@@ -54,6 +54,13 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
 
     /// The public part alone.
     public var description: String { Self.marker + prefix + "_…" }
+
+    private static func isPrefixByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
 
     private static func isBase64URL(_ byte: UInt8) -> Bool {
         ASCII.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")

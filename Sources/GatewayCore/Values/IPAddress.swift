@@ -10,8 +10,20 @@ public struct IPAddress: Sendable, Hashable {
 
     /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, also for zones, brackets and leading zeros.
     public init?(_ text: some StringProtocol) {
-        let bytes = Array(text.utf8.prefix(46))
+        let bytes = Array(text.utf8.prefix(Self.maxTextBytes))
         guard bytes.count == text.utf8.count else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// Reads a whole string, as above; once a request.
+    public init?(_ text: String) {
+        guard text.utf8.count <= Self.maxTextBytes else { return nil }
+        self.init(bytes: Array(text.utf8))
+    }
+
+    private static let maxTextBytes = 46
+
+    private init?(bytes: [UInt8]) {
         if let bits = Self.version4(bytes[...]) {
             self.init(isV4: true, bits: UInt128(bits))
         } else if let bits = Self.version6(bytes) {
@@ -32,20 +44,26 @@ public struct IPAddress: Sendable, Hashable {
     }
 
     private static func version4(_ bytes: ArraySlice<UInt8>) -> UInt32? {
-        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
         var bits: UInt32 = 0
-        for part in parts {
-            guard 1...3 ~= part.count, part.count == 1 || part.first != UInt8(ascii: "0") else { return nil }
-            var number: UInt32 = 0
-            for byte in part {
-                guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+        var dots = 0
+        var number: UInt32 = 0
+        var digits = 0
+        for byte in bytes {
+            switch byte {
+            case UInt8(ascii: "."):
+                guard digits > 0, dots < 3 else { return nil }
+                bits = bits << 8 | number
+                (dots, number, digits) = (dots + 1, 0, 0)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                // No zero may lead another digit.
+                guard digits == 0 || number > 0 else { return nil }
                 number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
+                digits += 1
+                guard number <= 255 else { return nil }
+            default: return nil
             }
-            guard number <= 255 else { return nil }
-            bits = bits << 8 | number
         }
-        return bits
+        return dots == 3 && digits > 0 ? bits << 8 | number : nil
     }
 
     private static func version6(_ bytes: [UInt8]) -> UInt128? {

@@ -32,7 +32,7 @@ struct LogSetup {
         LoggingSystem.bootstrap { [level, format] label in
             var handler: any LogHandler =
                 switch format {
-                case .text: StreamLogHandler.standardError(label: label)
+                case .text: TextLogHandler(label: label)
                 case .json: JSONLogHandler(label: label)
                 }
             handler.logLevel = level

@@ -1,0 +1,101 @@
+import Foundation
+import Logging
+import Synchronization
+import SystemPackage
+
+/// Writes each line as text: time in UTC, level, logger, metadata by name, source and message.
+///
+/// A line is one write, so that lines of several threads do not mix. Control characters in it are escaped: what a client
+/// sent cannot pass for a line of its own.
+struct TextLogHandler: LogHandler {
+    let label: String
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(label: String) {
+        self.label = label
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        // Nobody is left to tell that the log cannot be written.
+        _ = try? FileDescriptor.standardError.writeAll(line(for: event, at: .now))
+    }
+
+    /// The bytes of a line.
+    func line(for event: LogEvent, at time: Date) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(320)
+        line += Self.seconds.text(of: time)
+        line.append(UInt8(ascii: " "))
+        line += event.level.rawValue.utf8
+        line.append(UInt8(ascii: " "))
+        line += label.utf8
+        line.append(UInt8(ascii: ":"))
+        for (key, value) in fields(of: event) {
+            line.append(UInt8(ascii: " "))
+            Self.append(key, to: &line)
+            line.append(UInt8(ascii: "="))
+            if case .string(let text) = value {
+                Self.append(text, to: &line)
+            } else {
+                Self.append(value.description, to: &line)
+            }
+        }
+        line += " [".utf8
+        line += event.source.utf8
+        line += "] ".utf8
+        Self.append(event.message.description, to: &line)
+        line.append(UInt8(ascii: "\n"))
+        return line
+    }
+
+    /// Metadata by name; of a name in several places the innermost counts.
+    private func fields(of event: LogEvent) -> [(key: String, value: Logger.Metadata.Value)] {
+        var fields = event.metadata ?? [:]
+        if let provided = metadataProvider?.get() { fields.merge(provided) { inner, _ in inner } }
+        if !metadata.isEmpty { fields.merge(metadata) { inner, _ in inner } }
+        if let error = event.error {
+            fields["error.message"] = "\(error)"
+            fields["error.type"] = "\(String(reflecting: type(of: error)))"
+        }
+        return fields.sorted { $0.key < $1.key }
+    }
+
+    private static func append(_ text: String, to line: inout [UInt8]) {
+        let start = line.count
+        line += text.utf8
+        guard line[start...].contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return }
+        line.removeSubrange(start...)
+        for scalar in text.unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7f {
+                line += scalar.escaped(asASCII: true).utf8
+            } else {
+                line += String(scalar).utf8
+            }
+        }
+    }
+
+    private static let seconds = LogSeconds()
+}
+
+/// Writes times to the second, and keeps the text of the last one: most lines share theirs with the line before.
+private final class LogSeconds: Sendable {
+    private let last = Mutex<(second: Int64, text: [UInt8])>((.min, []))
+
+    func text(of time: Date) -> [UInt8] {
+        let second = Int64(time.timeIntervalSince1970.rounded(.down))
+        return last.withLock { last in
+            if last.second != second {
+                let whole = Date(timeIntervalSince1970: TimeInterval(second))
+                last = (second, Array(whole.formatted(.iso8601).utf8))
+            }
+            return last.text
+        }
+    }
+}

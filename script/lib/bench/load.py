@@ -22,8 +22,10 @@ INSERT = f"INSERT INTO {INSERTS_TABLE} (principal, object_key) VALUES ('u0000001
 class Sample:
     """One measurement: a rate, latencies in milliseconds, and answers that were not what they should be."""
 
-    def __init__(self, answers, seconds, p50, p99, faults=0, processor_seconds=None):
+    def __init__(self, answers, seconds, p50, p99, faults=0, refused=0, processor_seconds=None):
         self.answers = answers
+        # Answers that were not 2xx; they are among the faults.
+        self.refused = refused
         self.rate = answers / seconds
         self.p50 = p50
         self.p99 = p99
@@ -58,7 +60,7 @@ class Static:
         summary = json.loads(line.removeprefix("SUMMARY "))
         faults = sum(summary[kind] for kind in ("connect", "read", "write", "status", "timeout"))
         return Sample(summary["answers"], summary["microseconds"] / 1e6, summary["p50"] / 1e3, summary["p99"] / 1e3,
-                      faults, self.gateway.processor_seconds() - before)
+                      faults, summary["status"], self.gateway.processor_seconds() - before)
 
 
 class Issue(Static):
@@ -81,8 +83,9 @@ class Issue(Static):
         sample = super().run(seconds)
         rows, issued = self._settled(rows, issued)
         # wrk hangs up on what is under way at its end: recorded, though nobody reads the answer.
-        if not sample.answers <= rows <= sample.answers + self.connections:
-            raise RuntimeError(f"{sample.answers} answers over {self.connections} connections, but {rows} rows")
+        good = sample.answers - sample.refused
+        if not good <= rows <= good + self.connections:
+            raise RuntimeError(f"{good} good answers over {self.connections} connections, but {rows} rows")
         if rows != issued:
             raise RuntimeError(f"the ledger has {rows} new rows, the gateway counts {issued}")
         self.gateway.drop_log()
@@ -126,7 +129,9 @@ class Inserts:
         done = subprocess.run(self.command(seconds), stdin=subprocess.DEVNULL, text=True, capture_output=True)
         if done.returncode != 0:
             raise RuntimeError(f"pgbench: {done.stderr}")
-        tps = next(float(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("tps ="))
+        tps = next((float(line.split()[2]) for line in done.stdout.splitlines() if line.startswith("tps =")), None)
+        if not tps:
+            raise RuntimeError(f"pgbench has no rate: {done.stdout}{done.stderr}")
         latencies = []
         for log in self.logs.iterdir():
             latencies += [int(line.split(" ", 3)[2]) for line in log.read_text().splitlines()]

@@ -38,7 +38,7 @@ class Series:
             "name": self.load.name, "connections": self.load.connections, "command": shown(self.load.command(seconds)),
             "rate": self.median(), "p50Milliseconds": self.median("p50"), "p99Milliseconds": self.median("p99"),
             "spreadPercent": self.spread, "processorMicroseconds": self.median("processor_time"),
-            "faults": sum(sample.faults for sample in self.samples),
+            "refused": sum(sample.refused for sample in self.samples), "faults": sum(sample.faults for sample in self.samples),
             "rounds": [sample.rate for sample in self.samples],
         }
 

@@ -17,8 +17,8 @@ struct Settings: Sendable {
         /// Connections of the admin routes.
         let adminConnections = 4
 
-        /// All connections to PostgreSQL at once, those of background work and of notifications among them.
-        var connectionCount: Int { ledgerConnections + poolConnections + adminConnections + 3 }
+        /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
+        var connectionCount: Int { ledgerConnections + poolConnections + adminConnections + 4 }
     }
 
     /// How a listener's limits differ from the server's own defaults.

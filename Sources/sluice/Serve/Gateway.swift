@@ -42,7 +42,7 @@ struct Gateway {
             limits: .init(connections: settings.database.ledgerConnections), logger: logger)
         let stores = AdminStores(
             PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now))
-        let health = PostgresHealth(connection: database.queries, now: Self.now)
+        let health = PostgresHealth(connection: database.health, now: Self.now)
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
@@ -111,6 +111,8 @@ private struct DatabaseParts {
     let adminPool: PostgresPool
     let background: PostgresConnection
     let queries: PostgresConnection
+    /// Apart, so that callers who ask much do not make the gateway look as if PostgreSQL were gone.
+    let health: PostgresConnection
 
     init(_ settings: Settings, logger: Logger) throws {
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
@@ -131,6 +133,7 @@ private struct DatabaseParts {
             logger: logger)
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
+        health = PostgresConnection(plain, logger: logger)
     }
 
     /// Checks the schema; a server that cannot be reached is given some time, since both may be starting.

@@ -11,8 +11,10 @@ import Glibc
     /// Starts libmicrohttpd's threads; `core` must live until ``stop()`` has returned.
     init(core: ServerCore) throws(HTTPServerError) {
         let limits = core.configuration
+        // Not epoll: where `epoll_wait` fills libmicrohttpd 0.9.75's 128 events exactly, it waits again, for up to the idle
+        // time, before it looks at any of them, and all connections of the thread stand still.
         var flags =
-            MHD_USE_EPOLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
+            MHD_USE_POLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
             | MHD_USE_NO_LISTEN_SOCKET.rawValue | MHD_USE_ERROR_LOG.rawValue
         var options: [(MHD_OPTION, Int)] = [
             (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes * 2),

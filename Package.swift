@@ -125,6 +125,11 @@ let package = Package(
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting", logging], swiftSettings: strict),
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "Signing"], swiftSettings: strict),
         .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["sluice", "HTTPTesting", "LibCrypto", "LibPQ", "PostgresTesting", logging],
+            swiftSettings: strict
+        ),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(

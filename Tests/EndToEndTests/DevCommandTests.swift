@@ -1,0 +1,139 @@
+import Foundation
+import Glibc
+import HTTPTesting
+import Testing
+
+/// `sluice dev` as a newcomer meets it: started with nothing, its printed lines pasted into a shell.
+@Suite(.serialized) struct DevCommandTests {
+    @Test func `the printed lines work as they stand, and a second start takes up where the first left off`()
+        async throws
+    {
+        let place = Place()
+        let first = try await DevProcess(at: place)
+        #expect(try await first.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
+        let stranger = try first.stranger
+        #expect(try await stranger.ask(.download("users/alice/hello.txt", from: "demo")).status == 403)
+        #expect(try await first.user.ask(.download("users/mallory/hello.txt", from: "demo")).status == 403)
+        try await expectRefusals(by: first)
+        #expect(first.process.output.contains("/admin/v1"))
+        #expect(await first.end(by: SIGTERM) == 0)
+
+        let second = try await DevProcess(at: place)
+        let download = try await second.user.ask(.download("users/alice/hello.txt", from: "demo"))
+        #expect(try await Link(download.json).use().text == "Hello from Sluice")
+        #expect(try second.user.token == first.user.token)
+        #expect(try second.stranger.token == stranger.token)
+        #expect(try await second.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
+        #expect(await second.end(by: SIGINT) == 0)
+    }
+
+    @Test func `a start after a crash takes up as well`() async throws {
+        let place = Place()
+        let first = try await DevProcess(at: place)
+        #expect(try await first.paste().first == "201")
+        _ = await first.end(by: SIGKILL)
+        let second = try await DevProcess(at: place)
+        #expect(try await second.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
+        #expect(await second.end(by: SIGTERM) == 0)
+    }
+
+    @Test func `a port that is taken is named with the flag that changes it`() async throws {
+        let place = Place()
+        try await Deployment.with { site in
+            let taken = "\(site.gateways[0].port)"
+            for (flag, other) in [("--port", "--store-port"), ("--store-port", "--port")] {
+                let process = try RunningProcess(
+                    [Program.path, "dev", flag, taken, other, "0", "--data-dir", place.directory], environment: [:])
+                #expect(await process.exitStatus() != 0)
+                #expect(process.errors.contains(flag), "\(process.errors)")
+                #expect(process.errors.contains(taken), "\(process.errors)")
+                #expect(!process.output.contains("is ready"))
+            }
+        }
+    }
+
+    /// What the store of the demo refuses.
+    private func expectRefusals(by dev: DevProcess) async throws {
+        let user = try dev.user
+        let upload = try await user.ask(
+            .upload("users/alice/other.txt", to: "demo").with(["contentMD5": "XUFAKrxLKna5cZ2REBfFkg=="]))
+        let link = try Link(upload.json)
+        var wrongType = link
+        wrongType.headers["content-type"] = "text/html"
+        #expect(try await wrongType.use(Array("hello".utf8)).status == 403)
+        #expect(try await link.use(Array("jello".utf8)).status == 400)
+        let short = try Link(try await user.ask(.upload("users/alice/o", to: "demo").with(["expiresIn": 1])).json)
+        try await waitUntil("the link has ended", seconds: 20) {
+            try await short.use(Array("hello".utf8)).status == 403
+        }
+        #expect(try await link.use(Array("hello".utf8)).status == 200)
+    }
+
+    /// A directory for `sluice dev` to keep everything in; goes with what is in it.
+    final class Place: Sendable {
+        let directory = "/tmp/sluice-dev-\(UUID().uuidString.prefix(8))"
+
+        deinit {
+            // A server that outlived a crash of the test has its data there.
+            if let text = try? String(contentsOfFile: "\(directory)/postgres/data/postmaster.pid", encoding: .utf8),
+                let id = text.split(separator: "\n").first.flatMap({ pid_t($0) })
+            {
+                kill(id, SIGQUIT)
+            }
+            try? FileManager.default.removeItem(atPath: directory)
+        }
+    }
+
+    /// A running `sluice dev`.
+    struct DevProcess: Sendable {
+        let process: RunningProcess
+
+        init(at place: Place) async throws {
+            let process = try RunningProcess(
+                [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory],
+                environment: [:])
+            try await waitUntil("sluice dev is ready") {
+                guard process.isRunning else {
+                    throw ProgramError(status: await process.exitStatus(), output: process.errors)
+                }
+                return process.output.contains("is ready") && process.output.contains("Ctrl-C")
+            }
+            self.process = process
+        }
+
+        func end(by signal: Int32) async -> Int32 {
+            process.signal(signal)
+            return await process.exitStatus()
+        }
+
+        /// Pastes what is printed between the first line and the words after the commands; gives what the shell shows
+        /// besides links.
+        func paste() async throws -> [String] {
+            let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
+            let start = try #require(lines.firstIndex { $0.contains("is ready at") })
+            let end = try #require(lines.firstIndex { $0.hasPrefix("The links allow") })
+            let script = "exec 2>&1\n" + lines[(start + 1)..<end].joined(separator: "\n")
+            let shell = try RunningProcess(["/bin/bash", "-c", script], environment: [:])
+            #expect(await shell.exitStatus() == 0)
+            return shell.output.split(separator: "\n").filter { !$0.hasPrefix("http://") }.map(String.init)
+        }
+
+        private var port: UInt16 {
+            get throws {
+                let address = try #require(process.output.firstRange(of: "is ready at http://127.0.0.1:"))
+                return try #require(UInt16(process.output[address.upperBound...].prefix { $0.isNumber }))
+            }
+        }
+
+        var user: APIClient { get throws { try client { $0.contains("Bearer") } } }
+        var stranger: APIClient { get throws { try client { $0.hasPrefix("sluice_") } } }
+
+        /// A caller whose token stands in a line.
+        private func client(_ isWanted: @escaping (Substring) -> Bool) throws -> APIClient {
+            let line = try #require(process.output.split(separator: "\n").first(where: isWanted))
+            let start = try #require(line.firstRange(of: "sluice_")).lowerBound
+            let token = line[start...].prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == "-") }
+            return APIClient(port: try port, token: String(token))
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import HTTPTesting
+import PostgresTesting
+import Testing
+
+extension LoadTests {
+    /// Hundreds of clients of three gateways use up what there is, to the last URL and not one more.
+    @Suite struct QuotaRaceTests {
+        private static let limit = 1000
+        private static let gateways = 3
+        private static let clientsPerGateway = 64
+
+        /// How the URLs are limited.
+        enum Limits: String, CaseIterable, Sendable {
+            case one = "one quota of a user"
+            case two = "two quotas for each request"
+            case shared = "one quota that all users share"
+        }
+
+        @Test(arguments: Limits.allCases)
+        func `exactly as many URLs and rows as the quota has`(limits: Limits) async throws {
+            try await Deployment.with(gateways: Self.gateways) { site in
+                try await site.makeBucket("race")
+                let users = try await makeUsers(limits == .shared ? 16 : 1, at: site)
+                try await limit(users, by: limits, at: site)
+                let tally = Tally()
+                let requests = try users.map {
+                    try $0.client.request("POST", "/v1/presigned-urls", .download("k", from: "race"))
+                }
+                let ports = site.gateways.map(\.port)
+                try await onThreads(Self.gateways * Self.clientsPerGateway) { index in
+                    var connection = KeptConnection()
+                    var isOver = false
+                    while !isOver {
+                        let answer = try connection.exchange(
+                            requests[index % requests.count], port: ports[index % ports.count])
+                        tally.note(answer, expected: [201, 429])
+                        isOver = answer.status != 201
+                    }
+                }
+                #expect(tally.wrong.isEmpty)
+                #expect(tally.count(of: 201) == Self.limit)
+                #expect(tally.count(of: 429) == Self.gateways * Self.clientsPerGateway)
+                #expect(Set(tally.issued).count == Self.limit)
+                #expect(try await site.number("SELECT count(*) FROM issuances") == Self.limit)
+                #expect(try await site.number("SELECT count(*) FROM audit_quotas()") == 0)
+                #expect(try await site.number("SELECT min(used) FROM quota_usage") == Self.limit)
+            }
+        }
+
+        private func makeUsers(_ count: Int, at site: Deployment) async throws -> [User] {
+            var users: [User] = []
+            for number in 0..<count {
+                let user = try await site.makeUser("racer-\(number)")
+                try await site.grant(["GetObject"], to: user.principal, in: "race")
+                users.append(user)
+            }
+            return users
+        }
+
+        private func limit(_ users: [User], by limits: Limits, at site: Deployment) async throws {
+            switch limits {
+            case .one:
+                try await site.quota(Self.limit, for: users[0].principal)
+            case .two:
+                try await site.quota(Self.limit + 1, for: users[0].principal)
+                try await site.quota(Self.limit, for: "*", options: ["sharing": "shared", "bucket": "race"])
+            case .shared:
+                try await site.quota(Self.limit, for: "*", options: ["sharing": "shared"])
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import HTTPTesting
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+extension LoadTests {
+    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them; the server's own
+    /// commit times judge.
+    ///
+    /// The judge is shown to be able to convict: on a copy of the recording function that has lost its lock, it does.
+    @Suite struct RevokeRaceTests {
+        private static let clients = 64
+        private static let users = 8
+        private static let admins = 4
+        private static let revokes = setting("SLUICE_TEST_REVOKES", default: 400)
+
+        @Test func `nothing is issued under a grant after its revoke`() async throws {
+            let findings = try await race(revokes: Self.revokes, withoutLock: false)
+            #expect(findings.revokes >= Self.revokes)
+            #expect(findings.issued > Self.revokes)
+            #expect(findings.lateRows == 0)
+            #expect(findings.lateAnswers == 0)
+            #expect(findings.wrong.isEmpty)
+            #expect(!findings.serverLog.contains("deadlock detected"))
+        }
+
+        @Test func `the judge finds what a function without the lock lets through`() async throws {
+            let findings = try await race(revokes: 400, withoutLock: true)
+            #expect(findings.lateRows > 0)
+        }
+
+        /// What came of a race.
+        struct Findings: Sendable {
+            var revokes = 0
+            var issued = 0
+            /// Rows that were committed later than the revoke of their grant.
+            var lateRows = 0
+            /// URLs that were asked for after the revoke of their grant had been answered.
+            var lateAnswers = 0
+            /// Answers that are neither a URL nor a refusal.
+            var wrong: [String] = []
+            var serverLog = ""
+        }
+
+        private func race(revokes: Int, withoutLock: Bool) async throws -> Findings {
+            var options = ClusterOptions()
+            options.trackCommitTimestamp = true
+            let cluster = try await TestCluster(options)
+            let findings = try await Deployment.with(cluster: cluster, gateways: 3) { site in
+                if withoutLock { try await removeLock(at: site) }
+            } _: { site in
+                try await site.makeBucket("race")
+                var users: [User] = []
+                for number in 0..<Self.users { users.append(try await site.makeUser("racer-\(number)")) }
+                let course = Course(users: users.count)
+                try await run(course, users, revokes: revokes, at: site)
+                return try await judge(course, at: site)
+            }
+            try await cluster.stop()
+            return findings
+        }
+
+        /// Replaces the recording function by a copy that compares without the lock, and that takes its time between comparing
+        /// and writing.
+        private func removeLock(at site: Deployment) async throws {
+            let session = try site.session()
+            var source = try #require(
+                try await session.texts("SELECT pg_get_functiondef('record_issuances'::regproc)").first)
+            let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
+            let writing = "v_now := clock_timestamp();"
+            #expect(source.contains(lock) && source.contains(writing))
+            source.replace(lock, with: "")
+            source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
+            try await session.runScript(source)
+            await session.close()
+        }
+
+        /// What the racers tell each other.
+        private final class Course: Sendable {
+            struct Sighting: Sendable {
+                let id: String
+                let askedAt: ContinuousClock.Instant
+            }
+
+            let tally = Tally()
+            let isOver = Flag()
+            let sightings = Mutex<[Sighting]>([])
+            /// When the revoke of a grant was answered.
+            let revoked = Mutex<[String: ContinuousClock.Instant]>([:])
+            private let issued: Mutex<[Int]>
+
+            init(users: Int) { issued = Mutex(Array(repeating: 0, count: users)) }
+
+            func issuedCount(of user: Int) -> Int { issued.withLock { $0[user] } }
+
+            func note(_ answer: RawResponse, askedAt: ContinuousClock.Instant, user: Int) {
+                tally.note(answer, expected: [201, 403])
+                guard answer.status == 201, let id = (try? JSON(answer.body))?["id"].text else { return }
+                issued.withLock { $0[user] += 1 }
+                sightings.withLock { $0.append(Sighting(id: id, askedAt: askedAt)) }
+            }
+        }
+
+        private func run(_ course: Course, _ users: [User], revokes: Int, at site: Deployment) async throws {
+            let ports = site.gateways.map(\.port)
+            let requests = try users.map {
+                try $0.client.request("POST", "/v1/presigned-urls", .download("k", from: "race"))
+            }
+            let admin = site.admin
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    try await onThreads(Self.clients) { index in
+                        var connection = KeptConnection()
+                        let user = index % users.count
+                        while !course.isOver.isRaised {
+                            let askedAt = ContinuousClock.now
+                            let answer = try connection.exchange(requests[user], port: ports[index % ports.count])
+                            course.note(answer, askedAt: askedAt, user: user)
+                        }
+                    }
+                }
+                group.addTask {
+                    defer { course.isOver.raise() }
+                    try await onThreads(Self.admins) { index in
+                        var connection = KeptConnection()
+                        for turn in 0..<(revokes / Self.admins) {
+                            let user = (index + turn * Self.admins) % users.count
+                            try Self.grantAndRevoke(
+                                user, users[user].principal, over: &connection, admin.at(ports[turn % ports.count]),
+                                course)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+
+        /// Gives a grant and takes it away while URLs are issued under it.
+        private static func grantAndRevoke(
+            _ user: Int, _ principal: String, over connection: inout KeptConnection, _ admin: APIClient,
+            _ course: Course
+        ) throws {
+            let grant: JSON = ["principal": "\(principal)", "bucket": "race", "prefix": "", "actions": ["GetObject"]]
+            let before = course.issuedCount(of: user)
+            let made = try connection.exchange(try admin.request("POST", "/admin/v1/grants", grant), port: admin.port)
+            guard made.status == 201, let id = try JSON(made.body)["id"].text else {
+                return course.tally.complain("grant: \(made.text)")
+            }
+            while course.issuedCount(of: user) < before + 3 {
+                guard course.tally.wrong.isEmpty else { return }
+                Thread.sleep(forTimeInterval: 0.0002)
+            }
+            let removed = try connection.exchange(
+                try admin.request("DELETE", "/admin/v1/grants/\(id)"), port: admin.port)
+            guard removed.status == 204 else { return course.tally.complain("revoke: \(removed.text)") }
+            course.revoked.withLock { $0[id] = .now }
+        }
+
+        private func judge(_ course: Course, at site: Deployment) async throws -> Findings {
+            var findings = Findings()
+            findings.revokes = try await site.number("SELECT count(*) FROM grants WHERE removed_seq IS NOT NULL")
+            findings.issued = course.tally.count(of: 201)
+            findings.lateRows = try await site.number(
+                """
+                SELECT count(*) FROM issuances i JOIN grants g ON g.id = i.grant_id
+                WHERE g.removed_seq IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
+                """)
+            let pairs = try await site.session().texts("SELECT id || ' ' || grant_id FROM issuances")
+            let grants = Dictionary(
+                pairs.map { ($0.prefix(36).lowercased(), $0.suffix(36).lowercased()) }, uniquingKeysWith: { $1 })
+            let revoked = course.revoked.withLock { $0 }
+            findings.lateAnswers = course.sightings.withLock { $0 }.count { sighting in
+                guard let grant = grants[sighting.id] else { return true }
+                return revoked[grant].map { sighting.askedAt > $0 } ?? false
+            }
+            findings.wrong = course.tally.wrong
+            findings.serverLog = try site.cluster.log()
+            return findings
+        }
+    }
+}

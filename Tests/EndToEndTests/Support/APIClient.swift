@@ -1,0 +1,84 @@
+import HTTPTesting
+import Testing
+
+/// Somebody who calls a gateway, one connection a request.
+struct APIClient: Sendable {
+    let port: UInt16
+    /// Bearer token; none where empty.
+    var token = ""
+
+    /// The bytes of a call, for those who send them over connections of their own.
+    func request(
+        _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = [],
+        keepsConnection: Bool = true
+    ) throws -> RawRequest {
+        var fields = [(name: "Host", value: "127.0.0.1:\(port)")]
+        if !token.isEmpty { fields.append((name: "Authorization", value: "Bearer \(token)")) }
+        let bytes = try body?.bytes ?? []
+        if body != nil {
+            fields.append((name: "Content-Type", value: "application/json"))
+            fields.append((name: "Content-Length", value: "\(bytes.count)"))
+        }
+        if !keepsConnection { fields.append((name: "Connection", value: "close")) }
+        return RawRequest(method, target, headers: fields + headers, body: bytes)
+    }
+
+    /// Calls the gateway.
+    func call(
+        _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = []
+    ) async throws -> Answer {
+        let request = try request(method, target, body, headers: headers, keepsConnection: false)
+        return Answer(try await request.answer(fromPort: port))
+    }
+
+    /// Asks for a URL.
+    func ask(_ body: JSON, headers: [(name: String, value: String)] = []) async throws -> Answer {
+        try await call("POST", "/v1/presigned-urls", body, headers: headers)
+    }
+
+    /// The same caller at another gateway.
+    func at(_ port: UInt16) -> APIClient { APIClient(port: port, token: token) }
+}
+
+/// An answer of the gateway.
+struct Answer: Sendable {
+    let status: Int
+    let json: JSON
+    let raw: RawResponse
+
+    init(_ raw: RawResponse) {
+        self.raw = raw
+        status = raw.status
+        json = (try? JSON(raw.body)) ?? .null
+    }
+
+    /// The body as text.
+    var text: String { raw.text }
+
+    /// The stable code of a problem.
+    var code: String? { json["code"].text }
+
+    /// Value of a header field.
+    subscript(name: String) -> String? { raw[name] }
+}
+
+/// A connection that is kept from one request to the next, and made anew once it is lost. Its calls block.
+struct KeptConnection: ~Copyable {
+    private var connection: RawConnection?
+
+    /// Sends a request and reads the answer.
+    mutating func exchange(_ request: borrowing RawRequest, port: UInt16) throws -> RawResponse {
+        if connection == nil { connection = try RawConnection(port: port) }
+        do {
+            try connection?.send(request.bytes)
+            guard let answer = try connection?.response(toHead: request.method == "HEAD") else {
+                throw RawHTTPError.closedEarly
+            }
+            if answer["Connection"]?.lowercased() == "close" { connection = nil }
+            return answer
+        } catch {
+            connection = nil
+            throw error
+        }
+    }
+}

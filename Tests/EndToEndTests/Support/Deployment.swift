@@ -1,0 +1,147 @@
+import Foundation
+import LibPQ
+import Logging
+import PostgresTesting
+import Synchronization
+import Testing
+
+/// A database that `sluice migrate` prepared, and gateways on it that were given nothing but their environment.
+final class Deployment: Sendable {
+    let cluster: TestCluster
+    let databaseName: String
+    let environment: [String: String]
+    private let running = Mutex<[GatewayProcess]>([])
+    private let logs = Mutex<[String]>([])
+    private let secrets: Mutex<Set<String>>
+
+    @TaskLocal static var inScope: Deployment?
+
+    /// The deployment of the running suite.
+    static var current: Deployment {
+        get throws { try #require(inScope, "the suite has no trait .deployment") }
+    }
+
+    private init(cluster: TestCluster, databaseName: String, settings: [String: String]) {
+        self.cluster = cluster
+        self.databaseName = databaseName
+        let masterKey = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        let bootstrapKey = "bootstrap-\(UUID().uuidString.lowercased())"
+        secrets = Mutex([masterKey, bootstrapKey])
+        environment = [
+            "SLUICE_DATABASE_URL": cluster.connectionString(database: databaseName),
+            "SLUICE_MASTER_KEY": "k1:\(masterKey)",
+            "SLUICE_BOOTSTRAP_ADMIN_KEY": bootstrapKey,
+        ].merging(settings) { $1 }
+    }
+
+    /// Makes a database in the cluster, migrates it, starts gateways, and ends them once `body` has returned.
+    ///
+    /// Their logs are searched then for everything that was secret.
+    static func with<Value: Sendable>(
+        cluster: TestCluster? = nil, gateways: Int = 1, settings: [String: String] = [:],
+        prepare: (Deployment) async throws -> Void = { _ in },
+        _ body: (Deployment) async throws -> Value
+    ) async throws -> Value {
+        let cluster = if let cluster { cluster } else { try await TestCluster.shared() }
+        let name = try await cluster.createDatabase()
+        let deployment = Deployment(cluster: cluster, databaseName: name, settings: settings)
+        _ = try await Program.run(["migrate"], environment: deployment.environment)
+        try await prepare(deployment)
+        for _ in 0..<gateways { try await deployment.startGateway() }
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(deployment)) } catch { result = .failure(error) }
+        for gateway in deployment.gateways { await deployment.end(gateway) { await gateway.crash() } }
+        try await cluster.dropDatabase(name)
+        deployment.expectNoSecretsInLogs()
+        return try result.get()
+    }
+
+    /// The gateways that run.
+    var gateways: [GatewayProcess] { running.withLock { $0 } }
+
+    /// Starts one more gateway.
+    @discardableResult func startGateway(_ settings: [String: String] = [:]) async throws -> GatewayProcess {
+        let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 })
+        running.withLock { $0.append(gateway) }
+        return gateway
+    }
+
+    /// Ends a gateway in some way and keeps what it logged.
+    func end(_ gateway: GatewayProcess, by ending: () async -> Void) async {
+        await ending()
+        running.withLock { $0.removeAll { $0 === gateway } }
+        logs.withLock { $0.append(gateway.log) }
+        #expect(gateway.process.output.isEmpty, "a gateway writes nothing to standard output")
+    }
+
+    /// What all gateways logged, those that have ended too.
+    var log: String { logs.withLock { $0 }.joined() + gateways.map(\.log).joined() }
+
+    /// Has the logs searched for this text in the end.
+    func keepSecret(_ text: String) {
+        guard !text.isEmpty else { return }
+        secrets.withLock { _ = $0.insert(text) }
+    }
+
+    private func expectNoSecretsInLogs() {
+        let log = log
+        #expect(log.contains("listening"), "the log that is searched is the gateway's")
+        for secret in secrets.withLock({ $0 }) {
+            #expect(!log.contains(secret), "the log holds a secret")
+        }
+        #expect(!log.contains("X-Amz-Signature"))
+        #expect(!log.contains("Bearer "))
+    }
+
+    /// A caller of the first gateway, or of another.
+    func client(token: String = "", at gateway: Int = 0) -> APIClient {
+        APIClient(port: gateways[gateway].port, token: token)
+    }
+
+    /// The admin whose key is in the environment.
+    var admin: APIClient { client(token: environment["SLUICE_BOOTSTRAP_ADMIN_KEY"] ?? "") }
+
+    /// A session of the database, as its superuser.
+    func session() throws -> PostgresConnection {
+        PostgresConnection(
+            try PostgresConfiguration(
+                connectionString: cluster.connectionString(database: databaseName), applicationName: "tests"),
+            logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    /// One number from the database.
+    func number(_ sql: String) async throws -> Int {
+        try await session().number(sql)
+    }
+}
+
+extension PostgresConnection {
+    /// One number.
+    func number(_ sql: String) async throws -> Int {
+        let numbers = try await execute(
+            Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
+        return Int(try #require(numbers.first))
+    }
+
+    /// Texts, one a row.
+    func texts(_ sql: String) async throws -> [String] {
+        try await execute(
+            Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
+    }
+}
+
+/// Gives a suite a deployment with one gateway.
+struct DeploymentTrait: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await Deployment.with { deployment in
+            try await Deployment.$inScope.withValue(deployment) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == DeploymentTrait {
+    /// A deployment for the suite, as ``Deployment/current``.
+    static var deployment: Self { DeploymentTrait() }
+}

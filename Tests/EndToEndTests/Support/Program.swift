@@ -1,0 +1,134 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The built program.
+enum Program {
+    /// It lies beside the test bundle, where the build put both.
+    static let path: String = {
+        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
+        let folder = (bundle ?? URL(filePath: CommandLine.arguments[0])).deletingLastPathComponent()
+        return folder.appending(path: "sluice").path(percentEncoded: false)
+    }()
+
+    /// Runs a command of the program to its end and gives what it wrote to standard error.
+    static func run(_ arguments: [String], environment: [String: String]) async throws -> String {
+        let process = try RunningProcess([path] + arguments, environment: environment)
+        let status = await process.exitStatus()
+        let errors = process.errors
+        guard status == 0 else { throw ProgramError(status: status, output: errors) }
+        return errors
+    }
+}
+
+/// A program that did not do what it was started for.
+struct ProgramError: Error, CustomStringConvertible {
+    var status: Int32?
+    var output: String
+    var description: String { "status \(status.map { "\($0)" } ?? "none"): \(output.suffix(4000))" }
+}
+
+/// A process of its own. It is killed when the tests end, however they end.
+final class RunningProcess: Sendable {
+    let processID: pid_t
+    private let folder: URL
+    private let ending = Ending()
+    private static let counter = Atomic(0)
+
+    /// How it ended, and who waits for that.
+    private final class Ending: Sendable {
+        private struct State {
+            var status: Int32?
+            var waiting: [CheckedContinuation<Int32, Never>] = []
+        }
+
+        private let state = Mutex(State())
+
+        var status: Int32? { state.withLock { $0.status } }
+
+        func come(_ status: Int32) {
+            let waiting = state.withLock { state in
+                state.status = status
+                return exchange(&state.waiting, with: [])
+            }
+            waiting.forEach { $0.resume(returning: status) }
+        }
+
+        func wait() async -> Int32 {
+            await withCheckedContinuation { continuation in
+                let status = state.withLock { state in
+                    if state.status == nil { state.waiting.append(continuation) }
+                    return state.status
+                }
+                if let status { continuation.resume(returning: status) }
+            }
+        }
+    }
+
+    /// Starts a command; its output goes to files.
+    init(_ command: [String], environment: [String: String], folder workingFolder: URL? = nil) throws {
+        let number = Self.counter.add(1, ordering: .relaxed).newValue
+        let owner = ProcessInfo.processInfo.processIdentifier
+        folder = FileManager.default.temporaryDirectory.appending(path: "sluice-program-\(owner)-\(number)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/bash")
+        process.arguments = ["-c", Self.launcher, "launcher", "\(owner)"] + command
+        let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SLUICE_") }
+        process.environment = inherited.merging(environment) { $1 }
+        process.currentDirectoryURL = workingFolder ?? folder
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try Self.file(folder.appending(path: "output"))
+        process.standardError = try Self.file(folder.appending(path: "errors"))
+        process.terminationHandler = { [ending] in ending.come($0.terminationStatus) }
+        try process.run()
+        processID = process.processIdentifier
+    }
+
+    deinit {
+        if ending.status == nil { signal(SIGKILL) }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private static func file(_ url: URL) throws -> FileHandle {
+        try Data().write(to: url)
+        return try FileHandle(forWritingTo: url)
+    }
+
+    /// Starts what its arguments say under its own process id, watched by a child that outlives the tests where need be.
+    private static let launcher = #"""
+        owner=$1 me=$$
+        shift
+        (
+            for descriptor in /proc/self/fd/*; do
+                descriptor=${descriptor##*/}
+                if [ "$descriptor" -gt 2 ]; then eval "exec $descriptor>&-"; fi
+            done
+            while [ -d "/proc/$owner" ] && [ -d "/proc/$me" ]; do sleep 0.5; done
+            if [ ! -d "/proc/$owner" ]; then kill -KILL "$me"; fi
+        ) </dev/null >/dev/null 2>&1 &
+        exec "$@"
+        """#
+
+    /// What it wrote to standard error so far.
+    var errors: String { contents(of: "errors") }
+    /// What it wrote to standard output so far.
+    var output: String { contents(of: "output") }
+
+    private func contents(of name: String) -> String {
+        String(decoding: (try? Data(contentsOf: folder.appending(path: name))) ?? Data(), as: UTF8.self)
+    }
+
+    /// Whether it has not ended.
+    var isRunning: Bool { ending.status == nil }
+
+    /// Sends a signal.
+    func signal(_ number: Int32) {
+        kill(processID, number)
+    }
+
+    /// Its exit status, or the signal that ended it, once it has ended.
+    func exitStatus() async -> Int32 {
+        await ending.wait()
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTesting
+import LibCrypto
+import Testing
+
+/// The stores that judge what the gateway issues; CONTRIBUTING.md says how to start them.
+enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case radosgw = "RADOSGW"
+    case swift = "SWIFT"
+
+    var testDescription: String { rawValue.lowercased() }
+
+    fileprivate func value(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment["SLUICE_TEST_\(rawValue)_\(name)"]
+    }
+
+    /// True when the store runs, or has to.
+    var isExpected: Bool {
+        value("ENDPOINT") != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+    }
+}
+
+/// A gateway, a store behind it, and a user who may put and get everything there.
+struct StoreBench: Sendable {
+    let deployment: Deployment
+    let bucket: String
+    let user: User
+
+    @TaskLocal fileprivate static var inScope: [StoreKind: StoreBench] = [:]
+
+    /// The bench of a store; cancels the test where that store does not run.
+    static func at(_ kind: StoreKind) throws -> StoreBench {
+        if let bench = inScope[kind] { return bench }
+        try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
+    }
+
+    fileprivate init(_ kind: StoreKind, _ deployment: Deployment) async throws {
+        func value(_ name: String) throws -> String {
+            try #require(kind.value(name), "SLUICE_TEST_\(kind.rawValue)_\(name)")
+        }
+        self.deployment = deployment
+        bucket = try await deployment.makeBucket(
+            try value("BUCKET"), endpoint: try value("ENDPOINT"), region: try value("REGION"),
+            accessKeyID: try value("ACCESS_KEY"), secretAccessKey: try value("SECRET_KEY"))
+        user = try await deployment.makeUser("alice")
+        try await deployment.grant(
+            ["PutObject", "GetObject"], to: user.principal, in: bucket,
+            options: ["conditions": ["allowResponseContentType": true]])
+    }
+
+    /// A key that no other test uses, ending in the name.
+    func freshKey(_ name: String = "object.bin") -> String { "\(UUID().uuidString)/\(name)" }
+
+    /// A link to upload exactly these bytes.
+    func uploadLink(_ key: String, for body: [UInt8], _ changes: [String: JSON] = [:]) async throws -> Link {
+        let request: JSON = [
+            "action": "PutObject", "bucket": "\(bucket)", "key": "\(key)", "contentType": "image/png",
+            "contentMD5": "\(DigestAlgorithm.md5.digest(of: body).base64)", "contentLength": .number(body.count),
+        ]
+        return try await link(request.with(changes))
+    }
+
+    /// A link to download.
+    func downloadLink(_ key: String, _ changes: [String: JSON] = [:]) async throws -> Link {
+        try await link(JSON.download(key, from: bucket).with(changes))
+    }
+
+    private func link(_ request: JSON) async throws -> Link {
+        let answer = try await user.ask(request)
+        try #require(answer.status == 201, "\(answer.text)")
+        #expect(answer["Cache-Control"] == "no-store")
+        deployment.keepSecret(urlOf: answer)
+        return try Link(answer.json)
+    }
+}
+
+/// What the gateway issued, to be used as it stands or with a change.
+struct Link: Sendable {
+    var method: String
+    var url: String
+    var headers: [String: String]
+
+    init(_ json: JSON) throws {
+        method = try #require(json["method"].text)
+        url = try #require(json["url"].text)
+        headers = json["headers"].members.compactMapValues(\.text)
+    }
+
+    /// Uses the link as a client does that knows nothing but what it was told.
+    func use(_ body: [UInt8] = []) async throws -> RawResponse {
+        let url = try RawURL(url)
+        var fields = [(name: "Host", value: url.authority)] + headers.map { (name: $0.key, value: $0.value) }
+        if method == "PUT", headers["content-length"] == nil {
+            fields.append((name: "Content-Length", value: "\(body.count)"))
+        }
+        fields.append((name: "Connection", value: "close"))
+        let request = RawRequest(method, url.target, headers: fields, body: body)
+        return try await request.answer(fromPort: url.port)
+    }
+}
+
+/// Gives a suite a bench for each store that runs.
+struct StoreBenchTrait: SuiteTrait, TestScoping {
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await withBench(.radosgw, [:]) { benches in
+            try await withBench(.swift, benches) { benches in
+                try await StoreBench.$inScope.withValue(benches) { try await function() }
+            }
+        }
+    }
+
+    private func withBench(
+        _ kind: StoreKind, _ benches: [StoreKind: StoreBench],
+        _ body: ([StoreKind: StoreBench]) async throws -> Void
+    ) async throws {
+        guard kind.isExpected else { return try await body(benches) }
+        try await Deployment.with { deployment in
+            let bench = try await StoreBench(kind, deployment)
+            try await body(benches.merging([kind: bench]) { $1 })
+        }
+    }
+}
+
+extension Trait where Self == StoreBenchTrait {
+    /// A gateway and a bucket for each real store.
+    static var storeBenches: Self { StoreBenchTrait() }
+}

@@ -45,10 +45,29 @@ enum V2Resource {
                 throw .ambiguousKey("it holds a line feed, which separates what is signed")
             }
         }
-        var canonicalPath = Array("\(request.address.path)/".utf8)
-        PercentEncoding.append(request.key, keeping: PercentEncoding.unreservedAndSlash, to: &canonicalPath)
-        return try AWSV4.urlPath(of: request, canonicalPath: canonicalPath[...])
+        func encoded(keeping kept: PercentEncoding.ByteSet) -> [UInt8] {
+            var path = Array("\(request.address.path)/".utf8)
+            PercentEncoding.append(request.key, keeping: kept, to: &path)
+            return path
+        }
+        switch request.pathForm {
+        case .slashKept: return encoded(keeping: PercentEncoding.unreservedAndSlash)
+        case .slashEscaped: return encoded(keeping: PercentEncoding.unreserved)
+        case .asSent(let path):
+            let bytes = Array(path.utf8)
+            let object = encoded(keeping: PercentEncoding.unreservedAndSlash)
+            guard bytes.allSatisfy(pathCharacters.contains),
+                let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
+                decoded == PercentEncoding.decode(object, plusIsSpace: false)
+            else { throw .pathNamesAnotherObject(path) }
+            return bytes
+        }
     }
+
+    /// What RFC 3986, section 3.3, allows in a path.
+    private static let pathCharacters = PercentEncoding.ByteSet(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/%"
+    )
 
     /// The path as it is signed, always with the bucket.
     static func signedPath(of request: PresignRequest, urlPath: [UInt8], dialect: V2Dialect) -> [UInt8] {

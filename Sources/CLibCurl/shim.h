@@ -18,6 +18,22 @@ static inline CURLcode sluice_curl_set_text(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
+/// `curl_easy_setopt` for a body, which libcurl copies, and the lines of headers, which must outlive the transfer; makes the
+/// method `POST` until another name is set for it.
+static inline CURLcode sluice_curl_set_body(CURL *handle, const void *bytes, long length, struct curl_slist *headers)
+{
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE, length);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes);
+    return code;
+}
+
+/// `curl_easy_setopt` for the lines of headers, which must outlive the transfer.
+static inline CURLcode sluice_curl_set_headers(CURL *handle, struct curl_slist *headers)
+{
+    return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
+}
+
 /// `curl_easy_setopt` with the callbacks that this project sets, all with the same context.
 static inline CURLcode sluice_curl_set_callbacks(
     CURL *handle, void *context, curl_write_callback body, curl_write_callback header,

@@ -19,12 +19,22 @@ public struct OutboundClient: Sendable {
         self.timeout = timeout
     }
 
-    /// Sends a request without a body; errors say nothing of what the other side wrote.
+    /// Sends a request; errors say nothing of what the other side wrote.
+    ///
+    /// - Parameters:
+    ///   - method: What is asked for, with its body.
+    ///   - url: Where.
+    ///   - fields: Further header fields; those of the connection are set here.
+    ///   - maxBytes: Longest body of an answer that is taken.
+    ///   - timeout: Time for the whole request where it is not the client's.
     func send(
-        _ method: HTTPTransfer.Method, _ url: String, maxBytes: Int
+        _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field] = [], maxBytes: Int,
+        timeout: Duration? = nil
     ) async throws(OutboundError) -> HTTPTransfer.Answer {
         guard let check = policy.addressCheck(for: url) else { throw .notPermitted }
-        let transfer = HTTPTransfer(method, url, maxBytes: maxBytes, timeout: timeout) { bytes in
+        let transfer = HTTPTransfer(
+            method, url, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout
+        ) { bytes in
             IPAddress(networkBytes: bytes).map(check) ?? false
         }
         do {

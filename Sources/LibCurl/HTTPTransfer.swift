@@ -8,11 +8,29 @@ import Synchronization
 /// Redirects are answers like others. Certificates are verified against the system's.
 public struct HTTPTransfer: Sendable {
     /// What is asked for.
-    public enum Method: Sendable {
+    public enum Method: Sendable, Equatable {
         /// The body too.
         case get
         /// The head alone.
         case head
+        /// What the body asks for; the type of the body is among the headers.
+        case post(body: [UInt8])
+        /// That what lies there goes.
+        case delete
+    }
+
+    /// A header field that is sent besides those that every request has.
+    public struct Field: Sendable, Equatable {
+        /// A token.
+        public var name: String
+        /// Without line breaks.
+        public var value: String
+
+        /// Pairs a name with a value.
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
     /// An answer, whatever its status.
@@ -33,6 +51,8 @@ public struct HTTPTransfer: Sendable {
         case tooLarge
         /// There was no whole answer in time.
         case timedOut
+        /// A header has a line break in it.
+        case malformedHeader
         /// The task was cancelled.
         case cancelled
         /// libcurl's own number for anything else.
@@ -44,6 +64,7 @@ public struct HTTPTransfer: Sendable {
 
     private let url: String
     private let method: Method
+    private let fields: [Field]
     private let maxBytes: Int
     private let timeout: Duration
     private let permits: AddressCheck
@@ -57,12 +78,17 @@ public struct HTTPTransfer: Sendable {
     /// - Parameters:
     ///   - method: What is asked for.
     ///   - url: An absolute `http` or `https` URL without user and password.
+    ///   - fields: Further header fields.
     ///   - maxBytes: Longest body that is taken.
     ///   - timeout: Time for all of it, from the look-up of the name to the last byte.
     ///   - permits: Decides about each address that the name stands for.
-    public init(_ method: Method, _ url: String, maxBytes: Int, timeout: Duration, permits: @escaping AddressCheck) {
+    public init(
+        _ method: Method, _ url: String, fields: [Field] = [], maxBytes: Int, timeout: Duration,
+        permits: @escaping AddressCheck
+    ) {
         self.method = method
         self.url = url
+        self.fields = fields
         self.maxBytes = maxBytes
         self.timeout = timeout
         self.permits = permits
@@ -85,10 +111,15 @@ public struct HTTPTransfer: Sendable {
         guard Self.isSetUp, let handle = unsafe curl_easy_init() else {
             return .failure(.other(code: CURLE_FAILED_INIT.rawValue))
         }
+        guard let headers = HeaderLines(fields) else { return .failure(.malformedHeader) }
         defer { unsafe curl_easy_cleanup(handle) }
-        var code = unsafe configure(handle)
-        if code == CURLE_OK { code = unsafe progress.attach(to: handle) }
-        if code == CURLE_OK { code = unsafe curl_easy_perform(handle) }
+        // The handle refers to the headers.
+        let code = withExtendedLifetime(headers) {
+            var code = unsafe configure(handle)
+            if code == CURLE_OK { code = unsafe headers.attach(to: handle, method) }
+            if code == CURLE_OK { code = unsafe progress.attach(to: handle) }
+            return code == CURLE_OK ? unsafe curl_easy_perform(handle) : code
+        }
         guard code == CURLE_OK else { return .failure(failure(code, progress)) }
         let length = unsafe sluice_curl_content_length(handle)
         return .success(

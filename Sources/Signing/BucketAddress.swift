@@ -18,8 +18,6 @@ public struct BucketAddress: Sendable, Hashable {
     public let authority: String
     /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
     public let path: String
-    /// Whether the path names the bucket.
-    let isPathStyle: Bool
 
     /// Puts a bucket's address together.
     ///
@@ -31,7 +29,6 @@ public struct BucketAddress: Sendable, Hashable {
     public init(endpoint: StoreEndpoint, bucket: String, addressing: Addressing) throws(SigningError) {
         guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
         self.bucket = bucket
-        isPathStyle = addressing == .path
         var authority = endpoint.authority
         var path = endpoint.path
         switch addressing {

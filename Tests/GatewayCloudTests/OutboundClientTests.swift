@@ -39,6 +39,30 @@ import Testing
         #expect(peer.requests.first?.headerFields[.acceptEncoding] == nil)
     }
 
+    @Test func bodyMethodAndHeadersArriveAsTheyWereGiven() async throws {
+        let peer = TestPeer { _ in .bytes("") }
+        let body = Array(String(repeating: "b", count: 70_000).utf8) + [0, 0xff]
+        try await peer.serve { origin in
+            let client = try client([origin])
+            let fields: [HTTPTransfer.Field] = [.init("content-type", "image/png"), .init("x-empty", "")]
+            _ = try await client.send(.post(body: body), origin + "/a", fields: fields, maxBytes: 10)
+            _ = try await client.send(.post(body: []), origin + "/b", maxBytes: 10)
+            _ = try await client.send(.delete, origin + "/c", maxBytes: 10)
+            for bad in ["x\r\ny: z", "x\n", "\0"] {
+                await #expect(throws: OutboundError.noAnswer(.malformedHeader)) {
+                    try await client.send(.get, origin, fields: [.init("a", bad)], maxBytes: 10)
+                }
+            }
+        }
+        #expect(peer.requests.map(\.method) == [.post, .post, .delete])
+        #expect(peer.bodies == [body, [], []])
+        let heads = peer.requests.map(\.headerFields)
+        #expect(heads[0][.contentType] == "image/png" && heads[0][HTTPField.Name("x-empty")!] == "")
+        // Nothing that a signature would not know of.
+        #expect(heads.allSatisfy { $0[.expect] == nil } && heads[1][.contentType] == nil)
+        #expect(heads[1][.contentLength] == "0")
+    }
+
     @Test func whatIsNotListedIsNotReached() async throws {
         let peer = TestPeer { _ in .bytes("{}") }
         try await peer.serve { origin in

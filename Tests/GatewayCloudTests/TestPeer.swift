@@ -8,19 +8,24 @@ import Synchronization
 /// A server on loopback that answers as the test says, and remembers what it was asked.
 final class TestPeer: HTTPResponder {
     private let answer: @Sendable (HTTPRequest) async -> ServerResponse
-    private let state = Mutex<[HTTPRequest]>([])
+    private let state = Mutex<[(head: HTTPRequest, body: [UInt8])]>([])
 
     init(answer: @escaping @Sendable (HTTPRequest) async -> ServerResponse) {
         self.answer = answer
     }
 
     /// Requests so far.
-    var requests: [HTTPRequest] { state.withLock { $0 } }
+    var requests: [HTTPRequest] { state.withLock { $0.map(\.head) } }
 
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 1000) }
+    /// Their bodies.
+    var bodies: [[UInt8]] { state.withLock { $0.map(\.body) } }
+
+    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 1 << 20) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
-        state.withLock { $0.append(request.head) }
+        var body: [UInt8] = []
+        if case .collected(let bytes) = request.body { body = bytes }
+        state.withLock { $0.append((request.head, body)) }
         return await answer(request.head)
     }
 

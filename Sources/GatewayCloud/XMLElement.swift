@@ -1,0 +1,162 @@
+/// An element of an XML answer: its local name, what stands in it as text, and its children.
+///
+/// Reads the little that stores answer with, and refuses the rest: no document type and thus no entities but the five that XML
+/// itself names, no processing instructions, comments or CDATA, at most ``maxDepth`` levels, well-formed to the end.
+struct XMLElement: Equatable {
+    /// Most levels of elements.
+    static let maxDepth = 8
+
+    /// The name without its namespace's prefix.
+    let name: String
+    /// The text of the element itself, references resolved; white space between children is left out.
+    fileprivate(set) var text = ""
+    /// The elements within, in order.
+    fileprivate(set) var children: [XMLElement] = []
+
+    fileprivate init(name: String) { self.name = name }
+
+    /// Reads a document; `nil` for one that is not of the form above.
+    static func read(_ bytes: [UInt8]) -> XMLElement? {
+        guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
+        var reader = XMLReader(bytes)
+        return reader.document()
+    }
+
+    /// The text of the only child of a name; `nil` where there is none or more than one.
+    func text(_ name: String) -> String? {
+        let matches = children.filter { $0.name == name }
+        return matches.count == 1 ? matches.first?.text : nil
+    }
+}
+
+/// Reads an XML document from front to back.
+private struct XMLReader {
+    private let bytes: [UInt8]
+    private var place = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func document() -> XMLElement? {
+        _ = skip([0xef, 0xbb, 0xbf])
+        skipSpace()
+        if skip("<?xml ") {
+            guard let end = bytes[place...].firstIndex(of: UInt8(ascii: ">")), bytes[end - 1] == UInt8(ascii: "?")
+            else { return nil }
+            place = end + 1
+        }
+        skipSpace()
+        guard skip("<"), let root = element(depth: 1) else { return nil }
+        skipSpace()
+        return place == bytes.count ? root : nil
+    }
+
+    /// Reads an element, the `<` of which is past.
+    private mutating func element(depth: Int) -> XMLElement? {
+        guard depth <= XMLElement.maxDepth, let tag = name(), skipAttributes() else { return nil }
+        var element = XMLElement(name: Self.localName(tag))
+        if skip("/>") { return element }
+        guard skip(">") else { return nil }
+        var text: [UInt8] = []
+        while place < bytes.count {
+            if skip("</") {
+                guard name() == tag else { return nil }
+                skipSpace()
+                let ownText = element.children.isEmpty ? text : text.filter { !Self.isSpace($0) }
+                element.text = String(decoding: ownText, as: UTF8.self)
+                return skip(">") ? element : nil
+            }
+            if skip("<") {
+                guard let child = self.element(depth: depth + 1) else { return nil }
+                element.children.append(child)
+            } else if skip("&") {
+                guard let resolved = reference() else { return nil }
+                text += resolved
+            } else {
+                text.append(bytes[place])
+                place += 1
+            }
+        }
+        return nil
+    }
+
+    private mutating func skipAttributes() -> Bool {
+        while true {
+            let before = place
+            skipSpace()
+            guard let next = peek, next != UInt8(ascii: ">"), next != UInt8(ascii: "/") else { return true }
+            guard place > before, name() != nil else { return false }
+            skipSpace()
+            guard skip("=") else { return false }
+            skipSpace()
+            guard let quote = peek, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+                let end = bytes[(place + 1)...].firstIndex(of: quote),
+                !bytes[place..<end].contains(UInt8(ascii: "<"))
+            else { return false }
+            place = end + 1
+        }
+    }
+
+    /// Reads what stands for a character, the `&` of which is past.
+    private mutating func reference() -> [UInt8]? {
+        guard let end = bytes[place...].prefix(10).firstIndex(of: UInt8(ascii: ";")) else { return nil }
+        let name = bytes[place..<end]
+        place = end + 1
+        if name.first == UInt8(ascii: "#") {
+            let isHex = name.dropFirst().first == UInt8(ascii: "x")
+            let digits = String(decoding: name.dropFirst(isHex ? 2 : 1), as: UTF8.self)
+            guard digits.utf8.allSatisfy(Self.isAlphanumeric), let code = UInt32(digits, radix: isHex ? 16 : 10),
+                let scalar = Unicode.Scalar(code), code >= 0x20 || [0x09, 0x0a, 0x0d].contains(code)
+            else { return nil }
+            return Array(String(Character(scalar)).utf8)
+        }
+        return Self.entities.first { name.elementsEqual($0.name.utf8) }.map { Array($0.text.utf8) }
+    }
+
+    private static let entities: [(name: String, text: String)] = [
+        ("amp", "&"), ("lt", "<"), ("gt", ">"), ("quot", "\""), ("apos", "'"),
+    ]
+
+    private mutating func name() -> [UInt8]? {
+        let start = place
+        while let byte = peek, Self.isAlphanumeric(byte) || "_:-.".utf8.contains(byte) { place += 1 }
+        guard let first = bytes[start..<place].first, first != UInt8(ascii: "-"), first != UInt8(ascii: "."),
+            !(0x30...0x39 ~= first)
+        else { return nil }
+        return Array(bytes[start..<place])
+    }
+
+    private static func localName(_ name: [UInt8]) -> String {
+        String(decoding: name.split(separator: UInt8(ascii: ":")).last ?? [], as: UTF8.self)
+    }
+
+    private var peek: UInt8? { place < bytes.count ? bytes[place] : nil }
+
+    private mutating func skip(_ text: StaticString) -> Bool {
+        skip(Array("\(text)".utf8))
+    }
+
+    private mutating func skip(_ expected: [UInt8]) -> Bool {
+        guard bytes[place...].starts(with: expected) else { return false }
+        place += expected.count
+        return true
+    }
+
+    private mutating func skipSpace() {
+        while let byte = peek, Self.isSpace(byte) { place += 1 }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
+    }
+}

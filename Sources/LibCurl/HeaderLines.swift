@@ -1,0 +1,43 @@
+import CLibCurl
+
+/// Owns the list of header lines of one transfer.
+@safe struct HeaderLines: ~Copyable {
+    private var list: UnsafeMutablePointer<curl_slist>?
+
+    /// Writes the lines; `nil` for a field that would be more than one line, or without memory.
+    init?(_ fields: [HTTPTransfer.Field]) {
+        // Neither a question whether the body is wanted, nor a type of libcurl's own choice.
+        unsafe list = nil
+        var lines = ["Expect:"]
+        if !fields.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
+        for field in fields {
+            guard !field.name.isEmpty, !(field.name + field.value).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+            else { return nil }
+            // An empty value would take the header away, unless it is written so.
+            lines.append(field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
+        }
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(list, line) else { return nil }
+            unsafe list = longer
+        }
+    }
+
+    deinit { unsafe curl_slist_free_all(list) }
+
+    /// Sets method, body and headers of a transfer that ends before this does.
+    func attach(to handle: UnsafeMutableRawPointer, _ method: HTTPTransfer.Method) -> CURLcode {
+        switch method {
+        case .get, .head:
+            return unsafe sluice_curl_set_headers(handle, list)
+        case .delete:
+            let code = unsafe sluice_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, "DELETE")
+            return code == CURLE_OK ? unsafe sluice_curl_set_headers(handle, list) : code
+        case .post(let body):
+            return unsafe body.withUnsafeBytes { bytes in
+                // A pointer even where there are no bytes: without one libcurl would read them from elsewhere.
+                unsafe sluice_curl_set_body(
+                    handle, bytes.baseAddress ?? UnsafeRawPointer(handle), bytes.count, list)
+            }
+        }
+    }
+}

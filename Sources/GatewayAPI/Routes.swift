@@ -12,6 +12,9 @@ struct Routes {
     var app: [Route] {
         [
             Route(.post, "/v1/presigned-urls", .user, urls.issue),
+            Route(
+                .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
+                urls.issueBatch),
             Route(.get, "/v1/access", .user, access.show),
         ]
     }

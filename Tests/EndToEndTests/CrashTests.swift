@@ -20,11 +20,14 @@ extension LoadTests {
             func move(to port: UInt16) { current.withLock { $0 = port } }
         }
 
-        @Test func `every URL that was received has its row, however often the gateway is killed`() async throws {
+        @Test(arguments: Asking.allCases)
+        func `every URL that was received has its row, however often the gateway is killed`(
+            asking: Asking
+        ) async throws {
             try await withDurableDeployment { site, user in
                 let tally = Tally()
                 let target = Target(user.client.port)
-                try await underLoad(by: user, at: target, tally, expected: [201]) {
+                try await underLoad(by: user, asking, at: target, tally, expected: [201]) {
                     for _ in 0..<Self.kills {
                         let before = tally.count(of: 201)
                         try await waitUntil("URLs are issued") { tally.count(of: 201) >= before + 100 }
@@ -41,13 +44,14 @@ extension LoadTests {
             }
         }
 
-        @Test func `while PostgreSQL is gone the answer is 503, and afterwards all is well without a restart`()
-            async throws
-        {
+        @Test(arguments: Asking.allCases)
+        func `while PostgreSQL is gone the answer is 503, and afterwards all is well without a restart`(
+            asking: Asking
+        ) async throws {
             try await withDurableDeployment { site, user in
                 let tally = Tally()
                 let gateway = site.gateways[0]
-                try await underLoad(by: user, at: Target(gateway.port), tally, expected: [201, 503]) {
+                try await underLoad(by: user, asking, at: Target(gateway.port), tally, expected: [201, 503]) {
                     for _ in 0..<Self.kills {
                         let issued = tally.count(of: 201)
                         try await waitUntil("URLs are issued") { tally.count(of: 201) >= issued + 100 }
@@ -113,11 +117,11 @@ extension LoadTests {
 
         /// Runs `body` while clients ask without a pause, also after their connection was lost.
         private func underLoad(
-            by user: User, at target: Target, _ tally: Tally, expected: Set<Int>,
+            by user: User, _ asking: Asking, at target: Target, _ tally: Tally, expected: Set<Int>,
             _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
             let isOver = Flag()
-            let request = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "crash"))
+            let request = try asking.request(for: "k", from: "crash", by: user)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await onThreads(Self.clients) { _ in

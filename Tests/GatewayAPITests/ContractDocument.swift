@@ -69,6 +69,10 @@ struct ContractDocument {
         if let number = value as? Int, let least = schema["minimum"] as? Int, number < least {
             flaws.append("\(path): below \(least)")
         }
+        if let choices = schema["oneOf"] as? [Any] {
+            let flawsOfEach = choices.map { self.flaws(of: value, against: $0, at: path) }
+            if flawsOfEach.count(where: \.isEmpty) != 1 { flaws.append("\(path): not exactly one of \(flawsOfEach)") }
+        }
         if let items = value as? [Any] {
             for (index, item) in items.enumerated() {
                 flaws += self.flaws(of: item, against: schema["items"], at: "\(path)[\(index)]")

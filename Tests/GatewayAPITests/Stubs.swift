@@ -96,16 +96,16 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
     }
 
     func record(
-        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
-    ) async throws(GatewayError) -> RecordVerdict {
-        if let failure { throw failure }
-        proposals.withLock { $0.append(proposal) }
-        return verdict
-            ?? .recorded(
-                remaining: proposal.charges.map {
-                    QuotaRemainder(quotaID: $0.quota.id, remaining: 99, resetsIn: 3600)
-                }
-            )
+        _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+    ) async -> [Result<RecordVerdict, GatewayError>] {
+        if let failure { return proposals.map { _ in .failure(failure) } }
+        self.proposals.withLock { $0 += proposals }
+        return proposals.enumerated().map { place, proposal in
+            let remaining = proposal.charges.map {
+                QuotaRemainder(quotaID: $0.quota.id, remaining: Int64(99 - place), resetsIn: 3600)
+            }
+            return .success(verdict ?? .recorded(remaining: remaining))
+        }
     }
 
     func count(_ denial: Denial) {}

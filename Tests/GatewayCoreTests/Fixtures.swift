@@ -146,6 +146,19 @@ struct UnexpectedDecision: Error, CustomStringConvertible {
     let description: String
 }
 
+/// A change that spoils a request, and the field that is named then.
+struct BadField: Sendable, CustomTestStringConvertible {
+    let field: String
+    let change: @Sendable (inout IssueRequest.Fields) -> Void
+
+    init(_ field: String, _ change: @escaping @Sendable (inout IssueRequest.Fields) -> Void) {
+        self.field = field
+        self.change = change
+    }
+
+    var testDescription: String { field }
+}
+
 /// The field that an `invalidArgument` names, or `nil` when something else, or nothing, was thrown.
 func refusedField<Value>(_ body: () throws -> Value) -> String? {
     do {

@@ -2,18 +2,6 @@ import GatewayCore
 import Testing
 
 @Suite struct IssueRequestTests {
-    struct BadField: Sendable, CustomTestStringConvertible {
-        let field: String
-        let change: @Sendable (inout IssueRequest.Fields) -> Void
-
-        init(_ field: String, _ change: @escaping @Sendable (inout IssueRequest.Fields) -> Void) {
-            self.field = field
-            self.change = change
-        }
-
-        var testDescription: String { field }
-    }
-
     @Test func `an upload is read with all it binds`() throws {
         let request = try Fixture.put { fields in
             fields.action = "oss:PutObject"

@@ -8,6 +8,7 @@ import Testing
 final class ScriptedLedger: IssuanceLedger {
     struct Notes {
         var proposals: [IssuanceProposal] = []
+        var calls: [Int] = []
         var denials: [Denial] = []
     }
 
@@ -26,15 +27,26 @@ final class ScriptedLedger: IssuanceLedger {
 
     var proposals: [IssuanceProposal] { notes.withLock { $0.proposals } }
     var denials: [Denial] { notes.withLock { $0.denials } }
+    /// How many proposals came with each call.
+    var calls: [Int] { notes.withLock { $0.calls } }
 
     func record(
-        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
-    ) async throws(GatewayError) -> RecordVerdict {
-        let number = notes.withLock { notes in
-            notes.proposals.append(proposal)
-            return notes.proposals.count - 1
+        _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+    ) async -> [Result<RecordVerdict, GatewayError>] {
+        notes.withLock { $0.calls.append(proposals.count) }
+        var answers: [Result<RecordVerdict, GatewayError>] = []
+        for proposal in proposals {
+            let number = notes.withLock { notes in
+                notes.proposals.append(proposal)
+                return notes.proposals.count - 1
+            }
+            do throws(GatewayError) {
+                answers.append(.success(try await answer(proposal, number)))
+            } catch {
+                answers.append(.failure(error))
+            }
         }
-        return try await answer(proposal, number)
+        return answers
     }
 
     func count(_ denial: Denial) {

@@ -16,12 +16,23 @@ import Testing
     private static func ask(
         _ queue: LedgerQueue, until deadline: ContinuousClock.Instant = .soon
     ) async throws -> GatewayError? {
+        try await ask(queue, count: 1, until: deadline)[0]
+    }
+
+    /// Appends proposals together and waits for their answers.
+    private static func ask(
+        _ queue: LedgerQueue, count: Int, until deadline: ContinuousClock.Instant = .soon
+    ) async throws -> [GatewayError?] {
         let proposal = try Self.proposal()
-        let result = await withCheckedContinuation { continuation in
-            queue.append(.init(proposal: proposal, deadline: deadline, continuation: continuation))
+        let answers = LedgerAnswers(count: count)
+        let entries = (0..<count).map { place in
+            LedgerQueue.Entry(proposal: proposal, deadline: deadline, answers: answers, place: place)
         }
-        guard case .failure(let error) = result else { return nil }
-        return error
+        queue.append(entries[...])
+        return await answers.all().map { result in
+            guard case .failure(let error) = result else { return nil }
+            return error
+        }
     }
 
     @Test func aFullQueueRefusesAtOnce() async throws {
@@ -34,6 +45,13 @@ import Testing
             for entry in await queue.next(upTo: 10) { entry.answer(.success(.stale)) }
             for try await error in group { #expect(error == nil) }
         }
+    }
+
+    @Test func whatIsHandedInTogetherIsTakenAsFarAsThereIsRoom() async throws {
+        let queue = LedgerQueue(capacity: 3)
+        async let errors = Self.ask(queue, count: 5)
+        for entry in await queue.next(upTo: 10) { entry.answer(.success(.stale)) }
+        #expect(try await errors == [nil, nil, nil, .slowDown(retryAfter: 1), .slowDown(retryAfter: 1)])
     }
 
     @Test func handsOutInOrderUpToTheLimit() async throws {
@@ -130,6 +148,30 @@ import Testing
             }
             #expect(try await connection.number("SELECT count(*) FROM issuances") == 400)
             #expect(try await connection.number("SELECT count(DISTINCT xmin::text) FROM issuances") < 200)
+        }
+    }
+
+    @Test(.database(.migrated)) func whatIsHandedInTogetherIsAFewCallsWithAnAnswerEach() async throws {
+        let connectionString = try TestDatabase.current.connectionString
+        try await withLedger(connectionString, limits: .init(connections: 2, maxBatch: 128)) { ledger, connection in
+            let position = try await connection.position()
+            let quota = Quota.sample(limit: 300)
+            try await connection.insert(quota)
+            var proposals = try (0..<1000).map { _ in
+                try IssuanceProposal.sample(at: position, charges: [quota.charge()])
+            }
+            proposals[7].method = "BREW"
+            let answers = await ledger.record(proposals, deadline: .soon)
+            #expect(answers.count == 1000)
+            let recorded = zip(proposals, answers).filter { if case .success(.recorded) = $1 { true } else { false } }
+            #expect(recorded.count == 300)
+            #expect(answers[7] == .failure(.unavailable(retryAfter: 1)))
+            let ids = try await connection.execute(
+                Statement<Void, UUID>("SELECT id FROM issuances") { row throws(PostgresError) in try row.decode(0) })
+            #expect(Set(ids) == Set(recorded.map(\.0.id)))
+            // One bad item is found by halving its own call.
+            #expect(try await connection.number("SELECT count(DISTINCT xmin::text) FROM issuances") <= 12)
+            #expect(await ledger.record([], deadline: .soon).isEmpty)
         }
     }
 

@@ -85,8 +85,10 @@ extension ServerResponse {
     }
 
     /// An answer that is one JSON object, kept by nobody on the way.
-    static func json(_ status: HTTPResponse.Status, _ members: (inout JSONWriter) -> Void) -> ServerResponse {
-        var json = JSONWriter()
+    static func json(
+        _ status: HTTPResponse.Status, capacity: Int = 512, _ members: (inout JSONWriter) -> Void
+    ) -> ServerResponse {
+        var json = JSONWriter(capacity: capacity)
         json.object(members)
         let fields: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
         return ServerResponse(head: HTTPResponse(status: status, headerFields: fields), body: .bytes(json.bytes))

@@ -3,8 +3,11 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-/// `POST /v1/presigned-urls`.
+/// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
 struct PresignedURLEndpoints: Sendable {
+    /// Body limit of a batch, in bytes: what 1,000 items take that say all that can be said.
+    static let maxBatchBytes = 4 << 20
+
     let useCase: PresignedURLs
     let metrics: RequestMetrics
     /// How long a request may wait to be recorded.
@@ -16,34 +19,107 @@ struct PresignedURLEndpoints: Sendable {
         var body = try request.jsonObject()
         let fields = try IssueRequest.Fields(&body)
         try body.end()
-        let wanted = try IssueRequest(fields)
         let issued = try await useCase.issue(
-            wanted, for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
+            useCase.request(fields), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: ContinuousClock().now.advanced(by: timeout)
         )
-        metrics.issued(action: wanted.action.rawValue, method: issued.method.rawValue)
-        return Self.response(issued)
+        metrics.issued(issued)
+        var response = ServerResponse.json(.created) { issued.write(to: &$0) }
+        response.setRateLimit(issued.quotas)
+        return response
     }
 
-    private static func response(_ issued: IssuedURL) -> ServerResponse {
-        var response = ServerResponse.json(.created) { json in
-            json.member("id", issued.id)
-            json.member("method", issued.method.rawValue)
-            json.member("url", issued.url.reveal())
-            json.name("headers")
-            json.object { json in
-                for header in issued.headers { json.member(header.name, header.value) }
+    /// Issues up to 1,000 URLs, each for itself.
+    @Sendable func issueBatch(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
+        try body.end()
+        let wishes = items.map { item in Result { () throws(GatewayError) in try wanted(item) } }
+        var results = await useCase.issue(
+            wishes.compactMap { try? $0.get() }, for: caller, sourceAddress: request.sourceAddress,
+            requestID: request.id, deadline: ContinuousClock().now.advanced(by: timeout)
+        )[...]
+        let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
+            wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1)) }
+        }
+        for answer in answers { metrics.count(answer) }
+        var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
+            json.name("results")
+            json.array(answers) { json, answer in
+                switch answer {
+                case .success(let issued): json.object { issued.write(to: &$0) }
+                case .failure(let error): Problem(error).write(to: &json, requestID: request.id)
+                }
             }
-            json.member("expiresAt", issued.expiresAt)
-            json.member("expiresIn", issued.expiresIn)
-            json.member("enforcedBy", issued.enforcedBy.rawValue)
         }
-        if !issued.quotas.isEmpty {
-            let items = issued.quotas.map(RateLimit.Item.init)
-            response.head.headerFields[.rateLimit] = RateLimit.remaining(items)
-            response.head.headerFields[.rateLimitPolicy] = RateLimit.policy(items)
-        }
+        response.setRateLimit(Self.lowestBalances(of: answers))
         return response
+    }
+
+    private func wanted(_ item: JSONValue) throws(GatewayError) -> IssueRequest {
+        var body = try JSONObject(item)
+        let fields = try IssueRequest.Fields(&body)
+        try body.end()
+        return try useCase.request(fields)
+    }
+
+    /// What is left of each quota after the last item that it admitted.
+    private static func lowestBalances(of answers: [Result<IssuedURL, GatewayError>]) -> [QuotaBalance] {
+        var lowest: [QuotaBalance] = []
+        for case .success(let issued) in answers {
+            for balance in issued.quotas {
+                guard let known = lowest.firstIndex(where: { $0.quota.id == balance.quota.id }) else {
+                    lowest.append(balance)
+                    continue
+                }
+                if balance.remainder.remaining < lowest[known].remainder.remaining { lowest[known] = balance }
+            }
+        }
+        return lowest
+    }
+}
+
+extension IssuedURL {
+    /// Writes the members of the answer.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("method", method.rawValue)
+        json.member("bucket", bucket.rawValue)
+        json.member("key", key.rawValue)
+        json.member("url", url.reveal())
+        json.name("headers")
+        json.object { json in
+            for header in headers { json.member(header.name, header.value) }
+        }
+        json.member("expiresAt", expiresAt)
+        json.member("expiresIn", expiresIn)
+        json.member("enforcedBy", enforcedBy.rawValue)
+    }
+}
+
+extension RequestMetrics {
+    /// Counts a URL.
+    fileprivate func issued(_ issued: IssuedURL) {
+        self.issued(action: issued.method.action.rawValue, method: issued.method.rawValue)
+    }
+
+    /// Counts an item of a batch.
+    fileprivate func count(_ answer: Result<IssuedURL, GatewayError>) {
+        switch answer {
+        case .success(let issued): self.issued(issued)
+        case .failure(let error): refused(code: error.code)
+        }
+    }
+}
+
+extension ServerResponse {
+    /// Tells what is left of quotas.
+    fileprivate mutating func setRateLimit(_ balances: [QuotaBalance]) {
+        guard !balances.isEmpty else { return }
+        let items = balances.map(RateLimit.Item.init)
+        head.headerFields[.rateLimit] = RateLimit.remaining(items)
+        head.headerFields[.rateLimitPolicy] = RateLimit.policy(items)
     }
 }
 
@@ -55,6 +131,8 @@ extension IssueRequest.Fields {
         method = try body.string("method")
         bucket = try body.string("bucket")
         key = try body.string("key")
+        keyPrefix = try body.string("keyPrefix")
+        keyExtension = try body.string("keyExtension")
         contentType = try body.string("contentType")
         contentMD5 = try body.string("contentMD5")
         checksumSHA256 = try body.string("checksumSHA256")

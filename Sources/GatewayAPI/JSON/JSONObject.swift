@@ -64,6 +64,14 @@ struct JSONObject {
         return texts
     }
 
+    /// Takes an array of anything, of at most so many items.
+    mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONValue]? {
+        guard let value = value(name) else { return nil }
+        guard case .array(let items) = value else { throw mismatch(name, "An array", value) }
+        guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
+        return items
+    }
+
     /// Takes an object within.
     mutating func object(_ name: String) throws(GatewayError) -> JSONObject? {
         guard let value = value(name) else { return nil }

@@ -22,6 +22,15 @@ struct Problem: Sendable {
     /// The answer.
     func response(requestID: String) -> ServerResponse {
         var json = JSONWriter()
+        write(to: &json, requestID: requestID)
+        var head = HTTPResponse(status: kind.status, headerFields: headers)
+        head.headerFields[.contentType] = "application/problem+json"
+        head.headerFields[.cacheControl] = "no-store"
+        return ServerResponse(head: head, body: .bytes(json.bytes))
+    }
+
+    /// Writes the object.
+    func write(to json: inout JSONWriter, requestID: String) {
         json.object { json in
             json.member("type", kind.type)
             json.member("title", kind.title)
@@ -34,10 +43,6 @@ struct Problem: Sendable {
                 json.value(member.value)
             }
         }
-        var head = HTTPResponse(status: kind.status, headerFields: headers)
-        head.headerFields[.contentType] = "application/problem+json"
-        head.headerFields[.cacheControl] = "no-store"
-        return ServerResponse(head: head, body: .bytes(json.bytes))
     }
 
     fileprivate mutating func setRetryAfter(_ seconds: Int) {

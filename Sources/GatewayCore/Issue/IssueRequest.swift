@@ -1,3 +1,4 @@
+public import Foundation
 import LibCrypto
 
 /// What a caller asks for with `POST /v1/presigned-urls`, in a form that cannot be wrong.
@@ -7,6 +8,9 @@ public struct IssueRequest: Sendable, Equatable {
         case put = "PUT"
         case get = "GET"
         case head = "HEAD"
+
+        /// What it is a method of.
+        public var action: Action { self == .put ? .putObject : .getObject }
     }
 
     /// The members of the JSON body as they came, absent where they were not there.
@@ -19,6 +23,10 @@ public struct IssueRequest: Sendable, Equatable {
         public var bucket: String?
         /// Key of the object.
         public var key: String?
+        /// In place of a key, for an upload that the gateway names: what the name begins with, empty or ending in `/`.
+        public var keyPrefix: String?
+        /// What such a name ends with, after a dot: up to 32 letters and digits, with single dots between them.
+        public var keyExtension: String?
         /// Content type of the upload; demanded for `PutObject`.
         public var contentType: String?
         /// MD5 of the upload, base64 of 16 bytes.
@@ -70,13 +78,19 @@ public struct IssueRequest: Sendable, Equatable {
 
     /// Checks the fields of a request.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action.
-    public init(_ fields: Fields) throws(GatewayError) {
+    /// - Parameters:
+    ///   - fields: The fields.
+    ///   - newName: Makes a name that nothing has, for an object that is to be named here; without it a key must be given.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action, and what
+    ///   `newName` throws.
+    public init(
+        _ fields: Fields, newName: (() throws(GatewayError) -> UUID)? = nil
+    ) throws(GatewayError) {
         action = try Action(parsing: Self.demand(fields.action, "action"))
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
-        key = try ObjectKey(Self.demand(fields.key, "key"))
         try Self.checkFit(of: fields, to: action)
+        key = try Self.key(fields, newName: newName)
         contentType = try Self.contentType(fields.contentType, for: action)
         contentMD5 = try Self.bytes(16, of: fields.contentMD5, "contentMD5")
         checksumSHA256 = try Self.bytes(32, of: fields.checksumSHA256, "checksumSHA256")
@@ -101,9 +115,38 @@ public struct IssueRequest: Sendable, Equatable {
         return value
     }
 
+    private static func key(
+        _ fields: Fields, newName: (() throws(GatewayError) -> UUID)?
+    ) throws(GatewayError) -> ObjectKey {
+        guard let prefix = fields.keyPrefix, let newName else {
+            try require(fields.keyPrefix == nil, "keyPrefix", "The object must be named here.")
+            try require(fields.keyExtension == nil, "keyExtension", "An extension goes with 'keyPrefix'.")
+            return try ObjectKey(demand(fields.key, "key"))
+        }
+        try require(fields.key == nil, "key", "A key and 'keyPrefix' exclude each other.")
+        try require(
+            prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/"), "keyPrefix",
+            "A prefix is empty or ends with '/'."
+        )
+        var name = try newName().lowercaseText
+        if let ending = fields.keyExtension {
+            let parts = ending.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            try require(
+                ending.utf8.count <= 32 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(ASCII.isAlphanumeric) },
+                "keyExtension", "An extension has 1 to 32 letters and digits, with single dots between them."
+            )
+            name += "." + ending
+        }
+        do throws(GatewayError) {
+            return try ObjectKey(prefix + name)
+        } catch .invalidArgument(_, let reason) {
+            throw .invalidArgument(field: "keyPrefix", reason: reason)
+        }
+    }
+
     private static func method(_ text: String?, for action: Action) throws(GatewayError) -> Method {
         guard let text else { return action == .putObject ? .put : .get }
-        guard let method = Method(rawValue: text), (method == .put) == (action == .putObject) else {
+        guard let method = Method(rawValue: text), method.action == action else {
             throw .invalidArgument(
                 field: "method", reason: "The method is 'PUT' for PutObject, 'GET' or 'HEAD' for GetObject."
             )
@@ -120,6 +163,7 @@ public struct IssueRequest: Sendable, Equatable {
                     ("contentType", fields.contentType != nil), ("contentMD5", fields.contentMD5 != nil),
                     ("checksumSHA256", fields.checksumSHA256 != nil), ("contentLength", fields.contentLength != nil),
                     ("metadata", fields.metadata != nil), ("ifNoneMatch", fields.ifNoneMatch != nil),
+                    ("keyPrefix", fields.keyPrefix != nil), ("keyExtension", fields.keyExtension != nil),
                 ]
             }
         if let misfit = misfits.first(where: \.isThere) {

@@ -7,6 +7,10 @@ public struct IssuedURL: Sendable, CustomStringConvertible {
     public let id: UUID
     /// The method that it is for.
     public let method: IssueRequest.Method
+    /// Where.
+    public let bucket: BucketName
+    /// On what; also where the gateway chose the name.
+    public let key: ObjectKey
     /// The URL; whoever holds it may use it.
     public let url: Secret<String>
     /// Headers that the client must send, byte for byte.

@@ -13,6 +13,8 @@ extension PresignedURLs {
             IssuedURL(
                 id: proposal.id,
                 method: request.method,
+                bucket: request.bucket,
+                key: request.key,
                 url: url,
                 headers: permit.headers,
                 expiresAt: permit.expiresAt,
@@ -54,12 +56,12 @@ extension PresignedURLs {
     }
 
     /// Counts a refusal and hands it back to be thrown.
-    func refused(_ error: GatewayError, _ caller: Caller, _ policy: AccessPolicy) -> GatewayError {
-        ledger.count(Denial(principal: caller.principal, bucket: policy.bucket?.name, code: error.code))
+    func refused(_ error: GatewayError, _ caller: Caller, _ bucket: BucketName?) -> GatewayError {
+        ledger.count(Denial(principal: caller.principal, bucket: bucket, code: error.code))
         return error
     }
 
-    private func newID(at instant: Date) throws(GatewayError) -> UUID {
+    func newID(at instant: Date) throws(GatewayError) -> UUID {
         guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
         return .version7(at: instant, randomBytes: bytes)
     }

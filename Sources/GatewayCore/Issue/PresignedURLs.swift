@@ -4,9 +4,12 @@ public import Foundation
 ///
 /// Decisions are made from memory and proved when they are recorded; nothing is answered that is not on record.
 public struct PresignedURLs: Sendable {
-    private let cache: PolicyCache
+    /// Most requests that are answered together.
+    public static let maxBatch = 1000
+
+    let cache: PolicyCache
     private let authenticator: any Authenticator
-    private let now: @Sendable () -> Date
+    let now: @Sendable () -> Date
     let ledger: any IssuanceLedger
     let randomBytes: @Sendable (Int) throws -> [UInt8]
     let signer = URLSigner()
@@ -34,6 +37,13 @@ public struct PresignedURLs: Sendable {
         self.randomBytes = randomBytes
     }
 
+    /// Checks the fields of a request; where the object's name is left to the gateway, it is made here.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
+    public func request(_ fields: IssueRequest.Fields) throws(GatewayError) -> IssueRequest {
+        try IssueRequest(fields) { () throws(GatewayError) in try newID(at: now()) }
+    }
+
     /// Issues a URL.
     ///
     /// A refusal rests on policy as it is committed: what memory refuses is decided again after the log of changes is read,
@@ -49,34 +59,36 @@ public struct PresignedURLs: Sendable {
         _ request: IssueRequest, for caller: Caller, sourceAddress: IPAddress?, requestID: String,
         deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> IssuedURL {
-        var caller = caller
-        var isConfirmed = false
-        for _ in 0..<Self.maxAttempts {
-            let policy = try await cache.access(
-                of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key
-            )
-            let instant = now()
-            if let end = caller.expiresAt, end <= instant { throw .expiredToken }
-            let decision = decide(
-                request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: instant
-            )
-            switch decision {
-            // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
-            case _ where !caller.position.mayPrecede(policy.position): break
-            case .permit(let permit):
-                let issuance = try prepare(request, permit, caller, policy, requestID)
-                switch try await ledger.record(issuance.proposal, deadline: deadline) {
-                case .recorded(let remaining): return issuance.answer(remaining: remaining)
-                case .quotaExceeded(let refusal): throw refused(.quotaExceeded(refusal), caller, policy)
-                case .stale: break
-                }
-            case .refuse(let refusal):
-                guard !isConfirmed else { throw refused(refusal.error, caller, policy) }
+        let results = await issue(
+            [request], for: caller, sourceAddress: sourceAddress, requestID: requestID, deadline: deadline
+        )
+        guard let result = results.first else { throw .unavailable(retryAfter: 1) }
+        return try result.get()
+    }
+
+    /// Issues URLs, each for itself, and records them together.
+    ///
+    /// - Returns: For each request, in their order, what ``issue(_:for:sourceAddress:requestID:deadline:)`` would give for it
+    ///   alone.
+    public func issue(
+        _ requests: [IssueRequest], for caller: Caller, sourceAddress: IPAddress?, requestID: String,
+        deadline: ContinuousClock.Instant
+    ) async -> [Result<IssuedURL, GatewayError>] {
+        var round = IssueRound(
+            requests: requests, caller: caller, sourceAddress: sourceAddress, requestID: requestID, deadline: deadline
+        )
+        do throws(GatewayError) {
+            for _ in 0..<Self.maxAttempts {
+                await run(&round)
+                guard !round.pending.isEmpty else { break }
+                try await cache.advance()
+                round.isConfirmed = true
+                round.caller = try await authenticator.authenticate(round.caller.token)
             }
-            try await cache.advance()
-            isConfirmed = true
-            caller = try await authenticator.authenticate(caller.token)
+            round.failPending(.slowDown(retryAfter: 1))
+        } catch {
+            round.failPending(error)
         }
-        throw .slowDown(retryAfter: 1)
+        return round.results
     }
 }

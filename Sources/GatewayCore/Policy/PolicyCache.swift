@@ -91,14 +91,38 @@ public final class PolicyCache: Sendable {
         of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
     ) async throws(GatewayError) -> AccessPolicy {
         let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
+        guard let policy = try await policies(for: [question]).first else { throw .slowDown(retryAfter: 1) }
+        return policy
+    }
+
+    /// Collects what bears on a caller for each of some objects, in their order; what is missing is loaded together.
+    ///
+    /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
+    public func access(
+        of principal: Principal, groups: [Principal], to objects: [(bucket: BucketName, key: ObjectKey)]
+    ) async throws(GatewayError) -> [AccessPolicy] {
+        try await policies(
+            for: objects.map { HeldPolicy.Question(principal: principal, groups: groups, bucket: $0, key: $1) }
+        )
+    }
+
+    private func policies(for questions: [HeldPolicy.Question]) async throws(GatewayError) -> [AccessPolicy] {
+        var policies = [AccessPolicy?](repeating: nil, count: questions.count)
         for _ in 0..<Self.maxRounds {
-            switch store.held.withLock({ $0.attempt(question) }) {
-            case .complete(let policy): return policy
-            case .missing(let keys): try await rowLoads.run(keys)
-            case .missingPlaces(let places): try await placeLoads.run(places)
-            case .tooManyGroups:
-                throw .unauthenticated(reason: "The credential belongs to more groups than are allowed.")
+            var keys: Set<PolicyKey> = []
+            var places: Set<GrantPlace> = []
+            for index in questions.indices where policies[index] == nil {
+                switch store.held.withLock({ $0.attempt(questions[index]) }) {
+                case .complete(let policy): policies[index] = policy
+                case .missing(let missing): keys.formUnion(missing)
+                case .missingPlaces(let missing): places.formUnion(missing)
+                case .tooManyGroups:
+                    throw .unauthenticated(reason: "The credential belongs to more groups than are allowed.")
+                }
             }
+            guard !(keys.isEmpty && places.isEmpty) else { return policies.compactMap(\.self) }
+            if !keys.isEmpty { try await rowLoads.run(keys) }
+            if !places.isEmpty { try await placeLoads.run(places) }
         }
         throw .slowDown(retryAfter: 1)
     }

@@ -2,16 +2,29 @@ public import Foundation
 
 /// Records issuances: proves that the decision still stands, charges quotas and writes the row, or does nothing at all.
 public protocol IssuanceLedger: Sendable {
-    /// Records one decision durably.
+    /// Records decisions durably, each for itself.
     ///
-    /// - Throws: ``GatewayError/slowDown(retryAfter:)`` when the queue is full or the deadline has passed before it was sent,
-    ///   ``GatewayError/unavailable(retryAfter:)`` when the outcome cannot be known or the database is gone. Nothing may
-    ///   leave the process on a throw.
-    func record(_ proposal: IssuanceProposal, deadline: ContinuousClock.Instant) async throws(GatewayError)
-        -> RecordVerdict
+    /// - Returns: One answer for each, in their order: the verdict, or ``GatewayError/slowDown(retryAfter:)`` when the queue is
+    ///   full or the deadline has passed before it was sent, ``GatewayError/unavailable(retryAfter:)`` when the outcome cannot
+    ///   be known or the database is gone. Nothing may leave the process for what is not recorded.
+    func record(
+        _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+    ) async -> [Result<RecordVerdict, GatewayError>]
 
     /// Counts a refusal. Bounded, never blocks, never fails the answer.
     func count(_ denial: Denial)
+}
+
+extension IssuanceLedger {
+    /// Records one decision durably.
+    ///
+    /// - Throws: What ``record(_:deadline:)`` answers to it.
+    public func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict {
+        guard let answer = await record([proposal], deadline: deadline).first else { throw .unavailable(retryAfter: 1) }
+        return try answer.get()
+    }
 }
 
 /// How a credential reaches the caller.

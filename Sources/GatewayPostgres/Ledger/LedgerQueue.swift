@@ -3,14 +3,15 @@ import Synchronization
 
 /// What waits to be recorded over one connection: filled by many, emptied by one.
 final class LedgerQueue: Sendable {
-    /// A proposal and who waits for what becomes of it.
+    /// A proposal, and its place among those that were handed in with it.
     struct Entry: Sendable {
         let proposal: IssuanceProposal
         let deadline: ContinuousClock.Instant
-        let continuation: CheckedContinuation<Result<RecordVerdict, GatewayError>, Never>
+        let answers: LedgerAnswers
+        let place: Int
 
         func answer(_ result: Result<RecordVerdict, GatewayError>) {
-            continuation.resume(returning: result)
+            answers.put(result, at: place)
         }
     }
 
@@ -36,15 +37,17 @@ final class LedgerQueue: Sendable {
         reader?.resume()
     }
 
-    /// Takes an entry in, or answers it at once.
-    func append(_ entry: Entry) {
-        let (refusal, reader) = state.withLock { state -> (GatewayError?, CheckedContinuation<Void, Never>?) in
-            guard state.isOpen else { return (.unavailable(retryAfter: 1), nil) }
-            guard state.entries.count < capacity else { return (.slowDown(retryAfter: 1), nil) }
-            state.entries.append(entry)
-            return (nil, state.reader.take())
+    /// Takes entries in as far as there is room, in their order, and answers the others at once.
+    func append(_ entries: ArraySlice<Entry>) {
+        let (refusal, refused, reader) = state.withLock {
+            state -> (GatewayError, ArraySlice<Entry>, CheckedContinuation<Void, Never>?) in
+            guard state.isOpen else { return (.unavailable(retryAfter: 1), entries, nil) }
+            let room = max(0, capacity - state.entries.count)
+            state.entries += entries.prefix(room)
+            let reader = state.entries.isEmpty ? nil : state.reader.take()
+            return (.slowDown(retryAfter: 1), entries.dropFirst(room), reader)
         }
-        if let refusal {
+        for entry in refused {
             entry.answer(.failure(refusal))
         }
         reader?.resume()

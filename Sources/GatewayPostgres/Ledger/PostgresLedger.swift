@@ -100,16 +100,23 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
-    /// Records one decision durably.
+    /// Records decisions durably, each for itself; those of one principal stay in their order and travel together.
     public func record(
-        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
-    ) async throws(GatewayError) -> RecordVerdict {
-        let lane = lanes[Int(UInt(bitPattern: proposal.principal.hashValue) % UInt(lanes.count))]
-        let result = await withCheckedContinuation { continuation in
-            lane.queue.append(
-                LedgerQueue.Entry(proposal: proposal, deadline: deadline, continuation: continuation))
+        _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+    ) async -> [Result<RecordVerdict, GatewayError>] {
+        guard !proposals.isEmpty else { return [] }
+        let answers = LedgerAnswers(count: proposals.count)
+        let entries = proposals.enumerated().map { place, proposal in
+            LedgerQueue.Entry(proposal: proposal, deadline: deadline, answers: answers, place: place)
         }
-        return try result.get()
+        var rest = entries[...]
+        while let principal = rest.first?.proposal.principal {
+            let lane = lanes[Int(UInt(bitPattern: principal.hashValue) % UInt(lanes.count))]
+            let own = rest.prefix { $0.proposal.principal == principal }
+            lane.queue.append(own)
+            rest = rest[own.endIndex...]
+        }
+        return await answers.all()
     }
 
     /// Counts a refusal.

@@ -13,14 +13,25 @@ final class Tally: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes down an answer; one that nothing here expects is kept as text.
-    func note(_ answer: RawResponse, expected: Set<Int>) {
-        let id = answer.status == 201 ? (try? JSON(answer.body))?["id"].text : nil
+    /// Takes down an answer, or each of the answers of a batch; one that nothing here expects is kept as text.
+    ///
+    /// - Returns: The statuses.
+    @discardableResult func note(_ answer: RawResponse, expected: Set<Int>) -> [Int] {
+        let json = (try? JSON(answer.body)) ?? .null
+        let outcomes =
+            answer.status == 200 ? json["results"].items.map(Self.outcome) : [(answer.status, json["id"].text)]
         state.withLock { state in
-            state.statuses[answer.status, default: 0] += 1
-            if let id { state.issued.append(id) }
-            if !expected.contains(answer.status), state.wrong.count < 10 { state.wrong.append(answer.text) }
+            for (status, id) in outcomes {
+                state.statuses[status, default: 0] += 1
+                if status == 201, let id { state.issued.append(id) }
+                if !expected.contains(status), state.wrong.count < 10 { state.wrong.append(answer.text) }
+            }
         }
+        return outcomes.map(\.0)
+    }
+
+    private static func outcome(_ result: JSON) -> (Int, String?) {
+        (result["status"].integer ?? 201, result["id"].text)
     }
 
     /// Takes down a problem with an answer.

@@ -1,0 +1,120 @@
+import Foundation
+
+/// Requests of one caller on their way to their answers.
+struct IssueRound {
+    let requests: [IssueRequest]
+    /// Who asks, as last authenticated.
+    var caller: Caller
+    let sourceAddress: IPAddress?
+    let requestID: String
+    let deadline: ContinuousClock.Instant
+    /// Places of the requests without an answer, ascending.
+    private(set) var pending: [Int]
+    /// Whether policy was read since the requests came, so that a refusal is final.
+    var isConfirmed = false
+    private var answers: [Result<IssuedURL, GatewayError>?]
+
+    init(
+        requests: [IssueRequest], caller: Caller, sourceAddress: IPAddress?, requestID: String,
+        deadline: ContinuousClock.Instant
+    ) {
+        self.requests = requests
+        self.caller = caller
+        self.sourceAddress = sourceAddress
+        self.requestID = requestID
+        self.deadline = deadline
+        pending = Array(requests.indices)
+        answers = Array(repeating: nil, count: requests.count)
+    }
+
+    /// The answers, in the order of the requests.
+    var results: [Result<IssuedURL, GatewayError>] {
+        answers.map { $0 ?? .failure(.unavailable(retryAfter: 1)) }
+    }
+
+    /// Answers a request.
+    mutating func answer(_ place: Int, _ result: Result<IssuedURL, GatewayError>) {
+        answers[place] = result
+    }
+
+    /// Leaves those for the next attempt that are without an answer.
+    mutating func retainPending() {
+        pending.removeAll { answers[$0] != nil }
+    }
+
+    /// Answers all that is pending with one error.
+    mutating func failPending(_ error: GatewayError) {
+        for place in pending { answers[place] = .failure(error) }
+        pending = []
+    }
+}
+
+extension PresignedURLs {
+    /// Requests whose policy is put together at a time; bounds what a batch of hostile keys takes.
+    private static let chunk = 64
+
+    /// One attempt at everything that is pending: decides, signs, and records what is permitted together.
+    func run(_ round: inout IssueRound) async {
+        var prepared: [(place: Int, issuance: Issuance)] = []
+        prepared.reserveCapacity(round.pending.count)
+        var rest = round.pending[...]
+        while !rest.isEmpty {
+            await prepare(rest.prefix(Self.chunk), of: &round, into: &prepared)
+            rest = rest.dropFirst(Self.chunk)
+        }
+        let verdicts = await ledger.record(prepared.map(\.issuance.proposal), deadline: round.deadline)
+        for ((place, issuance), verdict) in zip(prepared, verdicts) {
+            switch verdict {
+            case .success(.recorded(let remaining)):
+                round.answer(place, .success(issuance.answer(remaining: remaining)))
+            case .success(.quotaExceeded(let refusal)):
+                let error = refused(.quotaExceeded(refusal), round.caller, issuance.permit.bucket.name)
+                round.answer(place, .failure(error))
+            case .success(.stale): break
+            case .failure(let error): round.answer(place, .failure(error))
+            }
+        }
+        round.retainPending()
+    }
+
+    private func prepare(
+        _ places: ArraySlice<Int>, of round: inout IssueRound, into prepared: inout [(place: Int, issuance: Issuance)]
+    ) async {
+        do throws(GatewayError) {
+            let policies = try await cache.access(
+                of: round.caller.principal, groups: round.caller.groups,
+                to: places.map { (round.requests[$0].bucket, round.requests[$0].key) }
+            )
+            for (place, policy) in zip(places, policies) {
+                do throws(GatewayError) {
+                    guard let issuance = try prepare(round.requests[place], under: policy, in: round) else { continue }
+                    prepared.append((place, issuance))
+                } catch {
+                    round.answer(place, .failure(error))
+                }
+            }
+        } catch {
+            for place in places { round.answer(place, .failure(error)) }
+        }
+    }
+
+    /// Decides a request and signs what is permitted; `nil` where policy has to be read before anything can be said.
+    private func prepare(
+        _ request: IssueRequest, under policy: AccessPolicy, in round: IssueRound
+    ) throws(GatewayError) -> Issuance? {
+        let caller = round.caller
+        let instant = now()
+        if let end = caller.expiresAt, end <= instant { throw .expiredToken }
+        // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
+        guard caller.position.mayPrecede(policy.position) else { return nil }
+        let decision = decide(
+            request, for: caller.subject, under: policy, sourceAddress: round.sourceAddress, now: instant
+        )
+        switch decision {
+        case .permit(let permit): return try prepare(request, permit, caller, policy, round.requestID)
+        case .refuse(let refusal):
+            guard round.isConfirmed else { return nil }
+            throw refused(refusal.error, caller, policy.bucket?.name)
+        }
+    }
+}

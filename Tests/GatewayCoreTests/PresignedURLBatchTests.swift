@@ -1,0 +1,165 @@
+import Foundation
+import GatewayCore
+import Testing
+
+/// Requests that are answered together, each for itself.
+@Suite(.timeLimit(.minutes(1))) struct PresignedURLBatchTests {
+    let alice: Principal
+    let source: ScriptedPolicy
+    let cache: PolicyCache
+
+    init() throws {
+        alice = try Principal("user:alice")
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        tables.credential = Fixture.credential()
+        tables.grants = [try Fixture.grant(1)]
+        tables.apiKeys = [
+            APIKey(id: Fixture.id(900), prefix: "k", hash: [], name: "n", principal: alice, createdAt: Fixture.now)
+        ]
+        source = ScriptedPolicy(tables)
+        cache = PolicyCache(source: source)
+    }
+
+    func issue(
+        _ requests: [IssueRequest], _ ledger: ScriptedLedger, cache: PolicyCache? = nil
+    ) async throws -> [Result<IssuedURL, GatewayError>] {
+        let cache = cache ?? self.cache
+        let authenticator = CacheAuthenticator(cache: cache)
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 1, count: $0) }
+        )
+        return try await urls.issue(
+            requests, for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r",
+            deadline: .now + .seconds(5)
+        )
+    }
+
+    @Test func `a batch is one call to the ledger, in order`() async throws {
+        let ledger = ScriptedLedger()
+        let requests = try (0..<1000).map { try Fixture.get("team/\($0)") }
+        let results = try await issue(requests, ledger)
+        #expect(ledger.calls == [1000])
+        #expect(try results.map { try $0.get().key } == requests.map(\.key))
+        #expect(try results.map { try $0.get().id } == ledger.proposals.map(\.id))
+        #expect(try results.allSatisfy { try $0.get().url.reveal().contains("/\($0.get().key)?X-Amz-") })
+    }
+
+    @Test func `nothing asks the ledger for nothing`() async throws {
+        let ledger = ScriptedLedger()
+        #expect(try await issue([], ledger).isEmpty)
+        #expect(ledger.proposals.isEmpty)
+    }
+
+    @Test func `what is refused stands between what is issued`() async throws {
+        let quota = QuotaRefusal(quotaID: "q", metric: .urls, period: .day, limit: 1, remaining: 0, resetsIn: 5)
+        let ledger = ScriptedLedger { proposal, _ throws(GatewayError) in
+            switch proposal.key.rawValue {
+            case "team/full": return .quotaExceeded(quota)
+            case "team/lost": throw .unavailable(retryAfter: 7)
+            default: return .recorded(remaining: [])
+            }
+        }
+        let keys = ["team/1", "secret/x", "team/full", "team/lost", "team/2"]
+        let results = try await issue(keys.map { try Fixture.get($0) }, ledger)
+        let errors = results.map { result -> GatewayError? in
+            if case .failure(let error) = result { error } else { nil }
+        }
+        #expect(errors == [nil, .accessDenied, .quotaExceeded(quota), .unavailable(retryAfter: 7), nil])
+        #expect(ledger.calls == [4, 0])
+        #expect(ledger.denials.map(\.code).sorted() == ["AccessDenied", "QuotaExceeded"])
+    }
+
+    @Test func `only what is stale is decided again`() async throws {
+        let ledger = ScriptedLedger { [source, alice] proposal, number in
+            guard number == 1 else { return .recorded(remaining: []) }
+            source.change([.principal(alice)]) { tables in
+                tables.grants.append(try! Fixture.grant(2, on: "team/b", effect: .deny))
+            }
+            return .stale
+        }
+        let results = try await issue(["team/a", "team/b", "team/c"].map { try Fixture.get($0) }, ledger)
+        #expect(ledger.proposals.map(\.key.rawValue) == ["team/a", "team/b", "team/c"])
+        #expect(throws: GatewayError.accessDenied) { try results[1].get() }
+        #expect(try results[2].get().key.rawValue == "team/c")
+    }
+
+    @Test func `a key revoked meanwhile ends what is left, and not what is on record`() async throws {
+        let ledger = ScriptedLedger { [source] _, number in
+            guard number == 1 else { return .recorded(remaining: []) }
+            source.change([.apiKey(prefix: "k")]) { $0.apiKeys = [] }
+            return .stale
+        }
+        let results = try await issue(["team/a", "team/b"].map { try Fixture.get($0) }, ledger)
+        #expect(try results[0].get().key.rawValue == "team/a")
+        #expect(throws: GatewayError.unauthenticated(reason: "There is no such key.")) { try results[1].get() }
+    }
+
+    @Test func `a policy that is not there fails every item, and counts none`() async throws {
+        let cache = PolicyCache(source: source)
+        _ = try await cache.apiKey(prefix: "k")
+        source.set { $0.error = .unavailable(retryAfter: 3) }
+        let ledger = ScriptedLedger()
+        let results = try await issue(try [Fixture.get(), Fixture.get()], ledger, cache: cache)
+        for result in results { #expect(throws: GatewayError.unavailable(retryAfter: 3)) { try result.get() } }
+        #expect(ledger.denials.isEmpty)
+    }
+
+    @Test func `grants that are looked up by place are loaded for many items at once`() async throws {
+        try source.change([.principal(alice)]) { tables in
+            tables.grants = try (0..<300).map { try Fixture.grant($0 + 1, on: "team/\($0)/") }
+        }
+        let cache = PolicyCache(source: source, limits: PolicyCache.Limits(literalGrantLimit: 256))
+        let results = try await issue(
+            try (0..<300).map { try Fixture.get("team/\($0)/x") }, ScriptedLedger(), cache: cache)
+        #expect(results.allSatisfy { (try? $0.get()) != nil })
+        #expect(source.now.placeLoads.count == 5)
+    }
+
+    @Test(
+        arguments: [("", nil, ""), ("team/", "png", ".png"), ("team/x/", "tar.gz", ".tar.gz")]
+            as [(String, String?, String)])
+    func `the gateway names what is left to it`(prefix: String, ending: String?, tail: String) async throws {
+        var fields = IssueRequest.Fields()
+        fields.action = "PutObject"
+        fields.bucket = "demo-bucket"
+        fields.keyPrefix = prefix
+        fields.keyExtension = ending
+        fields.contentType = "image/png"
+        let urls = PresignedURLs(
+            cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ScriptedLedger(),
+            now: { Fixture.now }, randomBytes: { [UInt8](repeating: 0xff, count: $0) }
+        )
+        #expect(
+            try urls.request(fields).key.rawValue == prefix + "018f85ac-1b40-7fff-bfff-ffffffffffff" + tail
+        )
+    }
+
+    @Test(
+        arguments: [
+            BadField("keyPrefix", { $0.keyPrefix = "team" }), BadField("keyPrefix", { $0.keyPrefix = "/" }),
+            BadField("keyPrefix", { $0.keyPrefix = "a//" }), BadField("keyPrefix", { $0.keyPrefix = "../" }),
+            BadField("keyPrefix", { $0.keyPrefix = String(repeating: "a", count: 990) + "/" }),
+            BadField("keyExtension", { $0.keyExtension = "" }), BadField("keyExtension", { $0.keyExtension = ".png" }),
+            BadField("keyExtension", { $0.keyExtension = "a/b" }),
+            BadField("keyExtension", { $0.keyExtension = "a..b" }),
+            BadField("keyExtension", { $0.keyExtension = String(repeating: "a", count: 33) }),
+            BadField("key", { $0.key = "team/a" }),
+            BadField("keyExtension", { fields in (fields.key, fields.keyPrefix) = ("team/a", nil) }),
+            BadField("keyPrefix", { fields in (fields.action, fields.contentType) = ("GetObject", nil) }),
+            BadField("key", { fields in (fields.keyPrefix, fields.keyExtension) = (nil, nil) }),
+        ])
+    func `a name that cannot be made is refused`(bad: BadField) throws {
+        var fields = IssueRequest.Fields()
+        fields.action = "PutObject"
+        fields.bucket = "demo-bucket"
+        fields.keyPrefix = "team/"
+        fields.keyExtension = "png"
+        fields.contentType = "image/png"
+        #expect(refusedField { try IssueRequest(fields) { Fixture.id(1) } } == nil)
+        #expect(refusedField { try IssueRequest(fields) } == "keyPrefix")
+        bad.change(&fields)
+        #expect(refusedField { try IssueRequest(fields) { Fixture.id(1) } } == bad.field)
+    }
+}

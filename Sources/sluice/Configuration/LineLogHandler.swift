@@ -3,18 +3,28 @@ import Logging
 import Synchronization
 import SystemPackage
 
-/// Writes each line as text: time in UTC, level, logger, metadata by name, source and message.
+/// Writes lines to standard error.
 ///
 /// A line is one write, so that lines of several threads do not mix. Control characters in it are escaped: what a client
 /// sent cannot pass for a line of its own.
-struct TextLogHandler: LogHandler {
+struct LineLogHandler: LogHandler {
+    /// What a line looks like.
+    enum Format {
+        /// Time in UTC, level, logger, metadata by name, source and message.
+        case text
+        /// One JSON object: `time`, `level`, `message`, `logger`, `source`, and metadata by their names.
+        case json
+    }
+
     let label: String
+    let format: Format
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String) {
+    init(label: String, format: Format) {
         self.label = label
+        self.format = format
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -29,6 +39,25 @@ struct TextLogHandler: LogHandler {
 
     /// The bytes of a line.
     func line(for event: LogEvent, at time: Date) -> [UInt8] {
+        switch format {
+        case .text: text(of: event, at: time)
+        case .json: json(of: event, at: time)
+        }
+    }
+
+    private func json(of event: LogEvent, at time: Date) -> [UInt8] {
+        var members = Dictionary(fields(of: event).map { ($0.key, $0.value.description) }) { _, last in last }
+        members["time"] = time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        members["level"] = event.level.rawValue
+        members["message"] = event.message.description
+        members["logger"] = label
+        members["source"] = event.source
+        let object = try? JSONSerialization.data(
+            withJSONObject: members, options: [.sortedKeys, .withoutEscapingSlashes])
+        return Array(object ?? Data()) + [UInt8(ascii: "\n")]
+    }
+
+    private func text(of event: LogEvent, at time: Date) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(320)
         line += Self.seconds.text(of: time)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import sluice
 
-@Suite struct TextLogHandlerTests {
+@Suite struct LineLogHandlerTests {
     let time = Date(timeIntervalSince1970: 1_900_000_000.75)
 
-    private func line(_ handler: TextLogHandler, _ message: Logger.Message, _ metadata: Logger.Metadata?) -> String {
+    private func line(_ handler: LineLogHandler, _ message: Logger.Message, _ metadata: Logger.Metadata?) -> String {
         let event = LogEvent(
             level: .info, message: message, metadata: metadata, source: "Tests", file: #fileID, function: #function,
             line: #line)
@@ -15,26 +15,28 @@ import Testing
     }
 
     @Test func `a line holds time, level, logger, metadata by name, source and message`() {
-        var handler = TextLogHandler(label: "sluice")
+        var handler = LineLogHandler(label: "sluice", format: .text)
         handler[metadataKey: "listener"] = "api"
         handler[metadataKey: "status"] = "outer"
         #expect(
             line(handler, "Request answered", ["status": "\(201)", "method": "POST"])
                 == "2030-03-17T17:46:40Z info sluice: listener=api method=POST status=201 [Tests] Request answered\n")
         #expect(
-            line(TextLogHandler(label: "x"), "Grüße", nil) == "2030-03-17T17:46:40Z info x: [Tests] Grüße\n")
+            line(LineLogHandler(label: "x", format: .text), "Grüße", nil)
+                == "2030-03-17T17:46:40Z info x: [Tests] Grüße\n")
     }
 
     @Test func `control characters cannot make a second line`() {
         let text = line(
-            TextLogHandler(label: "x"), "a\r\nb", ["na\nme": "v\u{1b}[31m", "list": ["one\n", "é"], "emoji": "👍🏽\n"])
+            LineLogHandler(label: "x", format: .text), "a\r\nb",
+            ["na\nme": "v\u{1b}[31m", "list": ["one\n", "é"], "emoji": "👍🏽\n"])
         #expect(text.utf8.filter { $0 < 0x20 || $0 == 0x7f } == [UInt8(ascii: "\n")])
         #expect(text.hasSuffix("\n"))
         #expect(text.contains(#"a\r\nb"#) && text.contains("👍🏽") && text.contains(#"na\nme=v"#))
     }
 
     @Test func `the text of a second is not taken for another`() {
-        let handler = TextLogHandler(label: "x")
+        let handler = LineLogHandler(label: "x", format: .text)
         let event = LogEvent(
             level: .error, message: "m", metadata: nil, source: "T", file: #fileID, function: #function, line: #line)
         let texts = [0.0, 0.999, 1, -1, 0].map {
@@ -45,5 +47,15 @@ import Testing
                 "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z", "1969-12-31T23:59:59Z",
                 "1970-01-01T00:00:00Z",
             ])
+    }
+
+    @Test func `a line of JSON holds the same, and its own members come before those of others`() throws {
+        var handler = LineLogHandler(label: "sluice", format: .json)
+        handler[metadataKey: "status"] = "outer"
+        handler[metadataKey: "level"] = "forged"
+        #expect(
+            line(handler, "Request\nanswered", ["status": "\(201)", "path": "a/b", "list": ["one"]])
+                == #"{"level":"info","list":"[\"one\"]","logger":"sluice","message":"Request\nanswered","path":"a/b","#
+                + #""source":"Tests","status":"201","time":"2030-03-17T17:46:40.750Z"}"# + "\n")
     }
 }

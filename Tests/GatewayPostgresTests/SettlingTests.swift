@@ -107,6 +107,42 @@ struct StubVerifier: UploadVerifier {
         #expect(try await state(connection) == [2400, 3600, 0])
     }
 
+    /// A store that answers nobody before so many ask at once.
+    private actor Crowd: UploadVerifier {
+        private let size: Int
+        private var present = 0
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private(set) var largest = 0
+
+        init(of size: Int) {
+            self.size = size
+        }
+
+        func landedBytes(bucket: BucketName, key: ObjectKey, issuance: UUID) async throws -> Int64? {
+            present += 1
+            largest = max(largest, present)
+            if present < size {
+                await withCheckedContinuation { waiting.append($0) }
+            } else {
+                waiting.forEach { $0.resume() }
+                waiting = []
+            }
+            present -= 1
+            return 0
+        }
+    }
+
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func asksAFewAtOnceAndNoMore() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(24, over: connection)
+        let crowd = Crowd(of: 8)
+        await ReservationSweeper(
+            connection: connection, verifier: crowd, schedule: .init(grace: .zero, maxQuestions: 8), logger: .silent
+        ).runRound()
+        #expect(await crowd.largest == 8)
+        #expect(try await state(connection) == [0, 2400, 0])
+    }
+
     @Test(.database(.migrated)) func auditFindsAndRepairsCounters() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let quota = try await reserve(5, over: connection)

@@ -46,11 +46,7 @@ public final class DenialCounter: Service {
 
     /// Writes every interval until shut down, and once more then.
     public func run() async {
-        await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: self.interval)) != nil {
-                await self.flush()
-            }
-        }
+        await doRounds(every: interval) { await self.flush() }
         await flush()
     }
 

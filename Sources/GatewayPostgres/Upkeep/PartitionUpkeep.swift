@@ -48,11 +48,7 @@ public struct PartitionUpkeep: Service {
 
     /// Does a round at once and then every interval, until shut down.
     public func run() async {
-        await cancelWhenGracefulShutdown {
-            repeat {
-                await self.runRound()
-            } while (try? await Task.sleep(for: self.schedule.interval)) != nil
-        }
+        await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
     /// Does all that is due now.

@@ -19,16 +19,19 @@ public struct ReservationSweeper: Service {
         public var patience: Duration
         /// Reservations that one step takes on.
         public var batch: Int
+        /// Questions to stores at once.
+        public var maxQuestions: Int
 
         /// Sets the schedule.
         public init(
             grace: Duration = .seconds(900), interval: Duration = .seconds(60), patience: Duration = .seconds(86_400),
-            batch: Int = 100
+            batch: Int = 100, maxQuestions: Int = 8
         ) {
             self.grace = grace
             self.interval = interval
             self.patience = patience
             self.batch = batch
+            self.maxQuestions = max(1, maxQuestions)
         }
     }
 
@@ -49,11 +52,7 @@ public struct ReservationSweeper: Service {
 
     /// Does a round every interval until shut down.
     public func run() async {
-        await cancelWhenGracefulShutdown {
-            repeat {
-                await self.runRound()
-            } while (try? await Task.sleep(for: self.schedule.interval)) != nil
-        }
+        await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
     /// Settles everything that is due.
@@ -71,12 +70,17 @@ public struct ReservationSweeper: Service {
         }
     }
 
+    /// Asks about several at once, so that one store that does not answer holds up few.
     private func verify(_ due: [Reservation]) async -> [Finding] {
-        var findings: [Finding] = []
-        for reservation in due {
-            findings.append(await verify(reservation))
+        await withTaskGroup(of: Finding.self) { group in
+            var findings: [Finding] = []
+            for (index, reservation) in due.enumerated() {
+                if index >= schedule.maxQuestions, let finding = await group.next() { findings.append(finding) }
+                group.addTask { await self.verify(reservation) }
+            }
+            for await finding in group { findings.append(finding) }
+            return findings
         }
-        return findings
     }
 
     private func verify(_ reservation: Reservation) async -> Finding {

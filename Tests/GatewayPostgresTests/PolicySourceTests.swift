@@ -18,6 +18,26 @@ extension PolicyRows {
 
 /// Policy as gateways read it.
 @Suite struct PolicySourceTests {
+    @Test(.database(.migrated), .timeLimit(.minutes(1))) func aDatabaseThatDoesNotAnswerIsNotWaitedFor() async throws {
+        let database = try TestDatabase.current
+        // Nothing but the source's own patience ends the wait: the lock is held until it has.
+        let pool = PostgresPool(
+            try PostgresConfiguration(
+                connectionString: database.connectionString, applicationName: "tests", responseTimeout: .seconds(600)),
+            size: 1, waitTimeout: .seconds(600), logger: .silent)
+        let source = PostgresPolicySource(
+            pool: pool, keys: try .sample("k1"), patience: .milliseconds(100), logger: .silent)
+        let blocker = try PostgresConnection(testing: database.connectionString)
+        try await blocker.runScript("BEGIN; LOCK TABLE policy_log, grants IN ACCESS EXCLUSIVE MODE")
+        let unavailable = GatewayError.unavailable(retryAfter: 1)
+        await #expect(throws: unavailable) {
+            try await source.load([.principal(try Principal("user:alice"))], literalGrantLimit: 1)
+        }
+        await #expect(throws: unavailable) { try await source.changes(since: nil) }
+        try await blocker.runScript("ROLLBACK")
+        _ = try await source.changes(since: nil)
+    }
+
     @Test(.database(.migrated)) func answersInTheOrderAskedAlsoWhereNothingIs() async throws {
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()

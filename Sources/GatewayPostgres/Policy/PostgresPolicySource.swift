@@ -19,6 +19,7 @@ public struct PostgresPolicySource: PolicySource {
 
     private let pool: PostgresPool
     private let keys: MasterKeyRing
+    private let patience: Duration
     private let logger: Logger
 
     /// Makes a source.
@@ -26,10 +27,13 @@ public struct PostgresPolicySource: PolicySource {
     /// - Parameters:
     ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``; the server is the one that is written to.
     ///   - keys: What opens secrets.
+    ///   - patience: How long one answer of the database is waited for, a free connection included. A caller may wait for two:
+    ///     one that others asked for, and the own.
     ///   - logger: Told of secrets that do not open.
-    public init(pool: PostgresPool, keys: MasterKeyRing, logger: Logger) {
+    public init(pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), logger: Logger) {
         self.pool = pool
         self.keys = keys
+        self.patience = patience
         self.logger = logger
     }
 
@@ -74,7 +78,7 @@ public struct PostgresPolicySource: PolicySource {
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
-            return try await pool.execute(statement, parameters)
+            return try await pool.execute(statement, parameters, deadline: .now + patience)
         } catch {
             logger.warning("policy cannot be read", metadata: ["reason": "\(error)"])
             throw .unavailable(retryAfter: 1)

@@ -3,7 +3,7 @@ import LibCrypto
 
 /// Accepts one more key than an authenticator knows: that of the operator, who sets up the first rows with it.
 ///
-/// The principal is `user:bootstrap-admin`, with the role `admin`.
+/// The principal is ``Principal/bootstrapAdmin``, with the role `admin`.
 public struct BootstrapAuthenticator: Authenticator {
     private let keyDigest: [UInt8]
     private let cache: PolicyCache
@@ -30,7 +30,7 @@ public struct BootstrapAuthenticator: Authenticator {
         if cache.position == nil { try await cache.advance() }
         guard let position = cache.position else { throw .unavailable(retryAfter: 1) }
         return Caller(
-            principal: try .user("bootstrap-admin"), groups: [], roles: [.admin], claims: [:], expiresAt: nil,
+            principal: .bootstrapAdmin, groups: [], roles: [.admin], claims: [:], expiresAt: nil,
             token: token, scope: nil, position: position
         )
     }

@@ -191,6 +191,7 @@ import Testing
         }
         #expect(field("user:a", ["group:b"]) == nil)
         #expect(field("*") == "principal")
+        #expect(field("user:bootstrap-admin") == "principal")
         #expect(field("group:a") == "principal")
         #expect(field("user:a", ["user:b"]) == "groups")
         #expect(field("user:a", name: "") == "name")

@@ -9,6 +9,9 @@ import Synchronization
 /// The issuer's or key's row is looked up on every call, also for a token that was verified before: a change of the row, or
 /// its end, takes effect with it. Before a signature is verified, refusals tell nothing but that the token is not accepted.
 public final class TokenAuthenticator: Authenticator {
+    /// Longest bearer token that is looked at unless told otherwise, in bytes: half of what a head may have.
+    public static let longestTokenBytes = 8192
+
     /// How much is read and kept, and how often issuers are asked.
     public struct Limits: Sendable {
         /// Longest JWT that is read, in bytes.
@@ -30,7 +33,7 @@ public final class TokenAuthenticator: Authenticator {
 
         /// Sets limits; the defaults suit 100,000 active tokens.
         public init(
-            maxTokenBytes: Int = 8192, skew: TimeInterval = 60, maxVerifiedTokens: Int = 100_000,
+            maxTokenBytes: Int = longestTokenBytes, skew: TimeInterval = 60, maxVerifiedTokens: Int = 100_000,
             maxVerifiedBytes: Int = 128 << 20, maxIssuers: Int = 1000, keySetMaxAge: TimeInterval = 600,
             keySetMinInterval: TimeInterval = 60, keySetRetry: TimeInterval = 5
         ) {

@@ -37,6 +37,10 @@ struct VerifiedToken: Sendable {
             throw .unauthenticated(
                 reason: "The token's subject is missing, or is no text of 1 to 512 bytes on one line.")
         }
+        // An issuer without a prefix could otherwise sign in the operator.
+        guard principal != .bootstrapAdmin else {
+            throw .unauthenticated(reason: "The token's subject is a reserved name.")
+        }
         self.principal = principal
         groups = try Self.groups(in: payload, of: issuer)
         let names = issuer.mayConferRoles.isEmpty ? nil : issuer.rolesClaim.flatMap { payload[claim: $0]?.strings }

@@ -4,9 +4,6 @@ import HTTPTypes
 
 /// Finds out who calls, and whether the route is for them, before the endpoint sees the request.
 struct Authenticate: Sendable {
-    /// Longest bearer token that is looked at, in bytes.
-    static let maxTokenBytes = 16_384
-
     let authenticator: any Authenticator
     /// Reads the changes of policy that were committed before the call.
     let advancePolicy: @Sendable () async throws(GatewayError) -> Void
@@ -54,7 +51,9 @@ struct Authenticate: Sendable {
             throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
         }
         let token = parts[1]
-        guard token.count <= maxTokenBytes else { throw .unauthenticated(reason: "The token is too long.") }
+        guard token.count <= TokenAuthenticator.longestTokenBytes else {
+            throw .unauthenticated(reason: "The token is too long.")
+        }
         guard token.allSatisfy(isTokenByte) else {
             throw .unauthenticated(reason: "The token holds characters that no token has.")
         }

@@ -81,6 +81,7 @@ extension APIKey {
     public func validated() throws(GatewayError) -> APIKey {
         try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
         try require(principal.isUser, "principal", "A key speaks for a user, 'user:<name>'.")
+        try require(principal != .bootstrapAdmin, "principal", "The name is that of the operator.")
         try require(
             groups.count <= 64 && groups.allSatisfy(\.isGroup), "groups",
             "At most 64 groups, each 'group:<name>', are allowed."

@@ -6,6 +6,9 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
     /// Any authenticated user.
     public static let anyone = Principal(unchecked: "*")
 
+    /// Who holds the operator's key; a name that no issuer's token can have.
+    public static let bootstrapAdmin = Principal(unchecked: "user:bootstrap-admin")
+
     private init(unchecked rawValue: String) {
         self.rawValue = rawValue
     }

@@ -38,6 +38,16 @@ import Testing
         #expect(try await refusal(["iss": nil]) == expected)
     }
 
+    @Test func noTokenIsTheOperators() async throws {
+        let signer = try await TokenSigner()
+        let token = try signer.token(IssuerFixture.claims(["sub": "\"bootstrap-admin\""]))
+        let reserved = GatewayError.unauthenticated(reason: "The token's subject is a reserved name.")
+        #expect(await fixture(signer, change: { $0.principalPrefix = "" }).refusal(token) == reserved)
+        #expect(await fixture(signer, change: { $0.principalPrefix = "id:" }).refusal(token) == nil)
+        let spread = try signer.token(IssuerFixture.claims(["sub": "\"admin\""]))
+        #expect(await fixture(signer, change: { $0.principalPrefix = "bootstrap-" }).refusal(spread) == reserved)
+    }
+
     @Test func aTokenEndsAtItsExpiry() async throws {
         let signer = try await TokenSigner()
         let token = try signer.token(IssuerFixture.claims(["exp": "\(start + 100)"]))

@@ -9,7 +9,9 @@ import Testing
 private let notAccepted = GatewayError.unauthenticated(reason: "The token is not accepted.")
 
 @Suite struct TokenFormTests {
-    private func fixture(_ signer: TokenSigner, maxTokenBytes: Int = 8192) -> IssuerFixture {
+    private func fixture(_ signer: TokenSigner, maxTokenBytes: Int = TokenAuthenticator.longestTokenBytes)
+        -> IssuerFixture
+    {
         IssuerFixture(
             [IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))],
             limits: TokenAuthenticator.Limits(maxTokenBytes: maxTokenBytes))

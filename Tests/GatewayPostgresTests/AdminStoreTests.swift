@@ -114,7 +114,10 @@ import Testing
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.changes.text,
         ]
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        for (index, text) in (texts + SealedTable.all.flatMap { [$0.read.text, $0.write.text] }).enumerated() {
+        for (index, text)
+            in (texts + SealedTable.all.flatMap { [$0.read.text, $0.write.text, $0.sample.text, $0.audit.text] })
+            .enumerated()
+        {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")
         }
     }

@@ -84,9 +84,17 @@ import Testing
             testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
         let both = try MasterKeyRing.sample("new", "old")
         #expect(
-            try await MasterKeyRotation(connection: gateway, keys: both, batch: 3).run()
+            try await rotate(both, over: gateway)
                 == .init(resealed: 8, unopened: []))
-        #expect(try await MasterKeyRotation(connection: gateway, keys: both).run() == .init())
+        let lines = try await world.audit().suffix(8)
+        let rows = Set((credentials.map(\.id) + [issuer.id]).map { $0.uuidString.lowercased() })
+        #expect(Set(lines.map { String($0.split(separator: " ")[2]) }) == rows)
+        for line in lines {
+            #expect(line.hasPrefix("update StorageCredential ") || line.hasPrefix("update Issuer "))
+            let change = #"rotate-master-key run-1 before {"masterKeyID": "old"} after {"masterKeyID": "new"}"#
+            #expect(line.hasSuffix(change))
+        }
+        #expect(try await rotate(both, over: gateway) == .init())
         let after = try AdminWorld(keys: .sample("new"))
         for credential in credentials {
             #expect(try await after.stores.credentials.get(credential.id.uuidString.lowercased()) == credential)
@@ -95,7 +103,7 @@ import Testing
 
         // A key that is missing is named, and the row stays as it is.
         let third = try MasterKeyRing.sample("third", "old")
-        let outcome = try await MasterKeyRotation(connection: gateway, keys: third, batch: 3).run()
+        let outcome = try await rotate(third, over: gateway)
         #expect(outcome.resealed == 0 && outcome.unopened.count == 8)
         #expect(outcome.unopened.allSatisfy { $0.reason == .unknownKey("new") })
         #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
@@ -104,8 +112,43 @@ import Testing
         // So is another key of the same name, which must not pass for the one that sealed.
         let namesake = try MasterKeyRing(
             parsing: Secret("new:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
-        let mistaken = try await MasterKeyRotation(connection: gateway, keys: namesake, batch: 3).run()
+        let mistaken = try await rotate(namesake, over: gateway)
         #expect(mistaken.resealed == 0 && mistaken.unopened.count == 8)
         #expect(mistaken.unopened.allSatisfy { $0.reason == .doesNotOpen(keyID: "new") })
+    }
+
+    private func rotate(
+        _ keys: MasterKeyRing, over connection: PostgresConnection
+    ) async throws -> MasterKeyRotation.Outcome {
+        try await MasterKeyRotation(connection: connection, keys: keys, now: { Date() }, batch: 3)
+            .run(requestID: "run-1")
+    }
+
+    @Test(.database(.migrated)) func keysThatAreNotThoseOfTheDatabaseAreNamed() async throws {
+        let world = try AdminWorld(keys: .sample("old"))
+        func flaws(_ keys: MasterKeyRing) async throws -> [MasterKeyError] {
+            let gateway = try PostgresConnection(
+                testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+            return try await MasterKeyCheck(connection: gateway, keys: keys).run()
+        }
+        #expect(try await flaws(.sample("new")) == [])
+        for index in 0..<3 {
+            _ = try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change)
+        }
+        let namesake = try MasterKeyRing(
+            parsing: Secret("old:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
+        #expect(try await flaws(.sample("new", "old")) == [])
+        #expect(try await flaws(.sample("new")) == [.unknownKey("old")])
+        #expect(try await flaws(namesake) == [.doesNotOpen(keyID: "old")])
+        // One row that somebody changed does not mean that the key is another.
+        try await world.connection.runScript("UPDATE storage_credentials SET sealed = '\\x00' WHERE name = 'c2'")
+        #expect(try await flaws(.sample("old")) == [])
+        // A secret of an issuer counts as well as one of a store, an issuer without one does not.
+        let other = try AdminWorld(keys: .sample("elsewhere"))
+        _ = try await other.stores.issuers.create(.sample(), by: AdminWorld.change)
+        #expect(try await flaws(.sample("old")) == [.unknownKey("elsewhere")])
+        try await world.connection.runScript(
+            "UPDATE issuers SET keys_sealed = NULL, key_id = NULL, keys_inline = '{}', algorithms = '{ES256}'")
+        #expect(try await flaws(.sample("old")) == [])
     }
 }

@@ -1,9 +1,12 @@
 public import Foundation
+import GatewayCore
+import LibCrypto
 public import LibPQ
 
 /// Seals every secret of the database with the current master key, so that older keys can go.
 ///
 /// What is sealed stays the same, so that no gateway has to read anything anew; both keys must be known to all of them first.
+/// Each row that is sealed anew leaves a line in the audit.
 public struct MasterKeyRotation: Sendable {
     /// What a rotation did.
     public struct Outcome: Sendable, Equatable {
@@ -25,6 +28,7 @@ public struct MasterKeyRotation: Sendable {
 
     private let connection: PostgresConnection
     private let keys: MasterKeyRing
+    private let now: @Sendable () -> Date
     private let batch: Int64
 
     /// Makes a rotation.
@@ -32,25 +36,30 @@ public struct MasterKeyRotation: Sendable {
     /// - Parameters:
     ///   - connection: Logged in as the gateway.
     ///   - keys: The new key first, and those that rows are sealed with.
+    ///   - now: The clock of the audit's identifiers.
     ///   - batch: Rows in one transaction, 1 or more.
-    public init(connection: PostgresConnection, keys: MasterKeyRing, batch: Int = 100) {
+    public init(
+        connection: PostgresConnection, keys: MasterKeyRing, now: @escaping @Sendable () -> Date, batch: Int = 100
+    ) {
         self.connection = connection
         self.keys = keys
+        self.now = now
         self.batch = Int64(max(1, batch))
     }
 
     /// Goes through all rows; may be repeated, and run beside gateways.
     ///
     /// Those of the current key are opened too: another key may go by the same name.
+    /// - Parameter requestID: What the audit knows the run by.
     /// - Throws: ``PostgresError``, or ``MasterKeyError/sealingFailed``; batches before that are done.
-    public func run() async throws -> Outcome {
+    public func run(requestID: String) async throws -> Outcome {
         var outcome = Outcome()
         for table in SealedTable.all {
             var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
             while true {
                 let after = last
                 let step = try await connection.withTransaction { transaction in
-                    try reseal(table, after: after, in: transaction)
+                    try reseal(table, after: after, requestID, in: transaction)
                 }
                 outcome.resealed += step.outcome.resealed
                 outcome.unopened += step.outcome.unopened
@@ -62,7 +71,7 @@ public struct MasterKeyRotation: Sendable {
     }
 
     private func reseal(
-        _ table: SealedTable, after: UUID, in transaction: borrowing PostgresTransaction
+        _ table: SealedTable, after: UUID, _ requestID: String, in transaction: borrowing PostgresTransaction
     ) throws -> (outcome: Outcome, last: UUID?) {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
         let rows = try transaction.execute(table.read, (after, batch))
@@ -78,43 +87,13 @@ public struct MasterKeyRotation: Sendable {
             }
             guard row.sealed.keyID != keys.currentID else { continue }
             try transaction.perform(table.write, (row.id, keys.seal(secret, in: place)))
+            try transaction.perform(
+                table.audit,
+                Resealing(
+                    id: .version7(at: now(), randomBytes: randomBytes(count: 10)), row: row.id, requestID: requestID,
+                    before: row.sealed.keyID, after: keys.currentID))
             outcome.resealed += 1
         }
         return (outcome, rows.last?.id)
-    }
-}
-
-/// A table with a column of sealed bytes.
-struct SealedTable: Sendable {
-    let name: String
-    /// Locks and reads rows that are sealed.
-    let read: Statement<(after: UUID, limit: Int64), (id: UUID, sealed: SealedBytes)>
-    let write: Statement<(id: UUID, sealed: SealedBytes), Void>
-
-    static let all = [
-        SealedTable(
-            name: "storage_credentials",
-            read: """
-                SELECT id, sealed, key_id FROM storage_credentials
-                WHERE id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE
-                """,
-            write: "UPDATE storage_credentials SET sealed = $2, key_id = $3 WHERE id = $1"),
-        SealedTable(
-            name: "issuers",
-            read: """
-                SELECT id, keys_sealed, key_id FROM issuers
-                WHERE keys_sealed IS NOT NULL AND id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE
-                """,
-            write: "UPDATE issuers SET keys_sealed = $2, key_id = $3 WHERE id = $1"),
-    ]
-
-    private init(name: String, read: String, write: String) {
-        self.name = name
-        self.read = Statement(read) {
-            [$0.after, $0.limit]
-        } decode: { row throws(PostgresError) in
-            (try row.decode(0), SealedBytes(bytes: try row.decode(1), keyID: try row.decode(2)))
-        }
-        self.write = Statement(write) { [$0.id, $0.sealed.bytes, $0.sealed.keyID] }
     }
 }

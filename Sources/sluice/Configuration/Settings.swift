@@ -80,6 +80,17 @@ struct ListenAddress: Sendable, Equatable {
 struct SettingMistakes: Error, CustomStringConvertible {
     let mistakes: [String]
 
+    init(mistakes: [String]) {
+        self.mistakes = mistakes
+    }
+
+    /// Says that the master keys are not those of the database.
+    init(masterKeys flaws: [MasterKeyError]) {
+        mistakes = flaws.map {
+            "\(SettingName.masterKey.variable): \($0); secrets in the database were sealed with it, so give it as well"
+        }
+    }
+
     var description: String {
         "The configuration has mistakes:\n" + mistakes.map { "  \($0)" }.joined(separator: "\n")
             + "\n'sluice serve --help' lists the settings."

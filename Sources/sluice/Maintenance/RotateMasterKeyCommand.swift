@@ -1,6 +1,8 @@
 import ArgumentParser
 import Foundation
+import GatewayCore
 import GatewayPostgres
+import LibCrypto
 import LibPQ
 
 /// `sluice rotate-master-key`: seals everything with the first master key.
@@ -25,7 +27,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         let keys = MasterKeyRing(reading: &reader)
         let connection = try PostgresConnection(maintaining: &reader, logger: logger)
         guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
-        let outcome = try await MasterKeyRotation(connection: connection, keys: keys).run()
+        let requestID = UUID.version7(at: .now, randomBytes: try randomBytes(count: 10)).uuidString.lowercased()
+        let outcome = try await MasterKeyRotation(connection: connection, keys: keys, now: { .now })
+            .run(requestID: requestID)
         await connection.close()
         print("Sealed \(outcome.resealed) rows anew.")
         for row in outcome.unopened {

@@ -26,11 +26,12 @@ struct Gateway {
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///
-    /// - Throws: ``Migrator/Failure`` where the database was not migrated, `PostgresError` where it cannot be reached,
+    /// - Throws: ``Migrator/Failure`` where the database was not migrated, ``SettingMistakes`` where its secrets were sealed
+    ///   with another master key, `PostgresError` where it cannot be reached,
     ///   `HTTPServerError` where an address is taken.
     init(_ settings: Settings, metrics: PrometheusFactory, logger: Logger) async throws {
         let database = try DatabaseParts(settings, logger: logger)
-        try await database.checkSchema(logger: logger)
+        try await database.check(masterKeys: settings.masterKeys, logger: logger)
 
         let cache = PolicyCache(
             source: PostgresPolicySource(pool: database.policyPool, keys: settings.masterKeys, logger: logger))
@@ -136,14 +137,16 @@ private struct DatabaseParts {
         health = PostgresConnection(plain, logger: logger)
     }
 
-    /// Checks the schema; a server that cannot be reached is given some time, since both may be starting.
-    func checkSchema(logger: Logger) async throws {
+    /// Checks the schema and the master keys; a server that cannot be reached is given some time, since both may be starting.
+    func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
         let connection = PostgresConnection(configuration, logger: logger)
         let migrator = Migrator(connection: connection, logger: logger)
         let deadline = ContinuousClock.now + Self.patience
         while true {
             do {
                 try await migrator.check()
+                let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+                guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
                 return await connection.close()
             } catch let error as PostgresError {
                 guard error.isPassing, ContinuousClock.now < deadline else { throw error }

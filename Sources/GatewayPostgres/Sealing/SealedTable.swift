@@ -1,0 +1,66 @@
+import Foundation
+import LibPQ
+
+/// A table with a column of sealed bytes.
+struct SealedTable: Sendable {
+    let name: String
+    /// Locks and reads rows that are sealed.
+    let read: Statement<(after: UUID, limit: Int64), (id: UUID, sealed: SealedBytes)>
+    let write: Statement<(id: UUID, sealed: SealedBytes), Void>
+    /// For each key that rows are sealed with, some of those rows, the newest first.
+    let sample: Statement<Int64, (id: UUID, sealed: SealedBytes)>
+    /// Writes down that a row was sealed anew.
+    let audit: Statement<Resealing, Void>
+
+    static let all = [
+        SealedTable("storage_credentials", column: "sealed", kind: "StorageCredential"),
+        SealedTable("issuers", column: "keys_sealed", kind: "Issuer"),
+    ]
+
+    private init(_ name: String, column: String, kind: String) {
+        self.name = name
+        read = Statement(
+            """
+            SELECT id, \(column), key_id FROM \(name)
+            WHERE \(column) IS NOT NULL AND id > $1 ORDER BY id LIMIT $2 FOR NO KEY UPDATE
+            """, encode: { [$0.after, $0.limit] }, decode: Self.sealedRow)
+        write = Statement("UPDATE \(name) SET \(column) = $2, key_id = $3 WHERE id = $1") {
+            [$0.id, $0.sealed.bytes, $0.sealed.keyID]
+        }
+        sample = Statement(
+            """
+            SELECT s.id, s.bytes, k.key_id
+            FROM (SELECT DISTINCT key_id FROM \(name) WHERE \(column) IS NOT NULL) k
+            CROSS JOIN LATERAL (
+                SELECT t.id, t.\(column) AS bytes FROM \(name) t
+                WHERE t.key_id = k.key_id AND t.\(column) IS NOT NULL ORDER BY t.id DESC LIMIT $1
+            ) s
+            ORDER BY k.key_id COLLATE "C", s.id
+            """, encode: { [$0] }, decode: Self.sealedRow)
+        audit = Statement(
+            """
+            INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
+            VALUES ($1, 'update', '\(kind)', $2, 'rotate-master-key', $3, jsonb_build_object('masterKeyID', $4::text),
+                jsonb_build_object('masterKeyID', $5::text))
+            """
+        ) { [$0.id, $0.row.uuidString.lowercased(), $0.requestID, $0.before, $0.after] }
+    }
+
+    @Sendable private static func sealedRow(
+        _ row: borrowing PostgresRow
+    ) throws(PostgresError) -> (id: UUID, sealed: SealedBytes) {
+        (try row.decode(0), SealedBytes(bytes: try row.decode(1), keyID: try row.decode(2)))
+    }
+}
+
+/// What the audit keeps of a row that was sealed with another key.
+struct Resealing: Sendable {
+    /// Identifier of the line.
+    var id: UUID
+    var row: UUID
+    var requestID: String
+    /// Identifier of the key before.
+    var before: String
+    /// Identifier of the key since.
+    var after: String
+}

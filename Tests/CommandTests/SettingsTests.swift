@@ -24,6 +24,15 @@ struct SettingsTests {
         #expect(!result.errors.contains("made-up"))
     }
 
+    @Test func theVersionIsThatOfTheContract() throws {
+        let contract = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../openapi/sluice.yaml")
+        let text = try String(contentsOf: contract.standardizedFileURL, encoding: .utf8)
+        let version = try #require(text.firstMatch(of: /(?m)^  version: (.+)$/)).1
+        let result = try Command.run(["--version"])
+        #expect(result.status == 0)
+        #expect(result.output == "\(version)\n")
+    }
+
     @Test(arguments: [
         "made-up key with spaces, quite long enough", "made-up#key-that-no-bearer-token-can-be", "made-up",
     ])

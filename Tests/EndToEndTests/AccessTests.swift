@@ -27,11 +27,25 @@ import Testing
         }
         let id = try #require(issued.json["id"].text)
         #expect(try await site.number("SELECT count(*) FROM issuances WHERE id = '\(id)'") == 1)
+        for (user, bucket) in [("mallory", "plain-bucket"), ("mallory", ""), ("alice", "plain-bucket")] {
+            let count = """
+                SELECT coalesce(sum(count), 0) FROM denials
+                WHERE principal = 'user:plain-\(user)' AND bucket = '\(bucket)' AND code = 'AccessDenied'
+                """
+            try await waitUntil("the refusals are on record") {
+                try await site.number(count) == (user == "alice" ? 2 : 1)
+            }
+        }
     }
 
     @Test func `without a good token nothing is answered but 401`() async throws {
         let site = try Deployment.current
-        for token in ["", "nonsense", "sluice_abcdefghijkl_\(String(repeating: "A", count: 43))", "a.b.c"] {
+        let known = try await site.makeUser("known", roles: ["admin"]).client.token
+        for token in [
+            "", "nonsense", "a.b.c", "sluice_abcdefghijkl_\(String(repeating: "A", count: 43))",
+            // The public part of a key that exists.
+            "\(known.prefix(20))\(String(repeating: "A", count: 43))",
+        ] {
             for (method, path) in [("POST", "/v1/presigned-urls"), ("GET", "/v1/access"), ("GET", "/admin/v1/grants")] {
                 let body: JSON? = method == "POST" ? .download("k", from: "plain") : nil
                 let answer = try await site.client(token: token).call(method, path, body)
@@ -46,37 +60,8 @@ import Testing
         #expect(try await auditor.client.call("POST", "/admin/v1/grants", [:]).status == 403)
     }
 
-    @Test func `a revoked key and a revoked grant are refused from the next request on`() async throws {
-        try await Deployment.with(gateways: 2) { site in
-            try await site.makeBucket("revoked")
-            let (alice, bob) = (try await site.makeUser("alice"), try await site.makeUser("bob"))
-            let grant = try await site.grant(["GetObject"], to: alice.principal, in: "revoked")
-            try await site.grant(["GetObject"], to: bob.principal, in: "revoked")
-            let request = JSON.download("k", from: "revoked")
-            // The second gateway holds everything in memory when the first one makes the change.
-            let other = site.gateways[1].port
-            for client in [alice.client, alice.client.at(other), bob.client, bob.client.at(other)] {
-                #expect(try await client.ask(request).status == 201)
-            }
-            try await site.delete("grants", grant)
-            #expect(try await alice.client.at(other).ask(request).code == "AccessDenied")
-            #expect(try await alice.ask(request).code == "AccessDenied")
-            try await site.delete("api-keys", bob.keyID)
-            #expect(try await bob.client.at(other).ask(request).status == 401)
-            #expect(try await bob.ask(request).status == 401)
-            // And a grant works as soon as it was made.
-            try await site.grant(["GetObject"], to: alice.principal, in: "revoked")
-            #expect(try await alice.client.at(other).ask(request).status == 201)
-        }
-    }
-
-    @Test func `a revoked admin and an admin's key past its end can change nothing`() async throws {
+    @Test func `an admin's key past its end can change nothing`() async throws {
         let site = try Deployment.current
-        let admin = try await site.makeUser("second-admin", roles: ["admin"])
-        #expect(try await admin.client.call("GET", "/admin/v1/quotas").status == 200)
-        try await site.delete("api-keys", admin.keyID)
-        #expect(try await admin.client.call("GET", "/admin/v1/quotas").status == 401)
-
         let end = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 2))
         let made = try await site.create(
             "api-keys",

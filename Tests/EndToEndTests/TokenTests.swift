@@ -3,8 +3,8 @@ import Testing
 
 /// Tokens that OpenSSL signed, so that the gateway does not agree with itself alone.
 @Suite(.deployment) struct TokenTests {
-    /// An issuer of tokens with an RSA key of its own.
-    struct TokenIssuer: Sendable {
+    /// An issuer of tokens with an RSA key of its own; its folder goes with it.
+    final class TokenIssuer: Sendable {
         let folder: URL
         let name: String
 
@@ -13,6 +13,10 @@ import Testing
             folder = FileManager.default.temporaryDirectory.appending(path: "sluice-issuer-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             _ = try await shell("openssl genrsa -out key.pem 2048 2>&1")
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(at: folder)
         }
 
         /// Runs a line of shell beside the key; gives its output.
@@ -123,9 +127,13 @@ import Testing
         ]
         for (what, token) in refused {
             site.keepSecret(token)
-            let answer = try await site.client(token: token).ask(.download("own/k", from: "tokens"))
-            #expect(answer.status == 401, "\(what): \(answer.text)")
-            #expect(answer.code == (what == "expired" ? "ExpiredToken" : "Unauthenticated"), "\(what)")
+            let client = site.client(token: token)
+            for answer in [
+                try await client.ask(.download("own/k", from: "tokens")), try await client.call("GET", "/v1/access"),
+            ] {
+                #expect(answer.status == 401, "\(what): \(answer.text)")
+                #expect(answer.code == (what == "expired" ? "ExpiredToken" : "Unauthenticated"), "\(what)")
+            }
         }
     }
 

@@ -1,0 +1,93 @@
+import Foundation
+import LibPQ
+import Testing
+
+/// Changes of policy at a gateway that holds the old state in memory, and that no notification reaches.
+///
+/// Each change is made at another gateway, and the request after it is the first thing that could tell.
+@Suite struct DeafGatewayTests {
+    private static let mute = """
+        DO $$ BEGIN
+            EXECUTE replace(
+                pg_get_functiondef('append_policy_log'::regproc), 'PERFORM pg_notify(''sluice_policy'', v_seq::text);', '');
+        END $$;
+        """
+
+    /// A deployment of two gateways without notifications, with a bucket and a user who may download everything from it.
+    private func withDeafGateway(
+        _ body: (_ site: Deployment, _ alice: User, _ ask: () async throws -> Answer) async throws -> Void
+    ) async throws {
+        try await Deployment.with(gateways: 2) { site in
+            try await site.session().runScript(Self.mute)
+            let body = "SELECT count(*) FROM pg_proc WHERE proname = 'append_policy_log' AND prosrc ~ 'pg_notify'"
+            try #require(try await site.number(body) == 0)
+        } _: { site in
+            try await site.makeBucket("deaf")
+            let alice = try await site.makeUser("alice")
+            try await site.grant(["GetObject"], to: alice.principal, in: "deaf", prefix: "held/")
+            let deaf = alice.client.at(site.gateways[1].port)
+            let ask = { try await deaf.ask(.download("held/k", from: "deaf")) }
+            #expect(try await ask().status == 201)
+            try await body(site, alice, ask)
+        }
+    }
+
+    @Test func `a revoked grant, and one made again`() async throws {
+        try await withDeafGateway { site, alice, ask in
+            let grants = try await site.admin.call("GET", "/admin/v1/grants").json["items"].items
+            try await site.delete("grants", try #require(grants.first?["id"].text))
+            #expect(try await ask().code == "AccessDenied")
+            try await site.grant(["GetObject"], to: alice.principal, in: "deaf", prefix: "held/")
+            #expect(try await ask().status == 201)
+            try await site.grant(
+                ["GetObject"], to: "*", in: "deaf", prefix: "held/k", options: ["effect": "deny"])
+            #expect(try await ask().code == "AccessDenied")
+        }
+    }
+
+    @Test func `a revoked key of a user, and of an admin`() async throws {
+        try await withDeafGateway { site, alice, ask in
+            try await site.delete("api-keys", alice.keyID)
+            #expect(try await ask().status == 401)
+            let admin = try await site.makeUser("second-admin", roles: ["admin"])
+            let deaf = admin.client.at(site.gateways[1].port)
+            #expect(try await deaf.call("GET", "/admin/v1/quotas").status == 200)
+            try await site.delete("api-keys", admin.keyID)
+            #expect(try await deaf.call("GET", "/admin/v1/quotas").status == 401)
+        }
+    }
+
+    @Test func `a group that was left, and a quota that was set`() async throws {
+        try await withDeafGateway { site, alice, ask in
+            try await site.grant(["GetObject"], to: "group:readers", in: "deaf", prefix: "group/")
+            try await site.create("groups/group:readers/members", ["member": "\(alice.principal)"])
+            let deaf = alice.client.at(site.gateways[1].port)
+            let request = JSON.download("group/k", from: "deaf")
+            #expect(try await deaf.ask(request).status == 201)
+            try await site.delete("groups/group:readers/members", alice.principal)
+            #expect(try await deaf.ask(request).code == "AccessDenied")
+            try await site.quota(1, for: alice.principal)
+            #expect(try await ask().status == 201)
+            #expect(try await ask().code == "QuotaExceeded")
+        }
+    }
+
+    @Test func `an issuer that was removed`() async throws {
+        try await withDeafGateway { site, _, _ in
+            let issuer = try await TokenTests.TokenIssuer("https://id.example")
+            let row = try await site.create(
+                "issuers",
+                [
+                    "issuer": "https://id.example", "audiences": ["sluice"], "algorithms": ["RS256"],
+                    "principalPrefix": "id:", "groupPrefix": "id:", "keys": ["inline": try await issuer.keySet()],
+                ])
+            try await site.grant(["GetObject"], to: "user:id:alice", in: "deaf")
+            let token = try await issuer.token([:])
+            site.keepSecret(token)
+            let deaf = site.client(token: token, at: 1)
+            #expect(try await deaf.ask(.download("k", from: "deaf")).status == 201)
+            try await site.delete("issuers", try #require(row["id"].text))
+            #expect(try await deaf.ask(.download("k", from: "deaf")).status == 401)
+        }
+    }
+}

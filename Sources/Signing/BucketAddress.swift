@@ -18,6 +18,8 @@ public struct BucketAddress: Sendable, Hashable {
     public let authority: String
     /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
     public let path: String
+    /// Whether the path names the bucket.
+    let isPathStyle: Bool
 
     /// Puts a bucket's address together.
     ///
@@ -29,6 +31,7 @@ public struct BucketAddress: Sendable, Hashable {
     public init(endpoint: StoreEndpoint, bucket: String, addressing: Addressing) throws(SigningError) {
         guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
         self.bucket = bucket
+        isPathStyle = addressing == .path
         var authority = endpoint.authority
         var path = endpoint.path
         switch addressing {

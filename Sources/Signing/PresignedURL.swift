@@ -6,7 +6,7 @@ public struct PresignedURL: Sendable, Hashable {
     public let path: String
     /// Its query, decoded, in the URL's order.
     public let query: [NamedValue]
-    /// What the scheme makes of the request.
+    /// What the scheme makes of the request; empty for a scheme that signs the request itself.
     public let canonicalRequest: String
     /// What is signed.
     public let stringToSign: String

@@ -16,8 +16,18 @@ public enum SigningError: Error, Sendable, Equatable {
     case duplicateHeader(String)
     /// A header is the signer's own to write.
     case reservedHeader(String)
+    /// A header is not among those that the scheme signs, so that a URL cannot bind it.
+    case headerNotBindable(String)
     /// A query parameter is the signer's own to write.
     case reservedQueryParameter(String)
+    /// A query parameter that the scheme signs is given twice.
+    case duplicateQueryParameter(String)
+    /// The value of a query parameter would be signed like further parameters.
+    case ambiguousQueryParameter(String)
+    /// The key would be signed like another one with query parameters; the text says why.
+    case ambiguousKey(String)
+    /// The access key id or the token cannot be written into a header; the text says why.
+    case invalidCredential(String)
     /// The life of the URL, in seconds, is outside what the scheme allows.
     case expiryOutOfRange(seconds: Int, allowed: ClosedRange<Int>)
     /// The path to send stands for another object than the bucket and key.
@@ -35,7 +45,12 @@ public enum SigningError: Error, Sendable, Equatable {
         case .invalidHeaderName, .invalidHeaderValue: "InvalidHeader"
         case .duplicateHeader: "DuplicateHeader"
         case .reservedHeader: "ReservedHeader"
+        case .headerNotBindable: "HeaderNotBindable"
         case .reservedQueryParameter: "ReservedQueryParameter"
+        case .duplicateQueryParameter: "DuplicateQueryParameter"
+        case .ambiguousQueryParameter: "AmbiguousQueryParameter"
+        case .ambiguousKey: "AmbiguousKey"
+        case .invalidCredential: "InvalidCredential"
         case .expiryOutOfRange: "ExpiryOutOfRange"
         case .pathNamesAnotherObject: "PathNamesAnotherObject"
         case .keyOfAnotherDay: "KeyOfAnotherDay"
@@ -53,7 +68,13 @@ public enum SigningError: Error, Sendable, Equatable {
         case .invalidHeaderValue(let name): "The value of header '\(name)' holds a line break or a NUL."
         case .duplicateHeader(let name): "Header '\(name)' is given twice."
         case .reservedHeader(let name): "Header '\(name)' is written by the signer."
+        case .headerNotBindable(let name): "The scheme does not sign header '\(name)'."
         case .reservedQueryParameter(let name): "Query parameter '\(name)' is written by the signer."
+        case .duplicateQueryParameter(let name): "Query parameter '\(name)' is given twice."
+        case .ambiguousQueryParameter(let name):
+            "The value of query parameter '\(name)' would be signed like further parameters."
+        case .ambiguousKey(let reason): "The key is ambiguous in this scheme: \(reason)."
+        case .invalidCredential(let reason): "The credential is not usable: \(reason)."
         case .expiryOutOfRange(let seconds, let allowed):
             "A life of \(seconds) s is outside \(allowed.lowerBound)...\(allowed.upperBound) s."
         case .pathNamesAnotherObject(let path): "The path '\(path)' does not decode to the bucket and key."

@@ -41,11 +41,15 @@ struct SignCommandTests {
         return (result.status, answers)
     }
 
-    @Test func agreesWithEveryVector() throws {
+    @Test(arguments: [
+        ("aws-v4-query", "aws_v4_query", 13), ("oss-v1-query", "oss_v1_query", 12), ("aws-v2-query", "aws_v2", 3),
+    ])
+    func agreesWithEveryVector(scheme: String, name: String, count: Int) throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../SigningTests/Vectors/aws_v4_query.json")
+            .appending(path: "../SigningTests/Vectors/\(name).json")
         let parsed = try JSONSerialization.jsonObject(with: Data(contentsOf: file))
-        let vectors = try #require(parsed as? [[String: Any]])
+        let vectors = try #require(parsed as? [[String: Any]]).filter { $0["scheme"] as? String == scheme }
+        #expect(vectors.count == count)
         var input = Data()
         for vector in vectors {
             input +=
@@ -57,15 +61,17 @@ struct SignCommandTests {
         for (answer, vector) in zip(answers, vectors) {
             let expected = try #require(vector["expected"] as? [String: Any])
             #expect(answer.name == vector["name"] as? String)
-            #expect(answer.path == expected["path"] as? String)
             #expect(answer.canonicalRequest == expected["canonical_request"] as? String)
             #expect(answer.stringToSign == expected["string_to_sign"] as? String)
             #expect(answer.signature == expected["signature"] as? String)
             #expect(answer.requiredHeaders == expected["required_headers"] as? [String: String])
-            let pairs = try #require(expected["query_decoded"] as? [[String]])
+            #expect(answer.error == nil)
+            // Some sources show the signature alone.
+            guard let path = expected["path"] as? String else { continue }
+            #expect(answer.path == path)
+            let pairs = try #require(expected["query_decoded"] as? [[Any]]).map { $0.map { $0 as? String ?? "" } }
             #expect(answer.query.map(Set.init) == Set(pairs))
             #expect(answer.query?.count == pairs.count)
-            #expect(answer.error == nil)
         }
     }
 

@@ -65,7 +65,7 @@ struct GeneratedRequest {
     }
 
     /// Text of ASCII for the most part, with scalars of every plane in between.
-    private static func text(upTo count: Int, using random: inout SeededGenerator) -> String {
+    static func text(upTo count: Int, using random: inout SeededGenerator) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...count, using: &random) {
             let limit: UInt32 = [0x7F, 0x7F, 0x7F, 0x7FF, 0xFFFF, 0x10FFFF][Int.random(in: 0..<6, using: &random)]
@@ -74,7 +74,7 @@ struct GeneratedRequest {
         return String(text)
     }
 
-    private static func headerValue(using random: inout SeededGenerator) -> String {
+    static func headerValue(using random: inout SeededGenerator) -> String {
         let pieces = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let blank = ["", " ", "  ", "\t", " \t "][Int.random(in: 0..<5, using: &random)]
             return blank

@@ -42,7 +42,7 @@ struct SignCommand: ParsableCommand {
             """
     )
 
-    private static let knownSchemes = ["aws-v4-query"]
+    private static let knownSchemes = ["aws-v2-query", "aws-v4-query", "oss-v1-query"]
     private static let maxLineBytes = 1 << 20
     // Whatever the width of the terminal, `tr` makes one line of what was pasted.
     private static let example = """
@@ -88,14 +88,29 @@ struct SignCommand: ParsableCommand {
                 )
             }
             let input = try decoder.decode(SignInput.self, from: data)
-            return SignOutput(name: input.name, try sign(input.inputs, keys: keys))
+            return SignOutput(name: input.name, try sign(input.inputs, scheme: input.scheme, keys: keys))
         } catch {
             return SignOutput(name: name, SignFailure(error))
         }
     }
 
-    private static func sign(_ inputs: SignInput.Inputs, keys: SigningKeyCache) throws -> PresignedURL {
+    private static func sign(
+        _ inputs: SignInput.Inputs, scheme: String, keys: SigningKeyCache
+    ) throws -> PresignedURL {
         let instant = try inputs.instant
+        switch scheme {
+        case "oss-v1-query":
+            return try OSSV1.presign(
+                inputs.presignRequest(payloadHeader: "x-oss-content-sha256"), with: SigningKeyV2(inputs.credential),
+                at: instant
+            )
+        case "aws-v2-query":
+            return try AWSV2.presign(
+                inputs.presignRequest(payloadHeader: "x-amz-content-sha256"), with: SigningKeyV2(inputs.credential),
+                at: instant
+            )
+        default: break
+        }
         let key = try keys.key(
             for: inputs.credential, region: inputs.region, service: inputs.service ?? "s3", at: instant
         )

@@ -18,7 +18,7 @@ struct SignOutput: Encodable {
         url = signed.url
         path = signed.path
         query = signed.query.map { [$0.name, $0.value] }
-        canonicalRequest = signed.canonicalRequest
+        canonicalRequest = signed.canonicalRequest.isEmpty ? nil : signed.canonicalRequest
         stringToSign = signed.stringToSign
         signature = signed.signature
         requiredHeaders = Dictionary(signed.requiredHeaders.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -1,0 +1,120 @@
+/// The parts of a request that a "version 2" signature binds besides method, date and path.
+struct V2BoundParts {
+    /// Value of `Content-MD5`, empty when it is not sent.
+    private(set) var contentMD5: [UInt8] = []
+    /// Value of `Content-Type`, empty when it is not sent: such a signature holds only for a request without one.
+    private(set) var contentType: [UInt8] = []
+    /// The vendor's headers, names in lower case, sorted; values as they are signed.
+    private(set) var vendorHeaders: [(name: [UInt8], value: [UInt8])] = []
+    /// Names of headers that the scheme leaves unsigned.
+    private(set) var unboundHeaders: [String] = []
+    /// The query parameters that are signed, sorted by name.
+    private(set) var subResources: [NamedValue] = []
+
+    private let dialect: V2Dialect
+
+    /// Sorts out what a request brings.
+    ///
+    /// - Throws: ``SigningError`` for what could be read in two ways.
+    init(headers: [NamedValue], query: [NamedValue], dialect: V2Dialect) throws(SigningError) {
+        self.dialect = dialect
+        var seen: [[UInt8]] = []
+        for header in headers {
+            let name = try CanonicalHeaders.lowerCased(header.name)
+            guard !header.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
+                throw .invalidHeaderValue(name: header.name)
+            }
+            guard !seen.contains(name) else { throw .duplicateHeader(header.name) }
+            seen.append(name)
+            take(name, header)
+        }
+        vendorHeaders.sort { $0.name.lexicographicallyPrecedes($1.name) }
+        for parameter in query where dialect.subResources.contain(parameter.name) {
+            try take(parameter)
+        }
+        subResources.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    private mutating func take(_ name: [UInt8], _ header: NamedValue) {
+        if name.elementsEqual("content-md5".utf8) {
+            contentMD5 = Self.trimmed(header.value)
+        } else if name.elementsEqual("content-type".utf8) {
+            contentType = Self.trimmed(header.value)
+        } else if name.starts(with: dialect.headerPrefix.utf8),
+            !dialect.unsignedHeaders.contains(where: { $0.utf8.elementsEqual(name) })
+        {
+            var value: [UInt8] = []
+            if dialect.collapsesWhiteSpace {
+                CanonicalHeaders.appendCollapsed(header.value, to: &value)
+            } else {
+                value = Self.trimmed(header.value)
+            }
+            vendorHeaders.append((name, value))
+        } else {
+            unboundHeaders.append(header.name)
+        }
+    }
+
+    private mutating func take(_ parameter: NamedValue) throws(SigningError) {
+        var parameter = parameter
+        if case .form = dialect.resourceForm {
+            parameter.name = parameter.name.lowercased()
+            parameter.value = String(decoding: Self.trimmed(parameter.value), as: UTF8.self)
+        } else {
+            // Values are signed as they are: after '&', one could go on as a parameter of its own.
+            let pieces = parameter.value.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+            for piece in pieces.dropFirst() {
+                let name = Substring(piece.prefix { $0 != UInt8(ascii: "=") })
+                guard !dialect.subResources.contain(name) else { throw .ambiguousQueryParameter(parameter.name) }
+            }
+            guard !parameter.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
+                throw .ambiguousQueryParameter(parameter.name)
+            }
+        }
+        guard !subResources.contains(where: { $0.name.utf8.elementsEqual(parameter.name.utf8) }) else {
+            throw .duplicateQueryParameter(parameter.name)
+        }
+        subResources.append(parameter)
+    }
+
+    /// Appends the sub-resources as they stand in the string to sign, with `?` in front of the first.
+    func appendSubResources(to buffer: inout [UInt8]) {
+        var separator = UInt8(ascii: "?")
+        for parameter in subResources {
+            buffer.append(separator)
+            separator = UInt8(ascii: "&")
+            if case .form = dialect.resourceForm {
+                PercentEncoding.appendForm(parameter, to: &buffer)
+            } else {
+                buffer += parameter.name.utf8
+                guard !parameter.value.isEmpty else { continue }
+                buffer.append(UInt8(ascii: "="))
+                buffer += parameter.value.utf8
+            }
+        }
+    }
+
+    /// A value without the white space that may surround it in a header.
+    static func trimmed(_ value: String) -> [UInt8] {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        let start = value.utf8.drop(while: isBlank)
+        return Array(start.reversed().drop(while: isBlank).reversed())
+    }
+}
+
+extension PercentEncoding {
+    /// Appends `name=value` as an HTML form writes it, with `+` for a space.
+    static func appendForm(_ parameter: NamedValue, to buffer: inout [UInt8]) {
+        appendForm(parameter.name, to: &buffer)
+        buffer.append(UInt8(ascii: "="))
+        appendForm(parameter.value, to: &buffer)
+    }
+
+    private static func appendForm(_ text: String, to buffer: inout [UInt8]) {
+        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        for (index, word) in words.enumerated() {
+            if index > 0 { buffer.append(UInt8(ascii: "+")) }
+            append(String(Substring(word)), keeping: unreserved, to: &buffer)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+/// The words in which the vendors of "version 2" signatures differ.
+struct V2Dialect: Sendable {
+    /// How the path and the sub-resources are written into the string to sign.
+    enum ResourceForm: Sendable {
+        /// Path and values decoded, as they are; always with the bucket.
+        case raw
+        /// The path percent-encoded, as sent; values decoded.
+        case pathAsSent
+        /// The path percent-encoded; names in lower case and values as an HTML form writes them.
+        case form
+    }
+
+    /// How the token of temporary credentials travels in a URL.
+    enum TokenForm: Sendable {
+        /// Such credentials do not sign in this form.
+        case unsupported
+        /// As a parameter, which is a sub-resource like others.
+        case subResource(String)
+        /// As a parameter that is signed like the header of that name.
+        case header(String)
+    }
+
+    /// Names of the query parameters that a signer writes.
+    struct Parameters: Sendable {
+        let accessKeyID: String
+        let expires: String
+        let signature: String
+
+        /// Whether a parameter is one of these, in whatever case: some stores do not tell cases apart.
+        func contain(_ name: String) -> Bool {
+            let name = name.lowercased()
+            return [accessKeyID, expires, signature].contains { $0.lowercased() == name }
+        }
+    }
+
+    /// First word of the `Authorization` header.
+    let authorizationScheme: String
+    /// The signer's own parameters.
+    let parameters: Parameters
+    /// What the names of the headers begin with that are signed when sent.
+    let headerPrefix: String
+    /// Headers of that prefix which the store leaves out of what it verifies.
+    let unsignedHeaders: [String]
+    /// Whether runs of white space inside the value of such a header become one space.
+    let collapsesWhiteSpace: Bool
+    /// The query parameters that are signed.
+    let subResources: SubResources
+    /// How the resource is written.
+    let resourceForm: ResourceForm
+    /// Where the token goes in a URL.
+    let tokenForm: TokenForm
+    /// Whether a URL shows the type and the MD5 that it binds, as `botocore` writes it; the headers are needed all the same.
+    let showsContentHeaders: Bool
+
+    /// Header that stands in for `Date`.
+    var dateHeader: String { headerPrefix + "date" }
+    /// Header that carries the token of temporary credentials.
+    var tokenHeader: String { headerPrefix + "security-token" }
+
+    /// Seconds that a URL may live. The schemes themselves have no bound; this is the one that others have.
+    static let expiryRange = 1...604_800
+}
+
+extension V2Dialect {
+    /// Alibaba OSS, V1.
+    static let oss = V2Dialect(
+        authorizationScheme: "OSS",
+        parameters: Parameters(accessKeyID: "OSSAccessKeyId", expires: "Expires", signature: "Signature"),
+        headerPrefix: "x-oss-",
+        unsignedHeaders: [],
+        collapsesWhiteSpace: false,
+        subResources: .oss,
+        resourceForm: .raw,
+        tokenForm: .subResource("security-token"),
+        showsContentHeaders: false
+    )
+
+    /// AWS Signature Version 2, also as Google Cloud Storage reads it.
+    static let amazon = V2Dialect(
+        authorizationScheme: "AWS",
+        parameters: Parameters(accessKeyID: "AWSAccessKeyId", expires: "Expires", signature: "Signature"),
+        headerPrefix: "x-amz-",
+        unsignedHeaders: [],
+        collapsesWhiteSpace: false,
+        subResources: .amazon,
+        resourceForm: .pathAsSent,
+        tokenForm: .header("x-amz-security-token"),
+        showsContentHeaders: true
+    )
+
+    /// Google Cloud Storage with an HMAC key and Google's own words.
+    static let googleHMAC = V2Dialect(
+        authorizationScheme: "GOOG1",
+        parameters: Parameters(accessKeyID: "GoogleAccessId", expires: "Expires", signature: "Signature"),
+        headerPrefix: "x-goog-",
+        unsignedHeaders: googleUnsignedHeaders,
+        collapsesWhiteSpace: true,
+        subResources: .amazon,
+        resourceForm: .pathAsSent,
+        tokenForm: .unsupported,
+        showsContentHeaders: false
+    )
+
+    /// Google Cloud Storage with the private key of a service account.
+    static let googleRSA = V2Dialect(
+        authorizationScheme: "GOOG1-RSA-SHA256",
+        parameters: Parameters(accessKeyID: "GoogleAccessId", expires: "Expires", signature: "Signature"),
+        headerPrefix: "x-goog-",
+        unsignedHeaders: googleUnsignedHeaders,
+        collapsesWhiteSpace: true,
+        subResources: .google,
+        resourceForm: .form,
+        tokenForm: .unsupported,
+        showsContentHeaders: false
+    )
+
+    private static let googleUnsignedHeaders = ["x-goog-encryption-key", "x-goog-encryption-key-sha256"]
+}

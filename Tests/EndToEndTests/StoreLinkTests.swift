@@ -28,18 +28,30 @@ import Testing
     func everythingBound(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)
         let key = bench.freshKey()
+        let checksum = DigestAlgorithm.sha256.digest(of: Self.body).base64
         var link = try await bench.uploadLink(
-            key, for: Self.body,
-            [
-                "metadata": ["owner": "alice"],
-                "checksumSHA256": "\(DigestAlgorithm.sha256.digest(of: Self.body).base64)",
-            ])
+            key, for: Self.body, ["metadata": ["owner": "alice"], "checksumSHA256": "\(checksum)"])
         let right = link.headers
+        #expect(right["x-amz-checksum-sha256"] == checksum)
+        link.headers["x-amz-checksum-sha256"] = nil
+        #expect(try await link.use(Self.body).status == 403)
+        link.headers = right
         link.headers["x-amz-meta-owner"] = "mallory"
         #expect(try await link.use(Self.body).status == 403)
         link.headers = right
         #expect(try await link.use(Self.body).status == 200)
         #expect(try await bench.downloadLink(key).use()["x-amz-meta-owner"] == "alice")
+    }
+
+    @Test("an object is created once where only creation was asked for", arguments: StoreKind.allCases)
+    func creation(kind: StoreKind) async throws {
+        let bench = try StoreBench.at(kind)
+        let link = try await bench.uploadLink(bench.freshKey(), for: Self.body, ["ifNoneMatch": "*"])
+        var overwriting = link
+        overwriting.headers["if-none-match"] = nil
+        #expect(try await overwriting.use(Self.body).status == 403)
+        #expect(try await link.use(Self.body).status == 200)
+        #expect(try await link.use(Self.body).status == 412)
     }
 
     @Test("the answer's headers are overridden, with a file name in any script", arguments: StoreKind.allCases)

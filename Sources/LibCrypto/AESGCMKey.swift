@@ -112,7 +112,8 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A cipher implementation of libcrypto, looked up once.
 ///
-/// - Invariant: An `EVP_CIPHER` is immutable and counts its references atomically; this one is never freed.
+/// - Invariant: The first caller sets the pointer, all others wait for that and only read it. Behind it nothing changes but the
+///   count of references, which libcrypto keeps atomically; it is never freed.
 @safe private struct FetchedCipher: @unchecked Sendable {
     static let aes256GCM = FetchedCipher(named: "AES-256-GCM")
 

@@ -32,7 +32,8 @@ public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
 
 /// A digest implementation of libcrypto, looked up once: fetching it anew for each message costs more than a short message.
 ///
-/// - Invariant: An `EVP_MD` is immutable and counts its references atomically; these are never freed.
+/// - Invariant: The first caller sets the pointer, all others wait for that and only read it. Behind it nothing changes but the
+///   count of references, which libcrypto keeps atomically; it is never freed.
 @safe struct FetchedDigest: @unchecked Sendable {
     static let sha256 = FetchedDigest(named: "SHA2-256")
     static let sha1 = FetchedDigest(named: "SHA1")

@@ -4,7 +4,8 @@ import CLibCrypto
 ///
 /// The state after the padded key is kept for the inner and the outer hash, so that each message costs only its own blocks.
 ///
-/// - Invariant: Both contexts are written in `init` alone; afterwards they are only copied from, which reads them.
+/// - Invariant: `init` alone writes the two contexts, before anybody else has the key. After that any thread copies from them,
+///   which only reads them, into a context of its own; `deinit` frees them once nobody has the key.
 @safe public final class HMACKey: @unchecked Sendable {
     private let algorithm: DigestAlgorithm
     private let inner: OpaquePointer

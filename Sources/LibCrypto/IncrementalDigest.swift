@@ -2,7 +2,8 @@ import CLibCrypto
 
 /// A digest of bytes that arrive piece by piece.
 ///
-/// - Invariant: The context has one owner, this value; `mutating` access is exclusive, so it may move between threads.
+/// - Invariant: Nobody touches the context but the one owner of this value, in calls that exclude each other; another thread
+///   does only after the value was moved to it.
 @safe public struct IncrementalDigest: ~Copyable, @unchecked Sendable {
     private let context: OpaquePointer
     private let algorithm: DigestAlgorithm

@@ -246,7 +246,8 @@ private final class CancelRequest: Sendable {
 
 /// Owns a `PGcancel`.
 ///
-/// - Invariant: The pointer is not changed after `init` and used by the one closure that sends it.
+/// - Invariant: The session's thread sets the pointer in `init` and lets go of it. After that one closure on a queue of its own
+///   uses it, and it is freed when that has returned.
 @safe
 private final class CancelTarget: @unchecked Sendable {
     private let pointer: OpaquePointer?

@@ -65,7 +65,7 @@ public struct StoredUploads: UploadVerifier {
         return switch bucket.scheme {
         case .awsV4:
             try AWSV4.presignedURL(
-                request, with: SigningKeyV4(signer, region: bucket.region, service: "s3", at: instant), at: instant)
+                request, with: SigningKeyV4(signer, scope: .aws(region: bucket.region), at: instant), at: instant)
         }
     }
 }

@@ -6,6 +6,8 @@ public enum CryptoError: Error, Sendable, Equatable {
     case sealedBytesTooShort
     /// Sealed bytes, their associated data or the key are not those of the sealing.
     case authenticationFailed
+    /// A private key cannot be read, is of another kind, too short, or made of numbers that do not fit together.
+    case invalidPrivateKey
     /// The system gave no random bytes.
     case randomUnavailable
 }

@@ -53,7 +53,7 @@ final class StoreFixture: Sendable {
             address: try BucketAddress(
                 endpoint: StoreEndpoint("http://\(authority)"), bucket: bucket, addressing: addressing),
             key: key, headers: bound.map { NamedValue($0.key, $0.value) }, query: query, expiresInSeconds: expiresIn)
-        let key = try SigningKeyV4(credential, region: region, service: "s3", at: instant)
+        let key = try SigningKeyV4(credential, scope: .aws(region: region), at: instant)
         return try AWSV4.presignedURL(request, with: key, at: instant)
     }
 

@@ -65,7 +65,7 @@ extension GeneratedRequest {
 
     func presigned() throws -> PresignedURL {
         let instant = try #require(SigningInstant(epochSeconds: epochSeconds))
-        let key = try SigningKeyV4(credential, region: region, service: "s3", at: instant)
+        let key = try SigningKeyV4(credential, scope: .aws(region: region), at: instant)
         return try AWSV4.presign(request, with: key, at: instant)
     }
 }

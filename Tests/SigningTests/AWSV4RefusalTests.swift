@@ -15,7 +15,7 @@ struct AWSV4RefusalTests {
             expiresInSeconds: 60
         )
         change(&request)
-        let key = try SigningKeyV4(credential, region: "r", service: "s3", at: instant)
+        let key = try SigningKeyV4(credential, scope: .aws(region: "r"), at: instant)
         return try AWSV4.presign(request, with: key, at: #require(instant.advanced(bySeconds: daysLater * 86_400)))
     }
 
@@ -46,11 +46,14 @@ struct AWSV4RefusalTests {
         }
     }
 
-    @Test func headersAreGivenOnceAndNeverHost() {
+    @Test func headersAreGivenOnceAndHostIsTheAddress() {
         #expect(throws: SigningError.duplicateHeader("X-A")) {
             try sign { $0.headers = [NamedValue("x-a", "1"), NamedValue("X-A", "2")] }
         }
-        #expect(throws: SigningError.reservedHeader("Host")) { try sign { $0.headers = [NamedValue("Host", "h")] } }
+        #expect(throws: SigningError.reservedHeader("Host")) { try sign { $0.headers = [NamedValue("Host", "other")] } }
+        #expect(throws: SigningError.reservedHeader("authorization")) {
+            try sign { $0.headers = [NamedValue("authorization", "")] }
+        }
     }
 
     @Test(arguments: [
@@ -86,8 +89,8 @@ struct AWSV4RefusalTests {
         let instant = try #require(SigningInstant(epochSeconds: 0))
         let error = #expect(throws: SigningError.self) {
             try SigningKeyV4(
-                SigningCredential(accessKeyID: accessKeyID, secretAccessKey: "s"), region: region, service: service,
-                at: instant
+                SigningCredential(accessKeyID: accessKeyID, secretAccessKey: "s"),
+                scope: .aws(region: region, service: service), at: instant
             )
         }
         #expect(error?.code == "InvalidCredentialScope")

@@ -4,19 +4,19 @@ import Testing
 
 @Suite("AWS V4 query, verification")
 struct AWSV4VerificationTests {
-    @Test(arguments: Vector.all)
+    @Test(arguments: Vector.aws)
     func acceptsWhatTheSDKSigned(vector: Vector) throws {
         let verified = try vector.verify(vector.received, after: 0)
-        let path = vector.expected.path.removingPercentEncoding ?? ""
+        let path = try #require(vector.expected.path?.removingPercentEncoding)
         #expect(verified.path == Array(path.utf8))
         #expect(verified.accessKeyID == vector.inputs.accessKeyId)
-        let others = vector.expected.queryDecoded.filter { !$0[0].hasPrefix("X-Amz-") }
+        let others = try #require(vector.expected.queryDecoded).filter { !$0[0].hasPrefix("X-Amz-") }
         #expect(verified.query.map { [$0.name, $0.value] } == others)
         #expect(verified.signedHeaders.filter { $0 != "host" } == vector.expected.requiredHeaders.keys.sorted())
-        #expect(try verified.expiresAt == vector.inputs.instant.advanced(bySeconds: vector.inputs.expiresIn))
+        #expect(try verified.expiresAt == vector.inputs.instant.advanced(bySeconds: #require(vector.inputs.expiresIn)))
     }
 
-    @Test(arguments: Vector.all)
+    @Test(arguments: Vector.aws)
     func refusesEachChangedByteOfTheTarget(vector: Vector) throws {
         let original = Array(vector.received.target.utf8)
         for index in original.indices {
@@ -36,7 +36,7 @@ struct AWSV4VerificationTests {
         }
     }
 
-    @Test(arguments: Vector.all)
+    @Test(arguments: Vector.aws)
     func refusesEachChangedByteOfASignedHeader(vector: Vector) throws {
         for (number, header) in vector.received.headers.enumerated() {
             for index in header.value.utf8.indices {
@@ -55,19 +55,19 @@ struct AWSV4VerificationTests {
         }
     }
 
-    @Test(arguments: Vector.all)
+    @Test(arguments: Vector.aws)
     func refusesAnotherMethodAndAnotherSecret(vector: Vector) throws {
         var received = vector.received
         received.method = "DELETE"
         #expect(throws: VerificationError.signatureMismatch) { try vector.verify(received, after: 0) }
         var other = vector
-        other.inputs.secretAccessKey += "x"
+        other.inputs.secretAccessKey?.append("x")
         #expect(throws: VerificationError.signatureMismatch) { try other.verify(vector.received, after: 0) }
     }
 
-    @Test(arguments: Vector.all)
+    @Test(arguments: Vector.aws)
     func livesExactlyAsLongAsSigned(vector: Vector) throws {
-        let life = vector.inputs.expiresIn
+        let life = try #require(vector.inputs.expiresIn)
         _ = try vector.verify(vector.received, after: life - 1)
         #expect(throws: VerificationError.expired) { try vector.verify(vector.received, after: life) }
         _ = try vector.verify(vector.received, after: -900)
@@ -75,7 +75,7 @@ struct AWSV4VerificationTests {
     }
 
     @Test func refusesAVendorHeaderThatIsNotSigned() throws {
-        let vector = try #require(Vector.all.first)
+        let vector = try #require(Vector.aws.first)
         var received = vector.received
         received.headers.append(NamedValue("X-Amz-Acl", "public-read"))
         #expect(throws: VerificationError.headerNotSigned("x-amz-acl")) { try vector.verify(received, after: 0) }
@@ -84,7 +84,7 @@ struct AWSV4VerificationTests {
     }
 
     @Test func refusesStrangersAndOtherScopes() throws {
-        let vector = try #require(Vector.all.first)
+        let vector = try #require(Vector.aws.first)
         var stranger = vector
         stranger.inputs.accessKeyId = "AKIASOMEBODYELSE"
         #expect(throws: VerificationError.unknownAccessKey) { try stranger.verify(vector.received, after: 0) }
@@ -97,7 +97,7 @@ struct AWSV4VerificationTests {
     }
 
     @Test func refusesAnotherSecurityToken() throws {
-        let vector = try #require(Vector.all.first { $0.inputs.securityToken != nil })
+        let vector = try #require(Vector.aws.first { $0.inputs.securityToken != nil })
         var permanent = vector
         permanent.inputs.securityToken = nil
         #expect(throws: VerificationError.wrongSecurityToken) { try permanent.verify(vector.received, after: 0) }
@@ -126,7 +126,7 @@ struct AWSV4VerificationTests {
         ("&X-Amz-Date", "&&X-Amz-Date"),
     ])
     func refusesWhatNoSignerWrites(part: String, replacement: String) throws {
-        let vector = try #require(Vector.all.first)
+        let vector = try #require(Vector.aws.first)
         var received = vector.received
         received.target = received.target.replacing(part, with: replacement)
         try #require(received.target != vector.received.target)
@@ -145,7 +145,7 @@ extension Vector {
         let host = origin.replacing("https://", with: "").replacing("http://", with: "")
         return ReceivedRequest(
             method: inputs.method,
-            target: String(expected.url.dropFirst(origin.count)),
+            target: String((expected.url ?? "").dropFirst(origin.count)),
             headers: [NamedValue("Host", host)]
                 + expected.requiredHeaders.sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
         )
@@ -154,9 +154,9 @@ extension Vector {
     /// Verifies as a store that knows this vector's credential, so many seconds after the signature.
     @discardableResult
     func verify(_ received: ReceivedRequest, after seconds: Int) throws -> VerifiedRequest {
-        let credential = inputs.credential
+        let credential = try inputs.credential
         let verifier = AWSV4.Verifier(
-            region: inputs.region, service: inputs.service, clockToleranceSeconds: 900, keys: Self.keys
+            region: inputs.region, service: inputs.service ?? "s3", clockToleranceSeconds: 900, keys: Self.keys
         ) { $0 == credential.accessKeyID ? credential : nil }
         return try verifier.verify(received, at: #require(inputs.instant.advanced(bySeconds: seconds)))
     }

@@ -5,10 +5,11 @@ import Testing
 struct SigningKeyCacheTests {
     private let credential = SigningCredential(accessKeyID: "AKID", secretAccessKey: "s")
 
-    private func url(_ key: SigningKeyV4, at instant: SigningInstant) throws -> String {
+    private func url(_ key: SigningKeyV4, isOSS: Bool, at instant: SigningInstant) throws -> String {
         let address = try BucketAddress(endpoint: StoreEndpoint("https://h"), bucket: "b", addressing: .path)
         let request = PresignRequest(method: "GET", address: address, key: "k", expiresInSeconds: 60)
-        return try AWSV4.presignedURL(request, with: key, at: instant)
+        return try isOSS
+            ? OSSV4.presignedURL(request, with: key, at: instant) : AWSV4.presignedURL(request, with: key, at: instant)
     }
 
     @Test func tellsEverythingApartThatAKeyDependsOn() throws {
@@ -22,17 +23,21 @@ struct SigningKeyCacheTests {
             SigningCredential(accessKeyID: "AKID", secretAccessKey: "\u{E9}"),
             SigningCredential(accessKeyID: "AKID", secretAccessKey: "e\u{301}"),
         ]
+        let scopes: [(CredentialScope, isOSS: Bool)] = [
+            (.aws(region: "r"), false), (.aws(region: "q"), false), (.aws(region: "r", service: "s4"), false),
+            (.oss(region: "r", product: "s3"), true),
+        ]
         for _ in 0..<2 {
             for credential in credentials {
-                for (region, service) in [("r", "s3"), ("q", "s3"), ("r", "s4")] {
+                for (scope, isOSS) in scopes {
                     for instant in [noon, tomorrow] {
-                        let held = try cache.key(for: credential, region: region, service: service, at: instant)
-                        let fresh = try SigningKeyV4(credential, region: region, service: service, at: instant)
-                        #expect(try url(held, at: instant) == url(fresh, at: instant))
+                        let held = try cache.key(for: credential, scope: scope, at: instant)
+                        let fresh = try SigningKeyV4(credential, scope: scope, at: instant)
+                        #expect(try url(held, isOSS: isOSS, at: instant) == url(fresh, isOSS: isOSS, at: instant))
                     }
                 }
             }
-            #expect(cache.count == 36)
+            #expect(cache.count == 48)
         }
     }
 
@@ -44,7 +49,7 @@ struct SigningKeyCacheTests {
                 group.addTask {
                     for round in 0..<50 {
                         let instant = try #require(start.advanced(bySeconds: (task + round) % 10 * 86_400))
-                        let key = try cache.key(for: credential, region: "r", service: "s3", at: instant)
+                        let key = try cache.key(for: credential, scope: .aws(region: "r"), at: instant)
                         #expect(key.dayNumber == instant.dayNumber)
                         #expect(cache.count <= 3)
                     }

@@ -2,56 +2,65 @@ import Foundation
 import Signing
 import Testing
 
-/// One entry of `Vectors/aws_v4_query.json`: what an SDK was given, and what it made of it.
+/// One entry of a file in `Vectors`: what an SDK was given, and what it made of it.
 struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     struct Inputs: Decodable, Sendable {
         var endpoint: String
         var region: String
-        var service: String
-        var bucket: String
-        var addressing: String
-        var key: String
+        var service: String?
+        var bucket: String?
+        var addressing: String?
+        var key: String?
         var method: String
         var accessKeyId: String
-        var secretAccessKey: String
+        var secretAccessKey: String?
+        var privateKeyPem: String?
         var securityToken: String?
         var now: String
-        var expiresIn: Int
+        var expiresIn: Int?
         var contentType: String?
         var contentMd5: String?
         var contentLength: Int?
+        var payloadSha256: String?
         var headers: [String: String]
+        var additionalHeaders: [String]?
         var query: [String: String]
+        var fields: [String: String]?
+        var conditions: [JSON]?
     }
 
     struct Expected: Decodable, Sendable {
-        var url: String
-        var path: String
-        var queryDecoded: [[String]]
-        var canonicalRequest: String
-        var stringToSign: String
+        var url: String?
+        var path: String?
+        var queryDecoded: [[String]]?
+        var canonicalRequest: String?
+        var stringToSign: String?
         var signature: String
+        var authorization: String?
         var requiredHeaders: [String: String]
+        var fields: [String: String]?
+        var policyBase64: String?
+        var policyJson: JSON?
     }
 
     var name: String
+    var scheme: String
     var inputs: Inputs
     var expected: Expected
 
     var testDescription: String { name }
 
-    static let all: [Vector] = {
-        guard let url = Bundle.module.url(forResource: "Vectors/aws_v4_query", withExtension: "json") else { return [] }
+    /// The entries of a file, or none when it cannot be read.
+    static func all(in file: String) -> [Vector] {
+        guard let url = Bundle.module.url(forResource: "Vectors/\(file)", withExtension: "json") else { return [] }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Only the names of the format are in snake case; names of headers and query parameters stay as they are.
+            // Only the names of the format are in snake case, and they are at most three deep: entry, inputs, name.
             let key = path[path.count - 1]
-            let inside = path.dropLast().last?.stringValue
-            return ["headers", "query", "required_headers", "requiredHeaders"].contains(inside)
-                ? key : Name(key.stringValue)
+            return path.count > 3 ? key : Name(key.stringValue)
         }
         return (try? decoder.decode([Vector].self, from: Data(contentsOf: url))) ?? []
-    }()
+    }
 
     /// A name of the format in camel case.
     private struct Name: CodingKey {
@@ -68,41 +77,74 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     }
 }
 
+/// Any JSON without fractions, comparable.
+enum JSON: Decodable, Hashable, Sendable {
+    case string(String)
+    case number(Int64)
+    case array([JSON])
+    case object([String: JSON])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let text = try? container.decode(String.self) {
+            self = .string(text)
+        } else if let number = try? container.decode(Int64.self) {
+            self = .number(number)
+        } else if let array = try? container.decode([JSON].self) {
+            self = .array(array)
+        } else {
+            self = .object(try container.decode([String: JSON].self))
+        }
+    }
+
+    /// The text, or nothing.
+    var text: String {
+        guard case .string(let text) = self else { return "" }
+        return text
+    }
+
+    /// The parts of an array as a set, since the order of conditions is free.
+    subscript(setOf name: String) -> Set<JSON>? {
+        guard case .object(let fields) = self, case .array(let array)? = fields[name] else { return nil }
+        return Set(array)
+    }
+
+    subscript(name: String) -> JSON? {
+        guard case .object(let fields) = self else { return nil }
+        return fields[name]
+    }
+}
+
 extension Vector.Inputs {
     var credential: SigningCredential {
-        SigningCredential(accessKeyID: accessKeyId, secretAccessKey: secretAccessKey, securityToken: securityToken)
+        get throws {
+            SigningCredential(
+                accessKeyID: accessKeyId, secretAccessKey: try #require(secretAccessKey ?? privateKeyPem),
+                securityToken: securityToken)
+        }
     }
 
     var instant: SigningInstant {
         get throws { try #require(SigningInstant(extended: now)) }
     }
 
-    var signingKey: SigningKeyV4 {
-        get throws { try SigningKeyV4(credential, region: region, service: service, at: instant) }
-    }
-
-    /// The request; in these vectors the endpoint of a virtual host already holds the bucket.
-    var request: PresignRequest {
+    /// The bucket's address; SDKs write the endpoint with or without the bucket.
+    var address: BucketAddress {
         get throws {
-            let addressing: Addressing = addressing == "path" ? .path : .cname
-            var bound = headers.map { NamedValue($0, $1) }
-            if let contentType { bound.append(NamedValue("Content-Type", contentType)) }
-            if let contentMd5 { bound.append(NamedValue("Content-MD5", contentMd5)) }
-            if let contentLength { bound.append(NamedValue("Content-Length", String(contentLength))) }
-            return PresignRequest(
-                method: method,
-                address: try BucketAddress(
-                    endpoint: StoreEndpoint(endpoint), bucket: bucket, addressing: addressing
-                ),
-                key: key,
-                headers: bound,
-                query: query.map { NamedValue($0, $1) },
-                expiresInSeconds: expiresIn
-            )
+            let bucket = try #require(bucket)
+            let endpoint = try StoreEndpoint(endpoint)
+            let addressing = try #require(addressing.flatMap(Addressing.init(rawValue:)))
+            let holdsBucket = endpoint.host.hasPrefix(bucket) || endpoint.path == "/\(bucket)"
+            return try BucketAddress(endpoint: endpoint, bucket: bucket, addressing: holdsBucket ? .cname : addressing)
         }
     }
 
-    func presigned() throws -> PresignedURL {
-        try AWSV4.presign(request, with: signingKey, at: instant)
+    /// All headers of the request.
+    var allHeaders: [NamedValue] {
+        var all = headers.map { NamedValue($0, $1) }
+        if let contentType { all.append(NamedValue("Content-Type", contentType)) }
+        if let contentMd5 { all.append(NamedValue("Content-MD5", contentMd5)) }
+        if let contentLength { all.append(NamedValue("Content-Length", String(contentLength))) }
+        return all
     }
 }

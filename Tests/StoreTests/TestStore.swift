@@ -95,7 +95,7 @@ struct TestStore {
             endpoint: addressing == .virtual ? virtualEndpoint : endpoint, bucket: bucket, addressing: addressing)
         let request = PresignRequest(
             method: method, address: address, key: key, headers: headers, query: query, expiresInSeconds: expiresIn)
-        let signingKey = try SigningKeyV4(credential, region: region, service: "s3", at: instant)
+        let signingKey = try SigningKeyV4(credential, scope: .aws(region: region), at: instant)
         return try AWSV4.presign(request, with: signingKey, at: instant)
     }
 

@@ -46,13 +46,3 @@ extension AWSV4.Verifier {
         }
     }
 }
-
-extension SigningInstant {
-    /// `YYYY-MM-DDTHH:MM:SSZ`.
-    fileprivate var extended: String {
-        let digits = Array(basic)
-        func field(_ range: Range<Int>) -> String { String(digits[range]) }
-        let date = "\(field(0..<4))-\(field(4..<6))-\(field(6..<8))"
-        return "\(date)T\(field(9..<11)):\(field(11..<13)):\(field(13..<15))Z"
-    }
-}

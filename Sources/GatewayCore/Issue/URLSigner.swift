@@ -49,7 +49,7 @@ final class URLSigner: Sendable {
         case .awsV4:
             try AWSV4.presignedURL(
                 presignRequest,
-                with: keys.key(for: credential, region: bucket.region, service: "s3", at: instant),
+                with: keys.key(for: credential, scope: .aws(region: bucket.region), at: instant),
                 at: instant
             )
         }

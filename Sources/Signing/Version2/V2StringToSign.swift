@@ -56,18 +56,13 @@ enum V2Resource {
         case .asSent(let path):
             let bytes = Array(path.utf8)
             let object = encoded(keeping: PercentEncoding.unreservedAndSlash)
-            guard bytes.allSatisfy(pathCharacters.contains),
+            guard bytes.allSatisfy(PercentEncoding.pathCharacters.contains),
                 let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
                 decoded == PercentEncoding.decode(object, plusIsSpace: false)
             else { throw .pathNamesAnotherObject(path) }
             return bytes
         }
     }
-
-    /// What RFC 3986, section 3.3, allows in a path.
-    private static let pathCharacters = PercentEncoding.ByteSet(
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/%"
-    )
 
     /// The path as it is signed, always with the bucket.
     static func signedPath(of request: PresignRequest, urlPath: [UInt8], dialect: V2Dialect) -> [UInt8] {

@@ -14,7 +14,7 @@ struct SignCommand: ParsableCommand {
             what a store prints beside SignatureDoesNotMatch. Nothing is sent
             anywhere, and any key is signed, also one that the gateway would refuse.
 
-            Schemes: \(knownSchemes.joined(separator: ", ")).
+            Schemes: \(SignScheme.all.map(\.name).joined(separator: ", ")).
 
             Example:
             \(example)
@@ -25,13 +25,21 @@ struct SignCommand: ParsableCommand {
             bucket, key   the object, decoded
             addressing    'virtual', 'path', or 'cname': the host is the bucket's
             region
-            service       's3' unless given
+            service       's3' or 'oss' unless given
             method, now   'now' as 2024-05-17T08:30:00Z
-            expires_in    seconds
+            expires_in    seconds; not in 'header' schemes
             access_key_id, secret_access_key, security_token
+            .             'gcs-v4-rsa-query' and 'gcs-v4-post' take private_key_pem
+            .             in place of secret_access_key
             content_type, content_md5, content_length, payload_sha256, headers
-            .             headers that the signature binds
+            .             headers of the request; they are bound
+            additional_headers
+            .             names of those that OSS V4 binds besides the type, the
+            .             MD5 and x-oss-*; it leaves the others open
             query         further parameters, decoded
+            fields, conditions, policy_base64
+            .             'post' schemes: fields of the form, what its policy
+            .             demands, or a policy to sign as it is
             path_as_sent  the path of the URL, literally
             path_slash_encoding
             .             '%2F' writes each '/' of the key so in the URL
@@ -42,7 +50,6 @@ struct SignCommand: ParsableCommand {
             """
     )
 
-    private static let knownSchemes = ["aws-v2-query", "aws-v4-query", "oss-v1-query"]
     private static let maxLineBytes = 1 << 20
     // Whatever the width of the terminal, `tr` makes one line of what was pasted.
     private static let example = """
@@ -80,43 +87,13 @@ struct SignCommand: ParsableCommand {
         let decoder = JSONDecoder()
         let name = try? decoder.decode(LineName.self, from: data).name
         do {
-            let head = try decoder.decode(LineHead.self, from: data)
-            guard knownSchemes.contains(head.scheme) else {
-                throw SignFailure(
-                    code: "UnsupportedScheme",
-                    detail: "'\(head.scheme)' is none of the known schemes: \(knownSchemes.joined(separator: ", "))."
-                )
-            }
-            let input = try decoder.decode(SignInput.self, from: data)
-            return SignOutput(name: input.name, try sign(input.inputs, scheme: input.scheme, keys: keys))
+            let scheme = try SignScheme.named(decoder.decode(LineHead.self, from: data).scheme)
+            var output = try scheme.sign(decoder.decode(SignInput.self, from: data).inputs, keys)
+            output.name = name
+            return output
         } catch {
             return SignOutput(name: name, SignFailure(error))
         }
-    }
-
-    private static func sign(
-        _ inputs: SignInput.Inputs, scheme: String, keys: SigningKeyCache
-    ) throws -> PresignedURL {
-        let instant = try inputs.instant
-        switch scheme {
-        case "oss-v1-query":
-            return try OSSV1.presign(
-                inputs.presignRequest(payloadHeader: "x-oss-content-sha256"), with: SigningKeyV2(inputs.credential),
-                at: instant
-            )
-        case "aws-v2-query":
-            return try AWSV2.presign(
-                inputs.presignRequest(payloadHeader: "x-amz-content-sha256"), with: SigningKeyV2(inputs.credential),
-                at: instant
-            )
-        default: break
-        }
-        let key = try keys.key(
-            for: inputs.credential, region: inputs.region, service: inputs.service ?? "s3", at: instant
-        )
-        return try AWSV4.presign(
-            inputs.presignRequest(payloadHeader: "x-amz-content-sha256"), with: key, at: instant
-        )
     }
 
     /// What an error line repeats, as long as it can be read.

@@ -9,93 +9,178 @@ struct SignInput: Decodable {
 
     /// The inputs; what a scheme does not use is ignored.
     struct Inputs: Decodable {
-        let endpoint: String
-        let region: String
+        let endpoint: String?
+        let region: String?
         let service: String?
-        let bucket: String
-        let addressing: String
-        let key: String
-        let method: String
-        let accessKeyID: String
-        let secretAccessKey: String
+        let bucket: String?
+        let addressing: String?
+        let key: String?
+        let method: String?
+        let accessKeyID: String?
+        let secretAccessKey: String?
+        let privateKeyPEM: String?
         let securityToken: String?
-        let now: String
-        let expiresIn: Int
+        let now: String?
+        let expiresIn: Int?
         let contentType: String?
         let contentMD5: String?
         let contentLength: Int64?
         let payloadSHA256: String?
         let headers: [String: String]?
+        let additionalHeaders: [String]?
         let query: [String: String]?
         let pathAsSent: String?
         let pathSlashEncoding: String?
+        let fields: [String: String]?
+        let conditions: [PolicyCondition]?
+        let policyBase64: String?
 
         enum CodingKeys: String, CodingKey {
-            case endpoint, region, service, bucket, addressing, key, method, now, headers, query
+            case endpoint, region, service, bucket, addressing, key, method, now, headers, query, fields, conditions
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
+            case privateKeyPEM = "private_key_pem"
             case securityToken = "security_token"
             case expiresIn = "expires_in"
             case contentType = "content_type"
             case contentMD5 = "content_md5"
             case contentLength = "content_length"
             case payloadSHA256 = "payload_sha256"
+            case additionalHeaders = "additional_headers"
             case pathAsSent = "path_as_sent"
             case pathSlashEncoding = "path_slash_encoding"
+            case policyBase64 = "policy_base64"
         }
     }
 }
 
 extension SignInput.Inputs {
+    /// An input that the scheme cannot do without.
+    func required<Value>(_ input: KeyPath<Self, Value?>, _ name: CodingKeys) throws(SignFailure) -> Value {
+        guard let value = self[keyPath: input] else {
+            throw SignFailure(code: "InvalidInput", detail: "'inputs.\(name.rawValue)' is absent.")
+        }
+        return value
+    }
+
     /// The instant of signing.
     var instant: SigningInstant {
         get throws(SignFailure) {
-            guard let instant = SigningInstant(extended: now) else {
+            guard let instant = SigningInstant(extended: try required(\.now, .now)) else {
                 throw SignFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
             }
             return instant
         }
     }
 
-    /// Who signs.
+    /// Who signs, with a secret access key.
     var credential: SigningCredential {
-        SigningCredential(accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, securityToken: securityToken)
+        get throws(SignFailure) {
+            SigningCredential(
+                accessKeyID: try required(\.accessKeyID, .accessKeyID),
+                secretAccessKey: try required(\.secretAccessKey, .secretAccessKey),
+                securityToken: securityToken
+            )
+        }
     }
 
-    /// What is signed.
-    func presignRequest(payloadHeader: String) throws -> PresignRequest {
-        var bound = (headers ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
+    /// Who signs, with a private key.
+    var privateKeyCredential: SigningCredential {
+        get throws(SignFailure) {
+            SigningCredential(
+                accessKeyID: try required(\.accessKeyID, .accessKeyID),
+                secretAccessKey: try required(\.privateKeyPEM, .privateKeyPEM),
+                securityToken: securityToken
+            )
+        }
+    }
+
+    /// The bucket's address. An endpoint that already holds the bucket, in its host or at the end of its path, is taken as it
+    /// stands, since SDKs write it either way.
+    var address: BucketAddress {
+        get throws {
+            guard let addressing = Addressing(rawValue: try required(\.addressing, .addressing)) else {
+                throw SignFailure(code: "InvalidInput", detail: "'addressing' is 'virtual', 'path' or 'cname'.")
+            }
+            let bucket = try required(\.bucket, .bucket)
+            let endpoint = try required(\.endpoint, .endpoint)
+            let store = try StoreEndpoint(endpoint)
+            switch addressing {
+            case .virtual where store.host == bucket || store.host.hasPrefix("\(bucket)."):
+                return try BucketAddress(endpoint: store, bucket: bucket, addressing: .cname)
+            case .path where store.path.hasSuffix("/\(bucket)"):
+                let end = endpoint.range(of: bucket, options: .backwards)?.lowerBound ?? endpoint.endIndex
+                let outer = try StoreEndpoint(String(endpoint[..<end]))
+                return try BucketAddress(endpoint: outer, bucket: bucket, addressing: .path)
+            case .virtual, .path, .cname:
+                return try BucketAddress(endpoint: store, bucket: bucket, addressing: addressing)
+            }
+        }
+    }
+
+    /// Headers of the request by the names of their own inputs as well.
+    var allHeaders: [NamedValue] {
+        var all = (headers ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
         let others = [
             ("content-type", contentType), ("content-md5", contentMD5),
             ("content-length", contentLength.map { "\($0)" }),
-            (payloadHeader, payloadSHA256),
         ]
-        for case (let name, let value?) in others { bound.append(NamedValue(name, value)) }
-        return PresignRequest(
-            method: method,
+        for case (let name, let value?) in others { all.append(NamedValue(name, value)) }
+        return all
+    }
+
+    /// Parameters of the query.
+    var allQuery: [NamedValue] {
+        (query ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
+    }
+
+    /// A URL to sign, that binds headers.
+    func presignRequest(binding headers: [NamedValue]) throws -> PresignRequest {
+        PresignRequest(
+            method: try required(\.method, .method),
             address: try address,
-            key: key,
-            headers: bound,
-            query: (query ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) },
-            expiresInSeconds: expiresIn,
+            key: try required(\.key, .key),
+            headers: headers,
+            query: allQuery,
+            expiresInSeconds: try required(\.expiresIn, .expiresIn),
             pathForm: try pathForm
         )
     }
 
-    /// The bucket's address. An endpoint whose host already begins with the bucket is taken as it stands, since SDKs write
-    /// it either way.
-    private var address: BucketAddress {
+    /// A request to authorize, with headers.
+    func signableRequest(headers: [NamedValue]) throws -> SignableRequest {
+        SignableRequest(
+            method: try required(\.method, .method),
+            address: try address,
+            key: try required(\.key, .key),
+            headers: headers,
+            query: allQuery,
+            payload: try payload
+        )
+    }
+
+    /// A form to sign.
+    var postForm: PostForm {
         get throws {
-            guard let addressing = Addressing(rawValue: addressing) else {
-                throw SignFailure(code: "InvalidInput", detail: "'addressing' is 'virtual', 'path' or 'cname'.")
-            }
-            let store = try StoreEndpoint(endpoint)
-            let holdsBucket = store.host == bucket || store.host.hasPrefix("\(bucket).")
-            return try BucketAddress(
-                endpoint: store,
-                bucket: bucket,
-                addressing: addressing == .virtual && holdsBucket ? .cname : addressing
+            PostForm(
+                address: try address,
+                key: try required(\.key, .key),
+                fields: (fields ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) },
+                conditions: (conditions ?? []).map(\.condition),
+                expiresInSeconds: try required(\.expiresIn, .expiresIn)
             )
+        }
+    }
+
+    private var payload: PayloadHash {
+        get throws(SignFailure) {
+            guard let payloadSHA256, payloadSHA256 != PayloadHash.unsigned.text else { return .unsigned }
+            guard let hash = PayloadHash(hex: payloadSHA256) else {
+                throw SignFailure(
+                    code: "InvalidInput", detail: "'payload_sha256' is no SHA-256 in lower-case hexadecimal."
+                )
+            }
+            return hash
         }
     }
 

@@ -10,22 +10,50 @@ struct SignOutput: Encodable {
     var canonicalRequest: String?
     var stringToSign: String?
     var signature: String?
+    var authorization: String?
+    var body: String?
+    var fields: [String: String]?
+    var policyBase64: String?
     var requiredHeaders: [String: String]?
     var error: SignFailure?
 
-    init(name: String, _ signed: PresignedURL) {
-        self.name = name
+    init(_ signed: PresignedURL) {
         url = signed.url
         path = signed.path
         query = signed.query.map { [$0.name, $0.value] }
         canonicalRequest = signed.canonicalRequest.isEmpty ? nil : signed.canonicalRequest
         stringToSign = signed.stringToSign
         signature = signed.signature
-        requiredHeaders = Dictionary(signed.requiredHeaders.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        requiredHeaders = Self.dictionary(signed.requiredHeaders)
+    }
+
+    init(_ signed: AuthorizedRequest) {
+        url = signed.url
+        path = signed.path
+        query = signed.query.map { [$0.name, $0.value] }
+        canonicalRequest = signed.canonicalRequest
+        stringToSign = signed.stringToSign
+        signature = signed.signature
+        authorization = signed.authorization.isEmpty ? nil : signed.authorization
+        body = signed.body
+        requiredHeaders = Self.dictionary(signed.headers.filter { $0.name != "authorization" })
+    }
+
+    init(_ signed: SignedPostForm) {
+        url = signed.url
+        fields = Self.dictionary(signed.fields)
+        policyBase64 = signed.policyBase64
+        stringToSign = signed.policyBase64
+        signature = signed.signature
+        requiredHeaders = [:]
     }
 
     init(name: String?, _ failure: SignFailure) {
         self.name = name
         error = failure
+    }
+
+    private static func dictionary(_ pairs: [NamedValue]) -> [String: String] {
+        Dictionary(pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     }
 }

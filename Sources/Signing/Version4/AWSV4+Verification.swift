@@ -8,6 +8,7 @@ extension AWSV4 {
         private let clockToleranceSeconds: Int
         private let keys: SigningKeyCache
         private let credential: @Sendable (_ accessKeyID: String) -> SigningCredential?
+        private let dialect = V4Dialect.aws
 
         /// Makes a verifier.
         ///
@@ -55,7 +56,8 @@ extension AWSV4 {
             guard now < expiresAt else { throw .expired }
             let key = try signingKey(for: parameters)
             let headers = try boundHeaders(of: request, names: parameters.signedHeaders)
-            let expected = signature(of: request, target: target, headers: headers, parameters: parameters, key: key)
+            let expected = try signature(
+                of: request, target: target, headers: headers, parameters: parameters, key: key)
             guard constantTimeEqual(Array(expected.hex.utf8), Array(parameters.signature.utf8)) else {
                 throw .signatureMismatch
             }
@@ -82,7 +84,8 @@ extension AWSV4 {
                 throw .wrongSecurityToken
             }
             do {
-                return try keys.key(for: credential, region: region, service: service, at: parameters.date)
+                return try keys.key(
+                    for: credential, scope: .aws(region: region, service: service), at: parameters.date)
             } catch {
                 throw .wrongScope
             }
@@ -114,8 +117,8 @@ extension AWSV4 {
             headers: [(name: [UInt8], value: String)],
             parameters: PresignedParameters,
             key: SigningKeyV4
-        ) -> Digest {
-            var query = CanonicalQuery()
+        ) throws(VerificationError) -> V4Signature {
+            var query = CanonicalQuery(dialect: dialect)
             for pair in target.query where pair.name != dialect.parameters.signature {
                 query.add(pair.name, pair.value)
             }
@@ -127,8 +130,13 @@ extension AWSV4 {
                 appendQuery: { query.append(to: &$0) },
                 headers: CanonicalHeaders(headers, dialect: dialect)
             )
-            let text = AWSV4.stringToSign(canonicalRequest.bytes, scope: key.scope, instant: parameters.date)
-            return key.hmac.authenticationCode(for: text)
+            let text = V4Stages.stringToSign(
+                canonicalRequest.bytes, scope: key.scope, instant: parameters.date, dialect: dialect)
+            do {
+                return try key.signature(of: text)
+            } catch {
+                throw .signatureMismatch
+            }
         }
     }
 }

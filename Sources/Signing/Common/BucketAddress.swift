@@ -8,9 +8,9 @@ public enum Addressing: String, Sendable, Hashable, CaseIterable {
     case cname
 }
 
-/// Where one bucket's objects are found; made once per bucket and used for each URL.
+/// Where one bucket's objects are found, or the service itself; made once per bucket and used for each URL.
 public struct BucketAddress: Sendable, Hashable {
-    /// The bucket's name.
+    /// The bucket's name, empty for the service itself.
     public let bucket: String
     /// Scheme and authority, `https://demo.s3.eu-west-1.amazonaws.com`.
     public let origin: String
@@ -48,6 +48,15 @@ public struct BucketAddress: Sendable, Hashable {
         self.origin = "\(endpoint.scheme)://\(authority)"
         self.authority = authority
         self.path = path
+    }
+
+    /// The service itself, for requests that name no bucket.
+    public init(service endpoint: StoreEndpoint) {
+        bucket = ""
+        isPathStyle = false
+        origin = "\(endpoint.scheme)://\(endpoint.authority)"
+        authority = endpoint.authority
+        path = endpoint.path
     }
 
     private static func isHostLabel(_ name: String) -> Bool {

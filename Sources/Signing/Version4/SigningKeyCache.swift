@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Keeps derived keys, so that signing derives once per credential, region and day. Safe to share between threads.
+/// Keeps derived keys, so that signing derives once per credential, scope and day. Safe to share between threads.
 public final class SigningKeyCache: Sendable {
     private struct Entry {
         let key: SigningKeyV4
@@ -9,8 +9,7 @@ public final class SigningKeyCache: Sendable {
 
     private struct Identity: Hashable {
         let credential: SigningCredential
-        let region: String
-        let service: String
+        let scope: CredentialScope
         let dayNumber: Int
 
         // Tokens are long, and the access key id tells credentials apart as well.
@@ -25,8 +24,8 @@ public final class SigningKeyCache: Sendable {
                 let (left, right) = (left.utf8Span.span, right.utf8Span.span)
                 return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
             }
-            return left.dayNumber == right.dayNumber && same(left.region, right.region)
-                && same(left.service, right.service)
+            return left.dayNumber == right.dayNumber && left.scope.dialect === right.scope.dialect
+                && same(left.scope.region, right.scope.region) && same(left.scope.service, right.scope.service)
                 && same(left.credential.accessKeyID, right.credential.accessKeyID)
                 && same(left.credential.secretAccessKey, right.credential.secretAccessKey)
                 && same(left.credential.securityToken ?? "", right.credential.securityToken ?? "")
@@ -54,13 +53,11 @@ public final class SigningKeyCache: Sendable {
 
     /// The key of a credential for the day of an instant, derived unless it is held.
     ///
-    /// - Throws: As ``SigningKeyV4/init(_:region:service:at:)``.
+    /// - Throws: As ``SigningKeyV4/init(_:scope:at:)``.
     public func key(
-        for credential: SigningCredential, region: String, service: String, at instant: SigningInstant
+        for credential: SigningCredential, scope: CredentialScope, at instant: SigningInstant
     ) throws(SigningError) -> SigningKeyV4 {
-        let identity = Identity(
-            credential: credential, region: region, service: service, dayNumber: instant.dayNumber
-        )
+        let identity = Identity(credential: credential, scope: scope, dayNumber: instant.dayNumber)
         let held = state.withLock { state -> SigningKeyV4? in
             state.uses += 1
             guard let index = state.entries.index(forKey: identity) else { return nil }
@@ -68,7 +65,7 @@ public final class SigningKeyCache: Sendable {
             return state.entries.values[index].key
         }
         if let held { return held }
-        let key = try SigningKeyV4(credential, region: region, service: service, at: instant)
+        let key = try SigningKeyV4(credential, scope: scope, at: instant)
         state.withLock { state in
             if state.entries[identity] == nil, state.entries.count >= capacity,
                 let oldest = state.entries.min(by: { $0.value.lastUse < $1.value.lastUse })

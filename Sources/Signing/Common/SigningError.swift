@@ -14,7 +14,7 @@ public enum SigningError: Error, Sendable, Equatable {
     case invalidHeaderValue(name: String)
     /// A header is given twice.
     case duplicateHeader(String)
-    /// A header is the signer's own to write.
+    /// A header is the signer's own to write, and is given with another value.
     case reservedHeader(String)
     /// A header is not among those that the scheme signs, so that a URL cannot bind it.
     case headerNotBindable(String)
@@ -26,8 +26,20 @@ public enum SigningError: Error, Sendable, Equatable {
     case ambiguousQueryParameter(String)
     /// The key would be signed like another one with query parameters; the text says why.
     case ambiguousKey(String)
-    /// The access key id or the token cannot be written into a header; the text says why.
+    /// The access key id cannot be written into a header, or there is no place for the token; the text says why.
     case invalidCredential(String)
+    /// A field of a form is the signer's own to write.
+    case reservedField(String)
+    /// A field of a form is given twice.
+    case duplicateField(String)
+    /// A condition of a policy is one that the store does not know.
+    case conditionNotSupported(String)
+    /// The policy to sign is not base64.
+    case invalidPolicy
+    /// The private key cannot be used; the text says why.
+    case invalidPrivateKey(String)
+    /// The key was made for another scheme.
+    case keyOfAnotherScheme
     /// The life of the URL, in seconds, is outside what the scheme allows.
     case expiryOutOfRange(seconds: Int, allowed: ClosedRange<Int>)
     /// The path to send stands for another object than the bucket and key.
@@ -51,6 +63,12 @@ public enum SigningError: Error, Sendable, Equatable {
         case .ambiguousQueryParameter: "AmbiguousQueryParameter"
         case .ambiguousKey: "AmbiguousKey"
         case .invalidCredential: "InvalidCredential"
+        case .reservedField: "ReservedField"
+        case .duplicateField: "DuplicateField"
+        case .conditionNotSupported: "ConditionNotSupported"
+        case .invalidPolicy: "InvalidPolicy"
+        case .invalidPrivateKey: "InvalidPrivateKey"
+        case .keyOfAnotherScheme: "KeyOfAnotherScheme"
         case .expiryOutOfRange: "ExpiryOutOfRange"
         case .pathNamesAnotherObject: "PathNamesAnotherObject"
         case .keyOfAnotherDay: "KeyOfAnotherDay"
@@ -75,6 +93,12 @@ public enum SigningError: Error, Sendable, Equatable {
             "The value of query parameter '\(name)' would be signed like further parameters."
         case .ambiguousKey(let reason): "The key is ambiguous in this scheme: \(reason)."
         case .invalidCredential(let reason): "The credential is not usable: \(reason)."
+        case .reservedField(let name): "Field '\(name)' is written by the signer."
+        case .duplicateField(let name): "Field '\(name)' is given twice."
+        case .conditionNotSupported(let name): "The store knows no condition '\(name)'."
+        case .invalidPolicy: "The policy is not base64."
+        case .invalidPrivateKey(let reason): "The private key is not usable: \(reason)."
+        case .keyOfAnotherScheme: "The signing key belongs to another scheme."
         case .expiryOutOfRange(let seconds, let allowed):
             "A life of \(seconds) s is outside \(allowed.lowerBound)...\(allowed.upperBound) s."
         case .pathNamesAnotherObject(let path): "The path '\(path)' does not decode to the bucket and key."

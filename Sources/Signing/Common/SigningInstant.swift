@@ -46,6 +46,14 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         return String(decoding: buffer, as: UTF8.self)
     }
 
+    /// `YYYY-MM-DDTHH:MM:SSZ`.
+    public var extended: String {
+        let digits = Array(basic)
+        func field(_ range: Range<Int>) -> String { String(digits[range]) }
+        let date = "\(field(0..<4))-\(field(4..<6))-\(field(6..<8))"
+        return "\(date)T\(field(9..<11)):\(field(11..<13)):\(field(13..<15))Z"
+    }
+
     /// `YYYYMMDD`.
     public var day: String {
         String(basic.prefix(8))

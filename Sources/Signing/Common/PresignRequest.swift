@@ -1,17 +1,3 @@
-/// A name and its value: of a header, or of a decoded query parameter.
-public struct NamedValue: Sendable, Hashable {
-    /// The name.
-    public var name: String
-    /// The value; for a query parameter, empty stands for the bare name.
-    public var value: String
-
-    /// Pairs a name with a value.
-    public init(_ name: String, _ value: String) {
-        self.name = name
-        self.value = value
-    }
-}
-
 /// A request that a presigned URL shall allow; the same for every scheme.
 public struct PresignRequest: Sendable, Hashable {
     /// How the key is written in the path of the URL. What is signed stays the same.

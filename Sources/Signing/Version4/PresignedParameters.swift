@@ -43,9 +43,9 @@ struct PresignedParameters {
             V4Dialect.expiryRange.contains(number)
         else { throw .malformed("the life is not a number of seconds up to \(V4Dialect.expiryRange.upperBound)") }
         expiresInSeconds = number
-        signedHeaders = try Self.headerNames(value(names.signedHeaders))
+        signedHeaders = try Self.headerNames(value(names.headerNames))
         signature = try value(names.signature)
-        securityToken = own.removeValue(forKey: names.securityToken)
+        securityToken = names.securityToken.flatMap { own.removeValue(forKey: $0) }
         guard own.isEmpty else { throw .malformed("a parameter of the signature is in another case") }
     }
 

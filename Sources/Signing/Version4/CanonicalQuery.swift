@@ -1,5 +1,5 @@
-/// Query parameters in the form in which "version 4" schemes sign them: each name and value percent-encoded, `name=value`,
-/// sorted by the encoded name, then the encoded value, as bytes.
+/// Query parameters in the form in which "version 4" schemes sign them: each name and value percent-encoded, `name=value`
+/// (or the bare name where the vendor writes that), sorted by the encoded name, then the encoded value, as bytes.
 struct CanonicalQuery {
     private struct Parameter {
         let name: Range<Int>
@@ -8,8 +8,10 @@ struct CanonicalQuery {
 
     private var text: [UInt8] = []
     private var parameters: [Parameter] = []
+    private let writesBareNames: Bool
 
-    init() {
+    init(dialect: V4Dialect) {
+        writesBareNames = dialect.writesBareNames
         text.reserveCapacity(512)
         parameters.reserveCapacity(12)
     }
@@ -46,6 +48,7 @@ struct CanonicalQuery {
             if !isFirst { buffer.append(UInt8(ascii: "&")) }
             isFirst = false
             buffer += text[parameter.name]
+            if writesBareNames, parameter.value.isEmpty { continue }
             buffer.append(UInt8(ascii: "="))
             buffer += text[parameter.value]
         }

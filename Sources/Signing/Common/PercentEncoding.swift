@@ -25,6 +25,10 @@ enum PercentEncoding {
     static let unreserved = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     /// Kept in a path, where `/` separates.
     static let unreservedAndSlash = ByteSet("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
+    /// What RFC 3986, section 3.3, allows in a path.
+    static let pathCharacters = ByteSet(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/%"
+    )
 
     static func append(_ text: String, keeping kept: ByteSet, to buffer: inout [UInt8]) {
         append(text.utf8Span.span, keeping: kept, to: &buffer)

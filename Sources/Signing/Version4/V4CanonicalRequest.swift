@@ -5,12 +5,13 @@ struct V4CanonicalRequest {
     private let pathRange: Range<Int>
     private let queryRange: Range<Int>
 
-    /// Writes the text once, from front to back.
+    /// Writes the text once, from front to back. A given hash of the body stands for it whatever the headers say.
     init(
         method: String,
         appendPath: (inout [UInt8]) -> Void,
         appendQuery: (inout [UInt8]) -> Void,
-        headers: CanonicalHeaders
+        headers: CanonicalHeaders,
+        payload: PayloadHash? = nil
     ) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(1024)
@@ -29,7 +30,11 @@ struct V4CanonicalRequest {
         bytes.append(newline)
         bytes += headers.names
         bytes.append(newline)
-        bytes += headers.payload.utf8
+        if let payload {
+            bytes += payload.text.utf8
+        } else {
+            headers.appendPayload(to: &bytes)
+        }
         self.bytes = bytes
     }
 

@@ -1,0 +1,95 @@
+import CLibCrypto
+
+/// An RSA key that signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 8017, section 8.2).
+///
+/// - Invariant: The context is made ready to sign in `init` and afterwards only duplicated, which reads it; the key inside
+///   counts its references atomically and guards what it caches with a lock of its own.
+@safe public final class RSAPrivateKey: @unchecked Sendable {
+    /// Fewer bits than any issuer of keys has made for years.
+    public static let minBits = 2048
+
+    private let context: OpaquePointer
+    private let signatureByteCount: Int
+
+    /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and signs once to see that its numbers fit together.
+    ///
+    /// - Throws: ``CryptoError/invalidPrivateKey`` for anything else, and for keys of less than ``minBits`` bits.
+    public init(pem: String) throws(CryptoError) {
+        guard let context = unsafe Self.context(pem: pem) else {
+            ERR_clear_error()
+            throw .invalidPrivateKey
+        }
+        unsafe self.context = context
+        signatureByteCount = unsafe Int(EVP_PKEY_get_size(EVP_PKEY_CTX_get0_pkey(context)))
+        let digest = DigestAlgorithm.sha256.digest(of: [])
+        guard unsafe Self.verifies(try signature(of: digest), of: digest, with: context) else {
+            ERR_clear_error()
+            throw .invalidPrivateKey
+        }
+    }
+
+    deinit {
+        unsafe EVP_PKEY_CTX_free(context)
+    }
+
+    /// The signature of a message, as long as the key's modulus.
+    ///
+    /// - Throws: ``CryptoError/invalidPrivateKey``, which only a key whose numbers do not fit together can cause.
+    public func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try signature(of: DigestAlgorithm.sha256.digest(of: message))
+    }
+
+    private func signature(of digest: Digest) throws(CryptoError) -> [UInt8] {
+        guard let signing = unsafe EVP_PKEY_CTX_dup(context) else { preconditionFailure("Out of memory") }
+        defer { unsafe EVP_PKEY_CTX_free(signing) }
+        var signature = [UInt8](repeating: 0, count: signatureByteCount)
+        var count = signatureByteCount
+        let bytes = digest.bytes
+        guard unsafe EVP_PKEY_sign(signing, &signature, &count, bytes, bytes.count) == 1, count == signatureByteCount
+        else {
+            ERR_clear_error()
+            throw .invalidPrivateKey
+        }
+        return signature
+    }
+
+    private static func verifies(_ signature: [UInt8], of digest: Digest, with context: OpaquePointer) -> Bool {
+        guard let verifying = unsafe EVP_PKEY_CTX_new(EVP_PKEY_CTX_get0_pkey(context), nil) else {
+            preconditionFailure("Out of memory")
+        }
+        defer { unsafe EVP_PKEY_CTX_free(verifying) }
+        let bytes = digest.bytes
+        return unsafe EVP_PKEY_verify_init(verifying) == 1 && isPKCS1WithSHA256(verifying)
+            && EVP_PKEY_verify(verifying, signature, signature.count, bytes, bytes.count) == 1
+    }
+
+    private static func isPKCS1WithSHA256(_ context: OpaquePointer) -> Bool {
+        unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
+            && EVP_PKEY_CTX_set_signature_md(context, DigestAlgorithm.sha256.implementation.pointer) == 1
+    }
+
+    /// A context that is ready to sign, `nil` when the text holds no key that can.
+    private static func context(pem: String) -> OpaquePointer? {
+        guard let key = unsafe key(pem: Array(pem.utf8)) else { return nil }
+        defer { unsafe EVP_PKEY_free(key) }
+        guard unsafe EVP_PKEY_is_a(key, "RSA") == 1, unsafe EVP_PKEY_get_bits(key) >= minBits,
+            let context = unsafe EVP_PKEY_CTX_new(key, nil)
+        else { return nil }
+        guard unsafe EVP_PKEY_sign_init(context) == 1, unsafe isPKCS1WithSHA256(context) else {
+            unsafe EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+
+    private static func key(pem: [UInt8]) -> OpaquePointer? {
+        unsafe pem.withUnsafeBufferPointer { text -> OpaquePointer? in
+            guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
+            else { return nil }
+            defer { unsafe BIO_free(source) }
+            // An empty password in place of a callback, or libcrypto would ask for one on the terminal.
+            var password: [UInt8] = [0]
+            return unsafe PEM_read_bio_PrivateKey(source, nil, nil, &password)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// Version 4 signatures of Google Cloud Storage, with the key of a service account or an HMAC key, as the scope says.
+///
+/// - SeeAlso: Google Cloud, "V4 signing process".
+public enum GCSV4 {
+    /// Signs a URL and shows each stage.
+    ///
+    /// - Parameters:
+    ///   - request: What the URL shall allow.
+    ///   - key: Key of the credential for the day of `instant`.
+    ///   - instant: When the life of the URL begins.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presign(
+        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> PresignedURL {
+        try V4Presigning(request, vendor: .gcs, key: key, instant: instant).presignedURL
+    }
+
+    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
+    ///
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presignedURL(
+        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        String(decoding: try V4Presigning(request, vendor: .gcs, key: key, instant: instant).url, as: UTF8.self)
+    }
+
+    /// Writes the policy of a browser form and signs it.
+    ///
+    /// - Throws: ``SigningError`` for a form that the scheme cannot express.
+    public static func sign(
+        _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        try V4PostSigning.sign(form, vendor: .gcs, key: key, instant: instant)
+    }
+
+    /// Signs a policy in base64 as it is; what it says is not looked at.
+    ///
+    /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
+    public static func sign(
+        policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .gcs, key: key, instant: instant)
+    }
+}

@@ -1,0 +1,56 @@
+/// Signature version 4 of Alibaba OSS.
+///
+/// The type, the MD5 and every `x-oss-` header of a request are bound as they are, and must be absent when they are not given.
+/// Any other header that is given is bound as an additional one, `host` as well, which must then be that of the address.
+///
+/// - SeeAlso: Alibaba Cloud, "Use the V4 signature algorithm".
+public enum OSSV4 {
+    /// Signs a URL and shows each stage.
+    ///
+    /// - Parameters:
+    ///   - request: What the URL shall allow.
+    ///   - key: Key of the credential for the day of `instant`.
+    ///   - instant: When the life of the URL begins.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presign(
+        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> PresignedURL {
+        try V4Presigning(request, vendor: .oss, key: key, instant: instant).presignedURL
+    }
+
+    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
+    ///
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presignedURL(
+        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        String(decoding: try V4Presigning(request, vendor: .oss, key: key, instant: instant).url, as: UTF8.self)
+    }
+
+    /// Signs a request in its `Authorization` header and shows each stage.
+    ///
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func authorize(
+        _ request: SignableRequest, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> AuthorizedRequest {
+        try V4Authorizing(request, vendor: .oss, key: key, instant: instant).authorizedRequest
+    }
+
+    /// Writes the policy of a browser form and signs it.
+    ///
+    /// - Throws: ``SigningError`` for a form that the scheme cannot express.
+    public static func sign(
+        _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        try V4PostSigning.sign(form, vendor: .oss, key: key, instant: instant)
+    }
+
+    /// Signs a policy in base64 as it is; what it says is not looked at.
+    ///
+    /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
+    public static func sign(
+        policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .oss, key: key, instant: instant)
+    }
+}

@@ -1,0 +1,98 @@
+import Signing
+
+extension SignScheme {
+    /// The schemes that derive a key for each day, and those of Google Cloud Storage that look like them.
+    static let version4 = [
+        SignScheme(name: "aws-v4-query") { inputs, keys in
+            let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-amz-"))
+            return SignOutput(try AWSV4.presign(request, with: inputs.awsKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "aws-v4-header") { inputs, keys in
+            let request = try inputs.signableRequest(headers: inputs.allHeaders)
+            return SignOutput(try AWSV4.authorize(request, with: inputs.awsKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "aws-v4-post") { inputs, keys in
+            try post(inputs, key: inputs.awsKey(keys), AWSV4.sign, AWSV4.sign)
+        },
+        SignScheme(name: "oss-v4-query") { inputs, keys in
+            let request = try inputs.presignRequest(binding: inputs.ossHeaders + inputs.payloadHeader("x-oss-"))
+            return SignOutput(try OSSV4.presign(request, with: inputs.ossKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "oss-v4-header") { inputs, keys in
+            let request = try inputs.signableRequest(headers: inputs.ossHeaders)
+            return SignOutput(try OSSV4.authorize(request, with: inputs.ossKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "oss-v4-post") { inputs, keys in
+            try post(inputs, key: inputs.ossKey(keys), OSSV4.sign, OSSV4.sign)
+        },
+        SignScheme(name: "gcs-v4-rsa-query") { inputs, keys in
+            let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-goog-"))
+            return SignOutput(try GCSV4.presign(request, with: inputs.gcsRSAKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "gcs-v4-hmac-query") { inputs, keys in
+            let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-goog-"))
+            return SignOutput(try GCSV4.presign(request, with: inputs.gcsHMACKey(keys), at: inputs.instant))
+        },
+        SignScheme(name: "gcs-v4-post") { inputs, keys in
+            try post(inputs, key: inputs.gcsRSAKey(keys), GCSV4.sign, GCSV4.sign)
+        },
+        SignScheme(name: "gcs-v4-hmac-post") { inputs, keys in
+            try post(inputs, key: inputs.gcsHMACKey(keys), GCSV4.sign, GCSV4.sign)
+        },
+    ]
+
+    /// A form with the policy of the line, or with its own.
+    private static func post(
+        _ inputs: SignInput.Inputs,
+        key: SigningKeyV4,
+        _ sign: (PostForm, SigningKeyV4, SigningInstant) throws -> SignedPostForm,
+        _ signPolicy: (String, PostForm, SigningKeyV4, SigningInstant) throws -> SignedPostForm
+    ) throws -> SignOutput {
+        let form = try inputs.postForm
+        return SignOutput(
+            try inputs.policyBase64.map { try signPolicy($0, form, key, inputs.instant) }
+                ?? sign(form, key, inputs.instant)
+        )
+    }
+}
+
+extension SignInput.Inputs {
+    fileprivate func awsKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
+        let scope = CredentialScope.aws(region: try required(\.region, .region), service: service ?? "s3")
+        return try keys.key(for: credential, scope: scope, at: instant)
+    }
+
+    fileprivate func ossKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
+        let scope = CredentialScope.oss(region: try required(\.region, .region), product: service ?? "oss")
+        return try keys.key(for: credential, scope: scope, at: instant)
+    }
+
+    fileprivate func gcsRSAKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
+        try keys.key(for: privateKeyCredential, scope: .gcsRSA(location: region ?? "auto"), at: instant)
+    }
+
+    fileprivate func gcsHMACKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
+        try keys.key(for: credential, scope: .gcsHMAC(location: region ?? "auto"), at: instant)
+    }
+
+    /// The header that says what the body must be, when the line does.
+    fileprivate func payloadHeader(_ prefix: String) -> [NamedValue] {
+        payloadSHA256.map { [NamedValue("\(prefix)content-sha256", $0)] } ?? []
+    }
+
+    /// The headers that OSS binds: some whenever they are sent, others when they are listed, `host` among them.
+    fileprivate var ossHeaders: [NamedValue] {
+        get throws {
+            let listed = Set((additionalHeaders ?? []).map { $0.lowercased() })
+            var bound = allHeaders.filter { header in
+                let name = header.name.lowercased()
+                return ["content-type", "content-md5"].contains(name) || name.hasPrefix("x-oss-")
+                    || listed.contains(name)
+            }
+            if listed.contains("host"), !bound.contains(where: { $0.name.lowercased() == "host" }) {
+                bound.append(NamedValue("host", try address.authority))
+            }
+            return bound
+        }
+    }
+}

@@ -274,12 +274,14 @@ BEGIN
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
     EXECUTE format(
         'GRANT INSERT ON policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, api_keys, '
-            'admin_audit, issuances, quota_usage, reservations, denials TO %I', p_role
+            'admin_audit, issuances, quota_usage, reservations, denials, tickets TO %I', p_role
     );
     EXECUTE format(
-        'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations TO %I', p_role
+        'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations, '
+            'tickets TO %I', p_role
     );
     EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
     EXECUTE format('GRANT UPDATE (created_seq, removed_seq, removed_at, removed_by) ON grants TO %I', p_role);
     EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
     -- A quota's other columns fix what its counters mean.
@@ -318,15 +320,25 @@ CREATE FUNCTION public.prune_counters(p_keep_denials_days integer, p_most intege
     AS $$
 DECLARE
     v_usage integer;
+    v_tickets integer;
     v_denials integer;
 BEGIN
+    DELETE FROM tickets t
+    WHERE t.id = ANY (ARRAY(
+        SELECT o.id FROM tickets o
+        WHERE o.expires_at < clock_timestamp() - interval '1 day'
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_tickets = ROW_COUNT;
     -- A recording of the period's last instant may still be under way, hence the hour.
     DELETE FROM quota_usage u
     USING (
         SELECT o.quota_id, o.holder, o.period_start
         FROM quota_usage o
         LEFT JOIN quotas q ON q.id = o.quota_id
-        WHERE q.id IS NULL OR quota_period_end(q.period, o.period_start) < clock_timestamp() - interval '1 hour'
+        WHERE (q.id IS NULL AND NOT EXISTS (SELECT FROM tickets t WHERE t.id = o.quota_id))
+            OR quota_period_end(q.period, o.period_start) < clock_timestamp() - interval '1 hour'
         LIMIT p_most
         FOR UPDATE OF o SKIP LOCKED
     ) old
@@ -340,7 +352,7 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ));
     GET DIAGNOSTICS v_denials = ROW_COUNT;
-    RETURN v_usage + v_denials;
+    RETURN v_usage + v_tickets + v_denials;
 END
 $$;
 
@@ -774,6 +786,28 @@ CREATE TABLE public.storage_credentials (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
+CREATE TABLE public.tickets (
+    id uuid NOT NULL,
+    name text NOT NULL COLLATE pg_catalog."C",
+    hash bytea NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    groups text[] NOT NULL,
+    claims jsonb NOT NULL,
+    issued_on text COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    actions text[] NOT NULL,
+    max_uses bigint NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    sealed bytea,
+    key_id text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
+    CONSTRAINT tickets_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT tickets_max_uses_check CHECK ((max_uses > 0)),
+    CONSTRAINT tickets_sealed_check CHECK (((sealed IS NULL) = (key_id IS NULL)))
+);
+
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
 
@@ -828,6 +862,12 @@ ALTER TABLE ONLY public.storage_credentials
 ALTER TABLE ONLY public.storage_credentials
     ADD CONSTRAINT storage_credentials_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.tickets
+    ADD CONSTRAINT tickets_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.tickets
+    ADD CONSTRAINT tickets_pkey PRIMARY KEY (id);
+
 CREATE INDEX admin_audit_kind_resource_id_idx ON public.admin_audit USING btree (kind, resource_id, id);
 
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
@@ -847,6 +887,10 @@ CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
 
 CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
+
+CREATE INDEX tickets_expires_at_idx ON public.tickets USING btree (expires_at);
+
+CREATE INDEX tickets_principal_idx ON public.tickets USING btree (principal, id);
 
 CREATE CONSTRAINT TRIGGER grants_are_logged AFTER INSERT OR UPDATE ON public.grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.created_seq IS NULL) OR ((new.removed_at IS NOT NULL) AND (new.removed_seq IS NULL)))) EXECUTE FUNCTION public.refuse_unlogged_grant();
 

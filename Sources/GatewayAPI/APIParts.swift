@@ -40,12 +40,14 @@ public struct AdminStores: Sendable {
     public let issuers: any AdminStore<Issuer>
     /// API keys.
     public let apiKeys: any AdminStore<APIKey>
+    /// Tickets, which users make themselves.
+    public let tickets: any AdminStore<Ticket>
 
     /// Lists the stores.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, members: any AdminStore<GroupMember>, quotas: any AdminStore<Quota>,
-        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>
+        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>, tickets: any AdminStore<Ticket>
     ) {
         self.buckets = buckets
         self.credentials = credentials
@@ -54,6 +56,7 @@ public struct AdminStores: Sendable {
         self.quotas = quotas
         self.issuers = issuers
         self.apiKeys = apiKeys
+        self.tickets = tickets
     }
 }
 
@@ -110,12 +113,14 @@ extension Routes {
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
             let id = UUID.version7(at: now, randomBytes: try parts.randomBytes(10))
-            return NewRow(id: id, now: now, actor: caller.principal)
+            return NewRow(id: id, now: now, caller: caller)
         }
         let stores = parts.stores
         urls = PresignedURLEndpoints(
             useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
         access = AccessEndpoints(useCase: parts.accessOverview)
+        tickets = TicketEndpoints(
+            rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(
             buckets: AdminEndpoints(store: stores.buckets, newRow: newRow),
             credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),

@@ -5,6 +5,7 @@ import HTTPTypes
 struct Routes {
     let urls: PresignedURLEndpoints
     let access: AccessEndpoints
+    let tickets: TicketEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -16,6 +17,10 @@ struct Routes {
                 .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
                 urls.issueBatch),
             Route(.get, "/v1/access", .user, access.show),
+            Route(.post, "/v1/tickets", .user, tickets.create),
+            Route(.get, "/v1/tickets", .user, tickets.list),
+            Route(.get, "/v1/tickets/{id}", .user, tickets.get),
+            Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
         ]
     }
 
@@ -50,6 +55,9 @@ struct Routes {
             Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
             Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
+            Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
+            Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
+            Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),
             Route(public: .get, "/healthz", service.health),
             Route(public: .get, "/readyz", service.readiness),
             Route(public: .get, "/metrics", service.metrics),

@@ -21,7 +21,7 @@ struct AccessControlTests {
         let refused: [String?: Int] =
             switch route.access {
             case .anyone: [:]
-            case .user: [nil: 401, "wrong": 401, "expired-token": 401]
+            case .user, .userOrTicket: [nil: 401, "wrong": 401, "expired-token": 401]
             case .auditor: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403]
             case .admin: [nil: 401, "wrong": 401, "expired-token": 401, "user-token": 403, "auditor-token": 403]
             }

@@ -60,6 +60,7 @@ struct StubPolicy: PolicySource {
         case .credential: .credential(Self.credential())
         case .issuer: .issuer(nil)
         case .apiKey: .apiKey(nil)
+        case .ticket: .ticket(nil)
         }
     }
 
@@ -76,6 +77,12 @@ struct StubPolicy: PolicySource {
 
     func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
         PolicyLoad(position: Self.position, rows: places.map { _ in [] })
+    }
+
+    func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        PolicyLoad(position: Self.position, rows: [])
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
@@ -174,11 +181,12 @@ struct MemoryStores {
     let quotas = MemoryStore<Quota>(.quota) { $0.id.uuidString.lowercased() }
     let issuers = MemoryStore<Issuer>(.issuer) { $0.id.uuidString.lowercased() }
     let apiKeys = MemoryStore<APIKey>(.apiKey) { $0.id.uuidString.lowercased() }
+    let tickets = MemoryStore<Ticket>(.ticket) { $0.id.uuidString.lowercased() }
 
     var all: AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
-            issuers: issuers, apiKeys: apiKeys
+            issuers: issuers, apiKeys: apiKeys, tickets: tickets
         )
     }
 }

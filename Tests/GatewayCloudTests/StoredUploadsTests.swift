@@ -32,6 +32,7 @@ private struct BucketRows: PolicySource {
             case .principal: rows.append(.principal(PrincipalRows()))
             case .issuer: rows.append(.issuer(nil))
             case .apiKey: rows.append(.apiKey(nil))
+            case .ticket: rows.append(.ticket(nil))
             }
         }
         return PolicyLoad(position: Self.position, rows: rows)
@@ -39,6 +40,12 @@ private struct BucketRows: PolicySource {
 
     func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
         PolicyLoad(position: Self.position, rows: places.map { _ in [] })
+    }
+
+    func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        PolicyLoad(position: Self.position, rows: [])
     }
 
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {

@@ -11,6 +11,7 @@ final class ScriptedPolicy: PolicySource {
         var bucket: Bucket?
         var credential: StorageCredential?
         var apiKeys: [APIKey] = []
+        var tickets: [Ticket] = []
         var log: [(position: PolicyPosition, scopes: Set<PolicyScope>)] = [(Fixture.position, [])]
         var error: GatewayError?
         var loads: [Set<PolicyKey>] = []
@@ -71,6 +72,19 @@ final class ScriptedPolicy: PolicySource {
         return load
     }
 
+    func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        tables.withLock { tables in
+            let rows = tables.grants.filter { grant in
+                guard case .literal(let text) = grant.prefix else { return false }
+                return principals.contains(grant.principal) && grant.bucket == bucket
+                    && (text.rawValue.hasPrefix(prefix.rawValue) || prefix.rawValue.hasPrefix(text.rawValue))
+            }
+            return PolicyLoad(position: tables.position, rows: rows)
+        }
+    }
+
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let (changes, error) = tables.withLock { tables in
             tables.reads.append(position)
@@ -109,6 +123,7 @@ extension ScriptedPolicy.Tables {
         case .credential(let id): return .credential(credential?.id == id ? credential : nil)
         case .issuer: return .issuer(nil)
         case .apiKey(let prefix): return .apiKey(apiKeys.first { $0.prefix == prefix })
+        case .ticket(let name): return .ticket(tickets.first { $0.name == name })
         }
     }
 }

@@ -199,13 +199,17 @@ extension PolicyRows {
         let principals = "ARRAY['user:hog', 'user:nobody', '*']"
         let load = try await session.rowsRead(
             by: PolicyStatements.load.text,
-            types: "text[], text[], uuid[], text[], text[], bigint",
-            arguments: "\(principals), '{}', '{}', '{}', '{}', 256")
+            types: "text[], text[], uuid[], text[], text[], text[], bigint",
+            arguments: "\(principals), '{}', '{}', '{}', '{}', '{}', 256")
         #expect(load < 400)
         let places = try await session.rowsRead(
             by: PolicyStatements.grantsAtPlaces.text, types: "text[], text[], text[]",
             arguments: "\(principals), '{demo,demo,demo}', '{p77777/,p77777/,p77777/}'")
         #expect(places < 10)
+        let around = try await session.rowsRead(
+            by: PolicyStatements.grantsAround.text, types: "text[], text, text[], text, text, bigint",
+            arguments: "\(principals), 'demo', '{\"\",p77777/}', 'p77777/x/', 'p77777/x0', 257")
+        #expect(around < 20)
     }
 
     @Test(.database(.migrated)) func thousandsOfPrincipalsComeInOneAnswer() async throws {

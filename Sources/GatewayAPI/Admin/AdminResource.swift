@@ -32,8 +32,11 @@ struct NewRow: Sendable {
     let id: UUID
     /// Stands in `createdAt` until the store sets its own.
     let now: Date
-    /// The admin.
-    let actor: Principal
+    /// Who makes it.
+    let caller: Caller
+
+    /// The maker's name.
+    var actor: Principal { caller.principal }
 }
 
 extension AdminResource {
@@ -71,6 +74,19 @@ extension JSONObject {
             throw invalid(name, "One of \(words) is expected.")
         }
         return word
+    }
+
+    /// Takes actions; none where the array is empty.
+    mutating func actions(_ name: String) throws(GatewayError) -> Set<Action>? {
+        guard let texts = try strings(name) else { return nil }
+        var actions: Set<Action> = []
+        for (index, text) in texts.enumerated() {
+            guard let action = try? Action(parsing: text) else {
+                throw invalid("\(name)[\(index)]", "An action is 'PutObject' or 'GetObject'.")
+            }
+            actions.insert(action)
+        }
+        return actions
     }
 
     /// Takes roles.

@@ -13,7 +13,7 @@ extension Grant: AdminResource {
             bucket: try body.required(
                 "bucket", body.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }),
             prefix: try Self.prefix(&body),
-            actions: try Self.actions(&body),
+            actions: try body.required("actions", body.actions("actions")),
             effect: try body.word("effect", Effect.self) ?? .allow,
             conditions: try GrantConditions(&body),
             notBefore: try body.instant("notBefore"),
@@ -32,18 +32,6 @@ extension Grant: AdminResource {
         case (nil, nil): throw body.invalid("prefix", "Either prefix or template is needed; '' is the whole bucket.")
         case (_?, _?): throw body.invalid("template", "Prefix and template exclude each other.")
         }
-    }
-
-    private static func actions(_ body: inout JSONObject) throws(GatewayError) -> Set<Action> {
-        let texts = try body.required("actions", body.strings("actions"))
-        var actions: Set<Action> = []
-        for (index, text) in texts.enumerated() {
-            guard let action = try? Action(parsing: text) else {
-                throw body.invalid("actions[\(index)]", "An action is 'PutObject' or 'GetObject'.")
-            }
-            actions.insert(action)
-        }
-        return actions
     }
 
     var identifier: String { id.uuidString.lowercased() }

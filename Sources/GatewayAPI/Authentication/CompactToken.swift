@@ -1,4 +1,5 @@
 import GatewayCore
+import LibCrypto
 
 /// A signed token in compact form (RFC 7515, section 7.1), taken apart and not yet believed.
 struct CompactToken {

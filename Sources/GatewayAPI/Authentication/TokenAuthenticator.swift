@@ -4,7 +4,7 @@ import LibCrypto
 public import Logging
 import Synchronization
 
-/// Checks JWTs of the configured issuers, and API keys.
+/// Checks JWTs of the configured issuers, API keys and tickets.
 ///
 /// The issuer's or key's row is looked up on every call, also for a token that was verified before: a change of the row, or
 /// its end, takes effect with it. Before a signature is verified, refusals tell nothing but that the token is not accepted.
@@ -88,6 +88,7 @@ public final class TokenAuthenticator: Authenticator {
     /// - Throws: `unauthenticated`, `expiredToken` for what was good once, `unavailable`, `slowDown`.
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         if let key = APIKeyText(parsing: token) { return try await caller(holding: key) }
+        if let ticket = TicketText(parsing: token) { return try await caller(holding: ticket) }
         let text = Array(token.reveal().utf8)
         guard text.count <= limits.maxTokenBytes else { throw Self.refusal }
         let digest = TokenDigest(of: text)
@@ -116,6 +117,33 @@ public final class TokenAuthenticator: Authenticator {
             principal: row.principal, groups: row.groups, roles: row.roles, claims: [:], expiresAt: row.expiresAt,
             token: key.text, scope: .apiKey(prefix: row.prefix), position: load.position
         )
+    }
+
+    private func caller(holding text: TicketText) async throws(GatewayError) -> Caller {
+        let hash = text.hash
+        let load = try await cache.ticket(name: text.name)
+        guard let row = load.rows, constantTimeEqual(hash, row.hash) else { throw Self.refusal }
+        if now() >= row.expiresAt { throw .expiredToken }
+        // Read after the ticket, so that the proof from the ticket's position on covers it.
+        guard try await stillVouches(row.issuedOn, for: row) else { throw Self.refusal }
+        return Caller(
+            principal: row.principal, groups: row.groups, roles: [], claims: row.claims, expiresAt: row.expiresAt,
+            token: text.text, scope: row.issuedOn, position: load.position, ticket: row
+        )
+    }
+
+    /// Whether the row on which a ticket was made is there; one that came after the ticket is another.
+    private func stillVouches(_ scope: PolicyScope?, for ticket: Ticket) async throws(GatewayError) -> Bool {
+        guard let scope else { return true }
+        switch PolicyKey(scope) {
+        case .issuer(let issuer):
+            guard let row = try await cache.issuer(issuer.rawValue).rows else { return false }
+            return row.createdAt <= ticket.createdAt
+        case .apiKey(let prefix):
+            guard let row = try await cache.apiKey(prefix: prefix).rows else { return false }
+            return row.createdAt <= ticket.createdAt && row.expiresAt.map { now() < $0 } ?? true
+        default: return false
+        }
     }
 
     private func verify(_ text: [UInt8]) async throws(GatewayError) -> (VerifiedToken, PolicyPosition) {

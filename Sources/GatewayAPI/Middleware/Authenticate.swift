@@ -20,10 +20,13 @@ struct Authenticate: Sendable {
     }
 
     private func caller(of request: APIRequest, for access: Route.Access) async throws(GatewayError) -> Caller {
-        let token = try Self.bearerToken(in: request.headers)
+        let token = try Self.token(of: request, for: access)
         // A revoked admin must not act on what this gateway has not read yet: nothing after this proves the key anew.
-        if access != .user { try await advancePolicy() }
+        if access == .admin || access == .auditor { try await advancePolicy() }
         let caller = try await authenticator.authenticate(token)
+        guard caller.ticket == nil || access == .userOrTicket else {
+            throw .unauthenticated(reason: "A ticket is not accepted here.")
+        }
         request.notes.note(principal: caller.principal)
         try Self.check(caller.roles, reach: access)
         return caller
@@ -31,12 +34,28 @@ struct Authenticate: Sendable {
 
     private static func check(_ roles: Set<Role>, reach access: Route.Access) throws(GatewayError) {
         switch access {
-        case .anyone, .user: break
+        case .anyone, .user, .userOrTicket: break
         case .auditor:
             guard roles.contains(.auditor) || roles.contains(.admin) else { throw .roleRequired(Role.auditor.rawValue) }
         case .admin:
             guard roles.contains(.admin) else { throw .roleRequired(Role.admin.rawValue) }
         }
+    }
+
+    /// The ticket in the query, where the route takes one and there is one; else the bearer token.
+    private static func token(
+        of request: APIRequest, for access: Route.Access
+    ) throws(GatewayError) -> Secret<String> {
+        guard access == .userOrTicket, let text = try request.query("ticket") else {
+            return try bearerToken(in: request.headers)
+        }
+        guard !request.headers.contains(.authorization) else {
+            throw .unauthenticated(reason: "Send a ticket or a bearer token, not both.")
+        }
+        guard let ticket = TicketText(parsing: Secret(text)) else {
+            throw .unauthenticated(reason: "The ticket is not accepted.")
+        }
+        return ticket.text
     }
 
     /// The token of exactly one `Authorization: Bearer`.

@@ -20,6 +20,8 @@ struct Route: Sendable {
         case anyone = "public"
         /// Any authenticated caller.
         case user
+        /// Any authenticated caller, or whoever has a ticket in the query: `?ticket=`.
+        case userOrTicket = "user-or-ticket"
         /// The roles `auditor` and `admin`.
         case auditor
         /// The role `admin`.

@@ -68,7 +68,8 @@ extension PresignedURLs {
             case .success(.recorded(let remaining)):
                 round.answer(place, .success(issuance.answer(remaining: remaining)))
             case .success(.quotaExceeded(let refusal)):
-                let error = refused(.quotaExceeded(refusal), round.caller, issuance.permit.bucket.name)
+                let error = refused(
+                    round.caller.error(for: refusal), round.caller, issuance.permit.bucket.name)
                 round.answer(place, .failure(error))
             case .success(.stale): break
             case .failure(let error): round.answer(place, .failure(error))

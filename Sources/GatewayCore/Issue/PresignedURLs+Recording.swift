@@ -7,6 +7,7 @@ extension PresignedURLs {
         let url: Secret<String>
         let request: IssueRequest
         let permit: Permit
+        let caller: Caller
 
         /// What the caller gets once the proposal is committed.
         func answer(remaining: [QuotaRemainder]) -> IssuedURL {
@@ -20,7 +21,7 @@ extension PresignedURLs {
                 expiresAt: permit.expiresAt,
                 expiresIn: permit.expiresIn,
                 enforcedBy: permit.enforcedBy,
-                quotas: zip(permit.charges, remaining).map { QuotaBalance(quota: $0.quota, remainder: $1) }
+                quotas: caller.balances(of: permit.charges, remaining)
             )
         }
     }
@@ -33,7 +34,7 @@ extension PresignedURLs {
             id: try newID(at: permit.signedAt),
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
             position: caller.position,
-            scopes: policy.scopes + (caller.scope.map { [$0] } ?? []),
+            scopes: policy.scopes + caller.scopes,
             principal: caller.principal,
             matchedPrincipal: permit.grant.principal,
             grantID: permit.grant.id,
@@ -51,7 +52,8 @@ extension PresignedURLs {
             charges: permit.charges
         )
         return Issuance(
-            proposal: proposal, url: try signer.url(for: request, by: permit), request: request, permit: permit
+            proposal: proposal, url: try signer.url(for: request, by: permit), request: request, permit: permit,
+            caller: caller
         )
     }
 

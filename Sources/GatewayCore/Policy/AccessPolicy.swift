@@ -78,6 +78,18 @@ public final class PrincipalPolicy: Sendable {
         }
     }
 
+    /// Hands out every grant in a bucket that may match some key, within the bound on templates.
+    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
+        var templateCount = 0
+        for grant in grants where grant.bucket == bucket {
+            if grant.prefix.isTemplate {
+                templateCount += 1
+                guard templateCount <= Self.maxTemplates else { continue }
+            }
+            body(grant)
+        }
+    }
+
     /// Denying grants first, so that a bound on how many are looked at never lets one slip.
     private static func order(_ grants: [Grant]) -> [Grant] {
         grants.count < 2

@@ -9,6 +9,7 @@ final class CachedRows: Sendable {
         case credential(StorageCredential?)
         case issuer(Issuer?)
         case apiKey(APIKey?)
+        case ticket(Ticket?)
     }
 
     /// The scope under which they change.
@@ -37,6 +38,9 @@ final class CachedRows: Sendable {
         case (.apiKey, .apiKey(let key)):
             content = .apiKey(key)
             cost = 800
+        case (.ticket, .ticket(let ticket)):
+            content = .ticket(ticket)
+            cost = 1000 + (ticket?.claims.reduce(0) { $0 + 64 + $1.key.utf8.count + $1.value.utf8.count } ?? 0)
         default:
             return nil
         }
@@ -54,7 +58,7 @@ extension Issuer.Keys {
 
 extension PolicyKey {
     /// The key whose rows change under a scope; `nil` where the scope names no key, as ``PolicyScope/all`` does.
-    init?(_ scope: PolicyScope) {
+    package init?(_ scope: PolicyScope) {
         let text = scope.rawValue
         func rest(_ prefix: String) -> String? {
             text.utf8.starts(with: prefix.utf8) ? String(Substring(text.utf8.dropFirst(prefix.utf8.count))) : nil
@@ -69,6 +73,8 @@ extension PolicyKey {
             self = .issuer(ExactText(issuer))
         } else if let prefix = rest("apikey:") {
             self = .apiKey(prefix: prefix)
+        } else if let name = rest("ticket:") {
+            self = .ticket(name: name)
         } else {
             guard let principal = try? Principal(text) else { return nil }
             self = .principal(principal)

@@ -48,7 +48,7 @@ struct Circumstances {
         return Int(min(max(seconds, 0), TimeInterval(schemeMaxTTL) + 1))
     }
 
-    private func isWithin(_ networks: [String]) -> Bool {
+    func isWithin(_ networks: [String]) -> Bool {
         guard let sourceAddress else { return false }
         return networks.contains { IPNetwork($0)?.contains(sourceAddress) ?? false }
     }

@@ -22,7 +22,9 @@ public let schemeMaxTTL = 604_800
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Decision {
-    guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard let bucket = policy.bucket,
+        subject.ticket?.covers(request.action, on: request.key, in: request.bucket) ?? true
+    else { return .refuse(Refusal(.accessDenied)) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var matches: [Match] = []
     var deny: Grant?
@@ -38,7 +40,7 @@ public func decide(
     var firstFailure: Refusal?
     for match in matches {
         guard let failure = circumstances.failure(of: match.grant, for: request) else {
-            return permit(request, by: match, in: bucket, under: policy, circumstances)
+            return permit(request, by: match, in: bucket, for: subject, under: policy, circumstances)
         }
         firstFailure = firstFailure ?? Refusal(failure, grant: match.grant)
     }
@@ -46,7 +48,7 @@ public func decide(
 }
 
 private func permit(
-    _ request: IssueRequest, by match: Match, in bucket: Bucket, under policy: AccessPolicy,
+    _ request: IssueRequest, by match: Match, in bucket: Bucket, for subject: Subject, under policy: AccessPolicy,
     _ circumstances: Circumstances
 ) -> Decision {
     // Nothing the caller can do: an admin has to renew the credential.
@@ -69,7 +71,7 @@ private func permit(
             headers: request.boundHeaders,
             query: request.boundQuery(forcesDownload: match.grant.conditions.forceDownload == true),
             enforcedBy: request.contentLength == nil ? .none : .signature,
-            charges: charges,
+            charges: charges + (subject.ticket.map { [$0.charge] } ?? []),
             reservedBytes: charges.contains { $0.quota.metric == .bytes } ? request.contentLength : nil
         )
     )

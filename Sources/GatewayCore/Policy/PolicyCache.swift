@@ -127,6 +127,28 @@ public final class PolicyCache: Sendable {
         throw .slowDown(retryAfter: 1)
     }
 
+    /// Collects what bears on a caller and the keys below a prefix of a bucket.
+    ///
+    /// Literal grants of principals that have a great many are read anew each time, and bounded; where there are more than a
+    /// session policy could name, the answer is `nil`.
+    /// - Throws: As ``access(of:groups:to:key:)``.
+    public func access(
+        of principal: Principal, groups: [Principal], to bucket: BucketName, around prefix: ExactText
+    ) async throws(GatewayError) -> AccessPolicy? {
+        var policy = try await access(of: principal, groups: groups, to: bucket, key: nil)
+        let incomplete = policy.principals.filter { !$0.isComplete }.map(\.principal)
+        guard !incomplete.isEmpty, policy.bucket != nil else { return policy }
+        let load = try await store.source.grants(
+            of: incomplete, in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
+        // What was read later covers what was read before only if the log went on; else it is another one.
+        guard policy.position.mayPrecede(load.position) else { throw .slowDown(retryAfter: 1) }
+        var counts: [Principal: Int] = [:]
+        for grant in load.rows { counts[grant.principal, default: 0] += 1 }
+        guard counts.values.allSatisfy({ $0 <= store.literalGrantLimit }) else { return nil }
+        policy.literalGrants = load.rows
+        return policy
+    }
+
     /// Reads an issuer, from memory where it is there.
     ///
     /// - Throws: `slowDown`, `unavailable`.
@@ -142,6 +164,15 @@ public final class PolicyCache: Sendable {
     public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKey?> {
         let (position, content) = try await content(of: .apiKey(prefix: prefix))
         guard case .apiKey(let row) = content else { throw .unavailable(retryAfter: 1) }
+        return PolicyLoad(position: position, rows: row)
+    }
+
+    /// Reads a ticket by its public name, from memory where it is there.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func ticket(name: String) async throws(GatewayError) -> PolicyLoad<Ticket?> {
+        let (position, content) = try await content(of: .ticket(name: name))
+        guard case .ticket(let row) = content else { throw .unavailable(retryAfter: 1) }
         return PolicyLoad(position: position, rows: row)
     }
 

@@ -24,7 +24,8 @@ public struct PolicyPosition: Hashable, Sendable {
 
 /// What a change of policy touches, and what a decision rests on.
 public struct PolicyScope: ByteExact, CustomStringConvertible {
-    /// The text in `policy_log.scopes`: `user:…`, `group:…`, `*`, `bucket:…`, `credential:…`, `issuer:…`, `apikey:…` or `all`.
+    /// The text in `policy_log.scopes`: `user:…`, `group:…`, `*`, `bucket:…`, `credential:…`, `issuer:…`, `apikey:…`,
+    /// `ticket:…` or `all`.
     public let rawValue: String
 
     /// Everything: a change of more than 1,000 scopes.
@@ -58,6 +59,11 @@ public struct PolicyScope: ByteExact, CustomStringConvertible {
     /// An API key's row, by its public prefix.
     public static func apiKey(prefix: String) -> PolicyScope {
         PolicyScope(rawValue: "apikey:" + prefix)
+    }
+
+    /// A ticket's row, by its public name.
+    public static func ticket(name: String) -> PolicyScope {
+        PolicyScope(rawValue: "ticket:" + name)
     }
 
     /// The text.

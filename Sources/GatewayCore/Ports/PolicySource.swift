@@ -13,6 +13,14 @@ public protocol PolicySource: Sendable {
     /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
     func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]>
 
+    /// Reads the literal grants of principals in a bucket whose prefix covers a prefix, or lies below it, in one statement.
+    ///
+    /// Of each kind and principal, `limit` are read at the most; whoever must know all of them asks for one more than would do.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]>
+
     /// Reads which scopes changed after a position.
     ///
     /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
@@ -26,6 +34,7 @@ public enum PolicyKey: Hashable, Sendable {
     case credential(UUID)
     case issuer(ExactText)
     case apiKey(prefix: String)
+    case ticket(name: String)
 
     /// The scope under which the rows change.
     public var scope: PolicyScope {
@@ -35,6 +44,7 @@ public enum PolicyKey: Hashable, Sendable {
         case .credential(let id): .credential(id)
         case .issuer(let issuer): .issuer(issuer.rawValue)
         case .apiKey(let prefix): .apiKey(prefix: prefix)
+        case .ticket(let name): .ticket(name: name)
         }
     }
 }
@@ -46,6 +56,7 @@ public enum PolicyRows: Sendable {
     case credential(StorageCredential?)
     case issuer(Issuer?)
     case apiKey(APIKey?)
+    case ticket(Ticket?)
 }
 
 /// What rows say of one principal.

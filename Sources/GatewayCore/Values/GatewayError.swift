@@ -41,6 +41,7 @@ public enum ResourceKind: String, Sendable, CaseIterable {
     case quota = "Quota"
     case issuer = "Issuer"
     case apiKey = "APIKey"
+    case ticket = "Ticket"
 }
 
 /// Which condition of a matching grant did not hold.

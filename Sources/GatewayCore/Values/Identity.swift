@@ -128,11 +128,13 @@ public struct Caller: Sendable {
     public var scope: PolicyScope?
     /// The state of policy under which it was checked.
     public var position: PolicyPosition
+    /// The ticket that the caller came with, which bounds what may be asked for; its text is ``token``.
+    public var ticket: Ticket?
 
     /// Puts a caller together.
     public init(
         principal: Principal, groups: [Principal], roles: Set<Role>, claims: [String: String], expiresAt: Date?,
-        token: Secret<String>, scope: PolicyScope?, position: PolicyPosition
+        token: Secret<String>, scope: PolicyScope?, position: PolicyPosition, ticket: Ticket? = nil
     ) {
         self.principal = principal
         self.groups = groups
@@ -142,5 +144,23 @@ public struct Caller: Sendable {
         self.token = token
         self.scope = scope
         self.position = position
+        self.ticket = ticket
+    }
+
+    /// Everything that the acceptance of the credential rests on, for the proof.
+    public var scopes: [PolicyScope] {
+        [scope, ticket.map { .ticket(name: $0.name) }].compactMap { $0 }
+    }
+
+    /// What is left of quotas after charges, in their order; the uses of a ticket are left out.
+    func balances(of charges: [QuotaCharge], _ remaining: [QuotaRemainder]) -> [QuotaBalance] {
+        zip(charges, remaining).filter { $0.0.quota.id != ticket?.id }.map { charge, remainder in
+            QuotaBalance(quota: charge.quota, remainder: remainder)
+        }
+    }
+
+    /// What a caller is told of a quota that refused: the uses of a ticket are counted like a quota, and are none.
+    func error(for refusal: QuotaRefusal) -> GatewayError {
+        refusal.quotaID == ticket?.id.lowercaseText ? .expiredToken : .quotaExceeded(refusal)
     }
 }

@@ -4,11 +4,14 @@ public struct Subject: Sendable {
     public var principal: Principal
     /// Claims that templates may use as `${claim:name}`, by name.
     public var claims: [String: String]
+    /// The ticket that bounds what the subject may ask for, if there is one.
+    public var ticket: Ticket?
 
     /// Names a subject.
-    public init(principal: Principal, claims: [String: String] = [:]) {
+    public init(principal: Principal, claims: [String: String] = [:], ticket: Ticket? = nil) {
         self.principal = principal
         self.claims = claims
+        self.ticket = ticket
     }
 
     /// What a variable stands for; `nil` where there is no such value or it could change the shape of a key.
@@ -34,7 +37,7 @@ public struct Subject: Sendable {
 
 extension Caller {
     /// The caller as decisions and templates see it.
-    public var subject: Subject { Subject(principal: principal, claims: claims) }
+    public var subject: Subject { Subject(principal: principal, claims: claims, ticket: ticket) }
 }
 
 extension KeyPrefix {

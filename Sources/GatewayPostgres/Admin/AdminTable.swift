@@ -33,6 +33,8 @@ struct AdminTable<Resource: Sendable>: Sendable {
     let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void
     /// Writes down what a row is; see ``AdminStatements/audit(_:document:from:)``.
     let audit: Statement<AuditEntry, Void>
+    /// Whether a new row is a change of policy that decisions may rest on, with its lines in the log and the audit.
+    var isLoggedWhenCreated = true
 
     /// Locks a row and gives the scope that it changes under.
     func lock(_ id: String, in transaction: borrowing PostgresTransaction) throws -> String {

@@ -27,9 +27,11 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             guard let createdAt = try table.insert(resource, transaction).first else {
                 throw PostgresError.decoding(column: 0, reason: "an insertion returned no row")
             }
-            let scope = try table.lock(entry.resourceID, in: transaction)
-            try transaction.perform(table.audit, entry)
-            try append(entry, scope: scope, in: transaction)
+            if table.isLoggedWhenCreated {
+                let scope = try table.lock(entry.resourceID, in: transaction)
+                try transaction.perform(table.audit, entry)
+                try append(entry, scope: scope, in: transaction)
+            }
             var created = resource
             created[keyPath: table.createdAt] = createdAt
             return created

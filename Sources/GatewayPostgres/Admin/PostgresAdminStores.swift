@@ -19,6 +19,8 @@ public struct PostgresAdminStores: Sendable {
     public let issuers: PostgresAdminStore<Issuer>
     /// API keys.
     public let apiKeys: PostgresAdminStore<APIKey>
+    /// Tickets.
+    public let tickets: PostgresAdminStore<Ticket>
 
     /// Settings that sessions of the pool should have.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -43,5 +45,6 @@ public struct PostgresAdminStores: Sendable {
         quotas = PostgresAdminStore(.quotas, pool: pool, logger: logger, now: now)
         issuers = PostgresAdminStore(.issuers(keys: keys), pool: pool, logger: logger, now: now)
         apiKeys = PostgresAdminStore(.apiKeys, pool: pool, logger: logger, now: now)
+        tickets = PostgresAdminStore(.tickets(keys: keys), pool: pool, logger: logger, now: now)
     }
 }

@@ -15,5 +15,6 @@ struct Migration: Sendable {
         Migration(version: 4, name: "create_recording", sql: PackageResources._004_create_recording_sql),
         Migration(version: 5, name: "create_settling", sql: PackageResources._005_create_settling_sql),
         Migration(version: 6, name: "loosen_grants", sql: PackageResources._006_loosen_grants_sql),
+        Migration(version: 7, name: "create_tickets", sql: PackageResources._007_create_tickets_sql),
     ]
 }

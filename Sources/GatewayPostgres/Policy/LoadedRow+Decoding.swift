@@ -12,6 +12,7 @@ extension LoadedRow {
         credential = try row.decode(36, as: UUID?.self) == nil ? nil : StorageCredentialRow(row, from: 36)
         issuer = try row.decode(43, as: UUID?.self) == nil ? nil : IssuerRow(row, from: 43)
         apiKey = try row.decode(59, as: UUID?.self) == nil ? nil : APIKey(row, from: 59)
+        ticket = try row.decode(68, as: UUID?.self) == nil ? nil : TicketRow(row, from: 68)
     }
 
     private static func principalRows(_ row: borrowing PostgresRow) throws(PostgresError) -> PrincipalRows {

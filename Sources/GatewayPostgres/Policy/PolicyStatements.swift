@@ -9,6 +9,7 @@ struct PolicyQuestion: Sendable {
     var credentials: [UUID] = []
     var issuers: [String] = []
     var apiKeys: [String] = []
+    var tickets: [String] = []
     var literalGrantLimit: Int64
 }
 
@@ -20,6 +21,7 @@ struct LoadedRow: Sendable {
     var credential: StorageCredentialRow?
     var issuer: IssuerRow?
     var apiKey: APIKey?
+    var ticket: TicketRow?
 }
 
 /// Statements that read policy.
@@ -32,7 +34,7 @@ enum PolicyStatements {
         """
         SELECT l.seq, l.tag,
             ARRAY(SELECT m.group_principal FROM group_members m WHERE m.member_principal = a.principal),
-            n.literals <= $6,
+            n.literals <= $7,
             g.ids, g.buckets, g.prefixes, g.are_templates, g.actions, g.effects, g.conditions, g.not_before, g.not_after,
             g.notes, g.created_by, g.created_at,
             q.ids, q.buckets, q.actions, q.metrics, q.periods, q.sharings, q.limits, q.created_at,
@@ -40,15 +42,16 @@ enum PolicyStatements {
             \(Bucket.columns),
             \(StorageCredentialRow.columns),
             \(IssuerRow.columns),
-            \(APIKey.columns)
+            \(APIKey.columns),
+            \(TicketRow.columns)
         FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
-        LEFT JOIN unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[]) WITH ORDINALITY
-            AS a (principal, bucket, credential, issuer, api_key, place) ON true
+        LEFT JOIN unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
+            WITH ORDINALITY AS a (principal, bucket, credential, issuer, api_key, ticket, place) ON true
         LEFT JOIN LATERAL (
             SELECT count(*) AS literals FROM (
                 SELECT FROM grants r
                 WHERE r.principal = a.principal AND r.removed_at IS NULL AND NOT r.is_template
-                ORDER BY r.bucket, r.prefix LIMIT $6 + 1
+                ORDER BY r.bucket, r.prefix LIMIT $7 + 1
             ) s
         ) n ON true
         LEFT JOIN LATERAL (
@@ -64,8 +67,8 @@ enum PolicyStatements {
                 (
                     SELECT \(GrantRow.stored) FROM grants r
                     WHERE r.principal = a.principal AND r.removed_at IS NULL AND NOT r.is_template
-                        AND n.literals <= $6
-                    ORDER BY r.bucket, r.prefix LIMIT $6
+                        AND n.literals <= $7
+                    ORDER BY r.bucket, r.prefix LIMIT $7
                 )
             ) r
         ) g ON true
@@ -79,12 +82,13 @@ enum PolicyStatements {
         LEFT JOIN storage_credentials c ON c.id = a.credential
         LEFT JOIN issuers i ON i.issuer = a.issuer
         LEFT JOIN api_keys k ON k.prefix = a.api_key
+        LEFT JOIN tickets t ON t.name = a.ticket
         ORDER BY a.place
         """
     ) {
         [
             $0.principals.map(\.rawValue), $0.buckets.map(\.rawValue), $0.credentials, $0.issuers, $0.apiKeys,
-            $0.literalGrantLimit,
+            $0.tickets, $0.literalGrantLimit,
         ]
     } decode: { row throws(PostgresError) in
         try LoadedRow(row)
@@ -112,6 +116,43 @@ enum PolicyStatements {
         return (position, place, try GrantRow(row, from: 3).grant(3))
     }
 
+    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at most.
+    static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
+        """
+        SELECT l.seq, l.tag, \(GrantRow.columns)
+        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        LEFT JOIN unnest($1::text[]) AS a (principal) ON true
+        LEFT JOIN LATERAL (
+            (
+                SELECT \(GrantRow.stored)
+                FROM unnest($3::text[]) AS c (prefix)
+                CROSS JOIN LATERAL (
+                    SELECT \(GrantRow.stored) FROM grants r
+                    WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix = c.prefix AND NOT r.is_template
+                        AND r.removed_at IS NULL
+                    OFFSET 0
+                ) r
+                LIMIT $6
+            )
+            UNION ALL
+            (
+                SELECT \(GrantRow.stored) FROM grants r
+                WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix >= $4 AND r.prefix < $5
+                    AND NOT r.is_template AND r.removed_at IS NULL
+                ORDER BY r.prefix LIMIT $6
+            )
+        ) g ON true
+        """
+    ) {
+        [
+            $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.above.map(\.rawValue), $0.from, $0.to, $0.limit,
+        ]
+    } decode: { row throws(PostgresError) in
+        let position = PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1))
+        guard try row.decode(2, as: UUID?.self) != nil else { return (position, nil) }
+        return (position, try GrantRow(row, from: 2).grant(2))
+    }
+
     /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
     static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
         """
@@ -132,4 +173,36 @@ enum PolicyStatements {
 struct ChangesQuestion: Sendable {
     var position: PolicyPosition?
     var maxLines: Int64
+}
+
+/// Around which prefix grants are read.
+struct AroundQuestion: Sendable {
+    let principals: [Principal]
+    let bucket: BucketName
+    /// Prefixes that cover it.
+    let above: [ExactText]
+    /// Where texts begin and end, in the order of bytes, that lie below it; none where it is a whole key.
+    let from: String?
+    let to: String
+    /// Most rows of each kind and principal.
+    let limit: Int64
+
+    init(_ principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int64) {
+        self.principals = principals
+        self.bucket = bucket
+        self.limit = limit
+        let bytes = prefix.rawValue.utf8
+        let isDirectory = bytes.isEmpty || bytes.last == UInt8(ascii: "/")
+        var above: [ExactText] = []
+        if !bytes.isEmpty { above.append(ExactText("")) }
+        for index in bytes.indices.dropLast() where bytes[index] == UInt8(ascii: "/") {
+            above.append(ExactText(String(Substring(bytes[...index]))))
+        }
+        if !isDirectory { above.append(prefix) }
+        self.above = above
+        from = isDirectory ? prefix.rawValue : nil
+        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without an end
+        // the index would be read further than needed.
+        to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(prefix.rawValue.dropLast()) + "0"
+    }
 }

@@ -64,6 +64,16 @@ public struct PostgresPolicySource: PolicySource {
         return PolicyLoad(position: position, rows: grants)
     }
 
+    /// Reads the literal grants that cover a prefix or lie below it.
+    public func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
+        let rows = try await read(PolicyStatements.grantsAround, question)
+        guard let position = rows.first?.position else { throw .unavailable(retryAfter: 1) }
+        return PolicyLoad(position: position, rows: rows.compactMap(\.grant))
+    }
+
     /// Reads which scopes changed after a position.
     public func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let question = ChangesQuestion(position: position, maxLines: Self.maxLines)
@@ -92,6 +102,7 @@ public struct PostgresPolicySource: PolicySource {
         case .credential: .credential(open(row.credential, row.credential?.id) { try $0.opened(with: keys) })
         case .issuer: .issuer(open(row.issuer, row.issuer?.id) { try $0.opened(with: keys) })
         case .apiKey: .apiKey(row.apiKey)
+        case .ticket: .ticket(open(row.ticket, row.ticket?.id) { try $0.opened(with: keys) })
         }
     }
 
@@ -116,6 +127,7 @@ extension PolicyQuestion {
         case .credential(let id): Self.append(id, to: &credentials)
         case .issuer(let issuer): Self.append(issuer.rawValue, to: &issuers)
         case .apiKey(let prefix): Self.append(prefix, to: &apiKeys)
+        case .ticket(let name): Self.append(name, to: &tickets)
         }
     }
 

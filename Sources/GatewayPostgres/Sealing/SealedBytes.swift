@@ -21,6 +21,9 @@ struct SealedPlace: Sendable {
     /// A secret of an issuer.
     static func issuer(_ id: UUID) -> SealedPlace { SealedPlace(table: "issuers", row: id) }
 
+    /// The answers' key of a ticket.
+    static func ticket(_ id: UUID) -> SealedPlace { SealedPlace(table: "tickets", row: id) }
+
     /// What is authenticated along; NUL parts the three, which none of them holds.
     func associatedData(keyID: String) -> [UInt8] {
         Array([table, row.uuidString.lowercased(), keyID].joined(separator: "\0").utf8)

@@ -15,6 +15,7 @@ struct SealedTable: Sendable {
     static let all = [
         SealedTable("storage_credentials", column: "sealed", kind: "StorageCredential"),
         SealedTable("issuers", column: "keys_sealed", kind: "Issuer"),
+        SealedTable("tickets", column: "sealed", kind: "Ticket"),
     ]
 
     private init(_ name: String, column: String, kind: String) {

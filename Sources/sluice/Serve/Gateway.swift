@@ -174,7 +174,7 @@ extension AdminStores {
     fileprivate init(_ stores: PostgresAdminStores) {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, members: stores.members,
-            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys)
+            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets)
     }
 }
 

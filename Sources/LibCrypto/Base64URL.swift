@@ -1,9 +1,20 @@
-import LibCrypto
-
 /// Base64 with the alphabet of URLs and no padding (RFC 4648, section 5), as JOSE writes it.
-enum Base64URL {
+public enum Base64URL {
+    /// Writes bytes.
+    public static func encode(_ bytes: [UInt8]) -> String {
+        let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
+            switch byte {
+            case UInt8(ascii: "+"): UInt8(ascii: "-")
+            case UInt8(ascii: "/"): UInt8(ascii: "_")
+            case UInt8(ascii: "="): nil
+            default: byte
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Reads bytes; `nil` unless the text is the only one that stands for them.
-    static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var standard: [UInt8] = []
         standard.reserveCapacity(text.count + 3)
         for byte in text {

@@ -1,0 +1,54 @@
+import LibCrypto
+
+/// The form that the gateway's own secrets have in the hands of their owners: `<marker><name>_<secret>`.
+///
+/// The name is 12 characters of `a-z0-9`, public; the secret is 256 random bits in base64url without padding.
+struct MarkedSecret: Sendable {
+    /// Random bytes that one is made of: 12 for the name, 32 for the secret.
+    static let randomByteCount = 44
+
+    /// The public part, 12 of `a-z0-9`.
+    let name: String
+    /// The whole text.
+    let text: Secret<String>
+
+    private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
+
+    /// Makes one; `nil` unless there are ``randomByteCount`` bytes.
+    init?(marker: String, randomBytes: [UInt8]) {
+        guard randomBytes.count == Self.randomByteCount else { return nil }
+        // The name is no secret; that some characters come up a little more often does not matter.
+        let name = randomBytes.prefix(12).map { Self.alphabet[Int($0) % Self.alphabet.count] }
+        self.name = String(decoding: name, as: UTF8.self)
+        text = Secret(marker + self.name + "_" + Base64URL.encode(Array(randomBytes.dropFirst(12))))
+    }
+
+    /// Reads one; `nil` for a text of another form.
+    init?(marker: String, parsing text: Secret<String>) {
+        let bytes = text.reveal().utf8
+        guard bytes.count == marker.utf8.count + 56, bytes.starts(with: marker.utf8) else { return nil }
+        let rest = bytes.dropFirst(marker.utf8.count)
+        let name = rest.prefix(12)
+        guard name.allSatisfy(Self.isNameByte), rest.dropFirst(12).first == UInt8(ascii: "_"),
+            rest.dropFirst(13).allSatisfy(Self.isBase64URL)
+        else { return nil }
+        self.name = String(decoding: name, as: UTF8.self)
+        self.text = text
+    }
+
+    /// SHA-256 of the whole text, 32 bytes: what is kept.
+    ///
+    /// The secret has 256 random bits, so no slow hash is needed.
+    var hash: [UInt8] { DigestAlgorithm.sha256.digest(of: Array(text.reveal().utf8)).bytes }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
+
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        ASCII.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+}

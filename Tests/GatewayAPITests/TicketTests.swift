@@ -1,0 +1,131 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Tickets")
+struct TicketTests {
+    @Test("are made with defaults that outlast a day's refreshes, and shown once")
+    func creation() async throws {
+        let gateway = TestGateway()
+        let answer = await gateway.send(
+            .post, "/v1/tickets", token: "user-token", json: #"{"bucket":"photos","prefix":"uploads/"}"#)
+        #expect(answer.status == 201)
+        #expect(answer.number("maxUses") == 1000)
+        #expect(answer.string("expiresAt") == Timestamp.text(of: TestGateway.now.addingTimeInterval(43_200)))
+        #expect(answer.headers[.cacheControl] == "no-store")
+        let text = try #require(answer.string("ticket"))
+        #expect(answer.string("path") == "/distribute-token.json?ticket=" + text)
+        #expect(answer.json["responseKey"] == nil)
+        let location = try #require(answer.headers[.location])
+        for path in [location, "/v1/tickets"] {
+            let read = await gateway.send(.get, path, token: "user-token")
+            #expect(read.status == 200)
+            #expect(!read.text.contains(text))
+        }
+        #expect(!gateway.logLines.contains(text))
+        let encrypting = await gateway.send(
+            .post, "/v1/tickets", token: "user-token",
+            json: #"{"bucket":"photos","prefix":"","encryptsResponses":true}"#)
+        #expect(encrypting.string("responseKey")?.utf8.count == 43)
+    }
+
+    @Test(
+        "that make no sense are refused, naming the field",
+        arguments: [
+            (#"{"bucket":"photos"}"#, "prefix"), (#"{"bucket":"photos","prefix":"/a"}"#, "prefix"),
+            (#"{"bucket":"photos","prefix":"${sub}/"}"#, "prefix"), (#"{"bucket":"P","prefix":""}"#, "bucket"),
+            (#"{"bucket":"photos","prefix":"","expiresIn":0}"#, "expiresIn"),
+            (#"{"bucket":"photos","prefix":"","expiresIn":604801}"#, "expiresIn"),
+            (#"{"bucket":"photos","prefix":"","maxUses":0}"#, "maxUses"),
+            (#"{"bucket":"photos","prefix":"","maxUses":100001}"#, "maxUses"),
+            (#"{"bucket":"photos","prefix":"","actions":[]}"#, "actions"),
+            (#"{"bucket":"photos","prefix":"","actions":["Delete"]}"#, "actions[0]"),
+        ])
+    func refusedFields(json: String, field: String) async {
+        let answer = await TestGateway().send(.post, "/v1/tickets", token: "user-token", json: json)
+        #expect(answer.status == 400)
+        #expect(answer.string("field") == field)
+    }
+
+    @Test("of others are as good as none")
+    func foreign() async throws {
+        let gateway = TestGateway()
+        var ticket = try Self.row().ticket
+        ticket.principal = try .user("bob")
+        _ = try await gateway.stores.tickets.create(
+            ticket, by: ChangeContext(actor: ticket.principal, requestID: "r"))
+        let path = "/v1/tickets/\(ticket.id.uuidString.lowercased())"
+        for method in [HTTPRequest.Method.get, .delete] {
+            let answer = await gateway.send(method, path, token: "user-token")
+            #expect(answer.status == 404)
+            #expect(answer.string("code") == "NoSuchTicket")
+        }
+        #expect(await gateway.send(.delete, "/admin" + path, token: "admin-token").status == 204)
+    }
+
+    @Test("are no bearer tokens")
+    func notAsBearer() async throws {
+        let (text, ticket) = try Self.row()
+        let fixture = IssuerFixture()
+        fixture.policy.add(ticket)
+        let gateway = TestGateway(authenticator: fixture.authenticator)
+        let answer = await gateway.send(.get, "/v1/access", token: text)
+        #expect(answer.status == 401)
+        #expect(await gateway.send(.get, "/v1/access?ticket=\(text)").status == 401)
+    }
+
+    @Test("speak for their maker, without roles, and rest on the row that vouched for the maker")
+    func authentication() async throws {
+        let fixture = IssuerFixture([IssuerFixture.issuer()])
+        let (text, ticket) = try Self.row(on: .issuer("https://id.example"))
+        fixture.policy.add(ticket)
+        let caller = try await fixture.caller(text)
+        #expect(caller.principal == ticket.principal && caller.groups == ticket.groups && caller.roles.isEmpty)
+        #expect(caller.claims == ticket.claims && caller.ticket == ticket && caller.expiresAt == ticket.expiresAt)
+        #expect(caller.scopes == [.issuer("https://id.example"), .ticket(name: ticket.name)])
+        #expect(caller.position == fixture.policy.position)
+        let wrong = String(text.dropLast()) + (text.last == "A" ? "B" : "A")
+        #expect(await fixture.refusal(wrong) == .unauthenticated(reason: "The token is not accepted."))
+        fixture.policy.change(.issuer("https://id.example")) { issuers, _ in issuers = [] }
+        try await fixture.cache.advance()
+        #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
+        // Another row of the same name did not vouch for anybody.
+        var issuer = IssuerFixture.issuer()
+        issuer.createdAt = ticket.createdAt.addingTimeInterval(1)
+        fixture.policy.change(.issuer("https://id.example")) { [issuer] issuers, _ in issuers = [issuer] }
+        try await fixture.cache.advance()
+        #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
+    }
+
+    @Test("end when they expire and when they are revoked")
+    func ends() async throws {
+        let fixture = IssuerFixture()
+        let (text, ticket) = try Self.row()
+        fixture.policy.add(ticket)
+        #expect(await fixture.refusal(text) == nil)
+        fixture.policy.revoke(ticket.name)
+        try await fixture.cache.advance()
+        #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
+        let (other, later) = try Self.row(seed: 9)
+        fixture.policy.add(later)
+        fixture.clock.value += 3600
+        #expect(await fixture.refusal(other) == .expiredToken)
+    }
+
+    /// A ticket of `user:alice` that lives for an hour of the fixture's clock.
+    static func row(seed: UInt8 = 1, on scope: PolicyScope? = nil) throws -> (text: String, ticket: Ticket) {
+        let text = try #require(
+            TicketText(randomBytes: (0..<TicketText.randomByteCount).map { seed &+ UInt8($0 * 5) }))
+        let start = Date(timeIntervalSince1970: IssuerFixture.start)
+        let ticket = Ticket(
+            id: uuid("018f0000-0000-7000-8000-0000000000\(seed < 10 ? "0" : "")\(seed)"), name: text.name,
+            hash: text.hash, principal: try .user("alice"), groups: [try .group("staff")], claims: ["tenant": "t1"],
+            issuedOn: scope, bucket: try BucketName("photos"), prefix: ExactText("uploads/"), actions: [.getObject],
+            maxUses: 3, expiresAt: start.addingTimeInterval(3600), createdAt: start)
+        return (text.text.reveal(), ticket)
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite("A session")
+struct SessionDecisionTests {
+    private func request(
+        _ prefix: String = "team/", actions: Set<Action>? = nil, duration: Int? = nil
+    ) throws -> SessionRequest {
+        try SessionRequest(
+            bucket: try BucketName("demo-bucket"), prefix: prefix, actions: actions, duration: duration)
+    }
+
+    private func decided(
+        _ request: SessionRequest, _ grants: [Grant], quotas: [Quota] = [], claims: [String: String] = [:],
+        ticket: Ticket? = nil, from address: String? = nil, bucket: Bucket? = nil
+    ) throws -> SessionDecision {
+        decideSession(
+            request, for: Subject(principal: try Principal("user:alice"), claims: claims, ticket: ticket),
+            under: try Fixture.policy(grants: grants, quotas: quotas, bucket: bucket.map { .some($0) }),
+            sourceAddress: address.flatMap { IPAddress($0) }, now: Fixture.now)
+    }
+
+    private func policy(_ request: SessionRequest, _ grants: [Grant]) throws -> String {
+        SessionPolicyDialect.aws.policy(of: try decided(request, grants).permit.scope)
+    }
+
+    @Test("is allowed what grants cover of the prefix that is asked for, in either language")
+    func intersections() throws {
+        let put: Set<Action> = [.putObject]
+        let grants = [
+            try Fixture.grant(1, on: "team/a/", actions: put), try Fixture.grant(2, on: "team/b.txt", actions: put),
+            try Fixture.grant(3, on: "team/a/deeper/", actions: put), try Fixture.grant(4, on: "teams/"),
+            try Fixture.grant(5, to: "group:staff", on: "", actions: [.getObject]),
+            try Fixture.grant(6, to: "user:bob", on: ""),
+        ]
+        let scope = try decided(request(), grants).permit.scope
+        #expect(scope.allowed(.putObject).map(\.rawValue) == ["team/a/", "team/b.txt"])
+        #expect(scope.allowed(.getObject).map(\.rawValue) == ["team/"])
+        #expect(
+            SessionPolicyDialect.aws.policy(of: scope) == #"""
+                {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:PutObject","s3:AbortMultipartUpload","s3:ListMultipartUploadParts"],"Resource":["arn:aws:s3:::demo-bucket/team/a/*","arn:aws:s3:::demo-bucket/team/b.txt"]},{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::demo-bucket/team/*"]}]}
+                """#)
+        #expect(
+            SessionPolicyDialect.alibaba.policy(of: scope) == #"""
+                {"Version":"1","Statement":[{"Effect":"Allow","Action":["oss:PutObject","oss:AbortMultipartUpload","oss:ListParts"],"Resource":["acs:oss:*:*:demo-bucket/team/a/*","acs:oss:*:*:demo-bucket/team/b.txt"]},{"Effect":"Allow","Action":["oss:GetObject"],"Resource":["acs:oss:*:*:demo-bucket/team/*"]}]}
+                """#)
+    }
+
+    @Test("has denied prefixes carved out, and is refused where one covers everything")
+    func denies() throws {
+        let allow = try Fixture.grant(1, on: "team/")
+        let inside = try Fixture.grant(2, to: "*", on: "team/secret/", effect: .deny)
+        #expect(
+            try policy(request(actions: [.getObject]), [allow, inside]) == #"""
+                {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::demo-bucket/team/*"]},{"Effect":"Deny","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::demo-bucket/team/secret/*"]}]}
+                """#)
+        #expect(try decided(request("team/secret/x/"), [allow, inside]).error == .accessDenied)
+        let puts = try Fixture.grant(3, on: "", actions: [.putObject], effect: .deny)
+        #expect(try decided(request(), [allow, puts]).permit.scope.actions == [.getObject])
+        #expect(try decided(request(actions: [.putObject, .getObject]), [allow, puts]).error == .accessDenied)
+        let later = try Fixture.grant(4, on: "team/", effect: .deny, from: Fixture.now.addingTimeInterval(60))
+        #expect(try decided(request(), [allow, later]).error == .accessDenied)
+        let over = try Fixture.grant(5, on: "team/", effect: .deny, until: Fixture.now)
+        #expect(try decided(request(), [allow, over]).permit.scope.actions.count == 2)
+    }
+
+    @Test("ignores grants whose conditions it cannot bind, and is refused, naming another delivery, without others")
+    func conditions() throws {
+        let binding = [
+            GrantConditions(contentTypes: ["image/png"]), GrantConditions(maxBytes: 1),
+            GrantConditions(requireContentMD5: true), GrantConditions(forceDownload: true),
+            GrantConditions(allowResponseContentType: false), GrantConditions(maxTTL: 899),
+        ]
+        for conditions in binding {
+            let isDownload = conditions.forceDownload != nil || conditions.allowResponseContentType != nil
+            let action: Action = isDownload ? .getObject : .putObject
+            let limited = try Fixture.grant(1, actions: [action], conditions: conditions)
+            let error = try decided(request(actions: [action]), [limited]).error
+            guard case .notEnforceable(let reason) = error else {
+                Issue.record("\(conditions): \(String(describing: error))")
+                continue
+            }
+            #expect(reason.contains("presigned URLs"))
+            let free = try Fixture.grant(2, on: "team/free/", actions: [action])
+            let scope = try decided(request(actions: [action]), [limited, free]).permit.scope
+            #expect(scope.allowed(action).map(\.rawValue) == ["team/free/"])
+        }
+        let harmless = GrantConditions(requireContentMD5: false, forceDownload: false, allowResponseContentType: true)
+        #expect(try decided(request(), [Fixture.grant(1, conditions: harmless)]).permit.scope.actions.count == 2)
+        let inside = try Fixture.grant(3, conditions: GrantConditions(sourceCIDRs: ["192.0.2.0/24"]))
+        #expect(try decided(request(), [inside], from: "192.0.2.7").error == nil)
+        #expect(try decided(request(), [inside], from: "198.51.100.7").error == .conditionFailed(.sourceAddress))
+        #expect(try decided(request(), [inside]).error == .conditionFailed(.sourceAddress))
+        let over = try Fixture.grant(4, until: Fixture.now)
+        #expect(try decided(request(), [over]).error == .conditionFailed(.validity))
+    }
+
+    @Test("lives as long as was asked, cut by grants and bucket, and never less than stores give")
+    func lives() throws {
+        let grant = try Fixture.grant(1)
+        #expect(try decided(request(), [grant]).permit.duration == 3600)
+        #expect(try decided(request(duration: 43_200), [grant]).permit.duration == 43_200)
+        let short = try Fixture.grant(2, on: "team/a/", conditions: GrantConditions(maxTTL: 1000))
+        #expect(try decided(request(), [grant, short]).permit.duration == 1000)
+        #expect(try decided(request(), [grant], bucket: Fixture.bucket(maxTTL: 900)).permit.duration == 900)
+        #expect(try decided(request(), [grant], bucket: Fixture.bucket(defaultTTL: 1, maxTTL: 899)).permitOrNil == nil)
+        let end = Fixture.now.addingTimeInterval(2000)
+        let ending = try decided(request(), [grant, Fixture.grant(3, on: "team/b/", until: end)]).permit
+        #expect(ending.duration == 1800)
+        #expect(ending.latestEnd == end)
+        let soon = try Fixture.grant(4, until: Fixture.now.addingTimeInterval(959))
+        #expect(try decided(request(), [soon]).permitOrNil == nil)
+        #expect(
+            try decided(request(), [Fixture.grant(5, until: Fixture.now.addingTimeInterval(960))]).permit.duration
+                == 900)
+        for duration in [0, 899, 43_201] {
+            #expect(refusedField { try request(duration: duration) } == "durationSeconds")
+        }
+    }
+
+    @Test("is charged once to each quota of URLs, and refused where bytes are limited")
+    func quotas() throws {
+        let grant = try Fixture.grant(1)
+        let quotas = [
+            try Fixture.quota(9, action: .getObject), try Fixture.quota(8, for: "*", sharing: .shared),
+            try Fixture.quota(7, bucket: "other-bucket"),
+        ]
+        let charges = try decided(request(), [grant], quotas: quotas).permit.charges
+        #expect(charges.map(\.quota.id) == [Fixture.id(8), Fixture.id(9)])
+        #expect(charges.map(\.amount) == [1, 1])
+        #expect(charges.map(\.holder.rawValue) == ["*", "user:alice"])
+        #expect(try decided(request(actions: [.putObject]), [grant], quotas: quotas).permit.charges.count == 1)
+        let bytes = try Fixture.quota(6, action: .putObject, metric: .bytes)
+        guard case .notEnforceable = try decided(request(), [grant], quotas: [bytes]).error else {
+            Issue.record("Bytes would not be limited.")
+            return
+        }
+        #expect(try decided(request(actions: [.getObject]), [grant], quotas: [bytes]).error == nil)
+    }
+
+    @Test("names nothing in which a wildcard or a variable could hide")
+    func names() throws {
+        for prefix in ["*", "team/?/", "team/*/", "a\u{85}b/"] {
+            #expect(refusedField { try request(prefix) } == "prefix", "\(prefix)")
+            let grant = try Fixture.grant(1, on: prefix)
+            #expect(try decided(request(""), [grant]).permitOrNil == nil, "\(prefix)")
+            let denying = try Fixture.grant(2, on: prefix, effect: .deny)
+            #expect(try decided(request(""), [Fixture.grant(3, on: ""), denying]).permitOrNil == nil, "\(prefix)")
+        }
+        let template = try Fixture.grant(4, on: "users/${claim:tenant}/")
+        for value in ["*", "a?b", "${x}", "a/b", "..", ""] {
+            #expect(try decided(request(""), [template], claims: ["tenant": value]).error == .accessDenied, "\(value)")
+        }
+        let permit = try decided(request("users/"), [template], claims: ["tenant": #"a"b é😀"#]).permit
+        let scope = permit.scope
+        let text = SessionPolicyDialect.aws.policy(of: scope)
+        #expect(text.utf8.allSatisfy { 0x20...0x7e ~= $0 })
+        #expect(text.contains(#"demo-bucket/users/a\"b \u00e9\ud83d\ude00/*""#))
+    }
+
+    @Test("with a ticket goes no further than the ticket, and uses it once")
+    func tickets() throws {
+        let ticket = Ticket(
+            id: Fixture.id(77), name: "abcdefghijkl", hash: [UInt8](repeating: 0, count: 32),
+            principal: try Principal("user:alice"), groups: [], claims: [:], issuedOn: nil,
+            bucket: try BucketName("demo-bucket"), prefix: ExactText("team/a/"), actions: [.getObject], maxUses: 5,
+            expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)
+        let grant = try Fixture.grant(1, on: "")
+        let permit = try decided(request("team/a/b/", actions: [.getObject]), [grant], ticket: ticket).permit
+        #expect(permit.charges.map(\.quota.limit) == [5])
+        #expect(try decided(request("team/", actions: [.getObject]), [grant], ticket: ticket).error == .accessDenied)
+        #expect(try decided(request("team/a/", actions: [.putObject]), [grant], ticket: ticket).error == .accessDenied)
+        #expect(try decided(request("team/a/"), [grant], ticket: ticket).error == .accessDenied)
+        let download = decide(
+            try Fixture.get("team/a/x"), for: Subject(principal: ticket.principal, ticket: ticket),
+            under: try Fixture.policy(grants: [grant]), sourceAddress: nil, now: Fixture.now)
+        #expect(try download.permit.charges.map(\.quota.id) == [ticket.id])
+        let upload = decide(
+            try Fixture.put("team/a/x"), for: Subject(principal: ticket.principal, ticket: ticket),
+            under: try Fixture.policy(grants: [grant]), sourceAddress: nil, now: Fixture.now)
+        #expect(upload.error == .accessDenied)
+        let elsewhere = decide(
+            try Fixture.get("team/ab"), for: Subject(principal: ticket.principal, ticket: ticket),
+            under: try Fixture.policy(grants: [grant]), sourceAddress: nil, now: Fixture.now)
+        #expect(elsewhere.error == .accessDenied)
+    }
+}
+
+extension SessionDecision {
+    /// The permit; fails the test where there is none.
+    var permit: SessionPermit {
+        get throws {
+            guard let permit = permitOrNil else { throw UnexpectedDecision(description: "\(self)") }
+            return permit
+        }
+    }
+
+    var permitOrNil: SessionPermit? {
+        guard case .permit(let permit) = self else { return nil }
+        return permit
+    }
+
+    /// The error of a refusal, if it is one.
+    var error: GatewayError? {
+        guard case .refuse(let refusal) = self else { return nil }
+        return refusal.error
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+extension Ticket {
+    /// A ticket of `user:alice` for an hour, unless told otherwise.
+    fileprivate static func sample(
+        uses: Int64 = 10, life: TimeInterval = 3600, key: [UInt8]? = nil
+    ) throws -> Ticket {
+        let random = (0..<TicketText.randomByteCount).map { _ in UInt8.random(in: 0...255) }
+        let text = try #require(TicketText(randomBytes: random))
+        return Ticket(
+            id: UUID(), name: text.name, hash: text.hash, principal: try Principal("user:alice"),
+            groups: [try Principal("group:staff")], claims: ["tenant": "é\"x"], issuedOn: .issuer("https://id.example"),
+            bucket: try BucketName("demo"), prefix: ExactText("users/alice/"), actions: [.putObject, .getObject],
+            maxUses: uses, expiresAt: Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + life).rounded()),
+            responseKey: key.map { Secret($0) }, createdAt: Date())
+    }
+}
+
+/// Tickets as gateways keep them.
+@Suite struct TicketTests {
+    private func loaded(_ ticket: Ticket, from world: AdminWorld) async throws -> (PolicyPosition, Ticket?) {
+        let load = try await world.source.load([.ticket(name: ticket.name)], literalGrantLimit: 1)
+        guard case .ticket(let row)? = load.rows.first else { throw GatewayError.accessDenied }
+        return (load.position, row)
+    }
+
+    @Test(.database(.migrated)) func areReadAsTheyWereMadeWithoutALineInTheLog() async throws {
+        let world = try AdminWorld()
+        let before = try await world.connection.position()
+        let plain = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let sealed = try await world.stores.tickets.create(
+            .sample(key: [UInt8](0..<32)), by: AdminWorld.change)
+        for ticket in [plain, sealed] {
+            let (position, row) = try await loaded(ticket, from: world)
+            #expect(row == ticket && position == before)
+            #expect(try await world.stores.tickets.get(ticket.id.uuidString.lowercased()) == ticket)
+        }
+        #expect(sealed.responseKey?.reveal() == [UInt8](0..<32))
+        let page = try await world.stores.tickets.list(ListQuery(filters: ["principal": "user:alice"], pageSize: 1))
+        #expect(page.items.count == 1 && page.nextPageToken != nil)
+        #expect(try await world.stores.tickets.list(ListQuery(filters: ["bucket": "other"])).items.isEmpty)
+        let leaks = "SELECT count(*) FROM tickets WHERE sealed = '\\x\(Digest.hex([UInt8](0..<32)))'"
+        #expect(try await world.connection.number(leaks) == 0)
+    }
+
+    @Test(.database(.migrated)) func aRevokedOneIsGoneAndWhatRestedOnItIsStale() async throws {
+        let world = try AdminWorld()
+        let database = try TestDatabase.current
+        let ticket = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let (position, _) = try await loaded(ticket, from: world)
+        try await withLedger(database.connectionString) { ledger, _ in
+            func proposal() throws -> IssuanceProposal {
+                var proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
+                proposal.scopes.append(.ticket(name: ticket.name))
+                return proposal
+            }
+            guard case .recorded = try await ledger.record(proposal(), deadline: .soon) else {
+                Issue.record("A live ticket was not accepted.")
+                return
+            }
+            try await world.stores.tickets.delete(ticket.id.uuidString.lowercased(), by: AdminWorld.change)
+            #expect(try await ledger.record(proposal(), deadline: .soon) == .stale)
+        }
+        #expect(try await world.lastScopes() == ["ticket:" + ticket.name])
+        #expect(try await loaded(ticket, from: world).1 == nil)
+        let audit = try await world.audit()
+        #expect(audit.count == 1 && audit[0].contains("delete Ticket") && audit[0].contains("users/alice/"))
+    }
+
+    /// Three gateways of several connections use one ticket as fast as they can.
+    @Test(.database(.migrated)) func areNeverUsedMoreOftenThanAllowed() async throws {
+        let world = try AdminWorld()
+        let database = try TestDatabase.current
+        let ticket = try await world.stores.tickets.create(.sample(uses: 57), by: AdminWorld.change)
+        let (position, _) = try await loaded(ticket, from: world)
+        let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    try await withLedger(database.connectionString, limits: .init(connections: 3, maxBatch: 8)) {
+                        ledger, _ in
+                        try await withThrowingTaskGroup(of: Int.self) { users in
+                            for _ in 0..<40 {
+                                users.addTask {
+                                    let proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
+                                    let verdict = try await ledger.record(proposal, deadline: .soon)
+                                    guard case .recorded = verdict else { return 0 }
+                                    return 1
+                                }
+                            }
+                            return try await users.reduce(0, +)
+                        }
+                    }
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(recorded == 57)
+        let used = "SELECT used FROM quota_usage WHERE quota_id = '\(ticket.id)'"
+        #expect(try await world.connection.number(used) == 57)
+        #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
+    }
+
+    @Test(.database(.migrated)) func endedOnesArePrunedWithTheirCountersAndLiveOnesKept() async throws {
+        let world = try AdminWorld()
+        let live = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let ended = try await world.stores.tickets.create(.sample(life: -90_000), by: AdminWorld.change)
+        let proposals = try await [
+            IssuanceProposal.sample(at: world.connection.position(), charges: [live.charge]),
+            IssuanceProposal.sample(at: world.connection.position(), charges: [ended.charge]),
+        ]
+        _ = try await world.connection.execute(RecordBatch.record, RecordBatch(proposals))
+        let upkeep = PartitionUpkeep(connection: world.connection, schedule: .init(keepDays: nil), logger: .silent)
+        await upkeep.runRound()
+        #expect(try await world.connection.number("SELECT count(*) FROM tickets") == 1)
+        let counters = "SELECT count(*) FROM quota_usage WHERE quota_id = '\(live.id)'"
+        #expect(try await world.connection.number(counters) == 1)
+        #expect(try await world.connection.number("SELECT count(*) FROM quota_usage") == 1)
+    }
+
+    @Test(.database(.migrated)) func aUserHasSoManyAtATime() async throws {
+        let world = try AdminWorld()
+        try await world.connection.runScript(
+            """
+            INSERT INTO tickets (id, name, hash, principal, groups, claims, bucket, prefix, actions, max_uses, expires_at)
+            SELECT gen_random_uuid(), 'n' || n, sha256('x'), 'user:alice', '{}', '{}', 'demo', '', '{GetObject}', 1,
+                now() + interval '1 hour' * (CASE WHEN n < 1000 THEN 1 ELSE -1 END)
+            FROM generate_series(1, 1000) AS n
+            """)
+        _ = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let error = await #expect(throws: GatewayError.self) {
+            try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        }
+        guard case .conflict = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(.database(.migrated)) func theKeysOfTheirAnswersAreSealedAnewByRotation() async throws {
+        let world = try AdminWorld()
+        let ticket = try await world.stores.tickets.create(.sample(key: [UInt8](0..<32)), by: AdminWorld.change)
+        let newer = try MasterKeyRing.sample("k2", "k1")
+        let outcome = try await MasterKeyRotation(connection: world.connection, keys: newer, now: { Date() }).run(
+            requestID: "r")
+        #expect(outcome == .init(resealed: 1, unopened: []))
+        let after = try AdminWorld(keys: newer)
+        #expect(try await after.stores.tickets.get(ticket.id.uuidString.lowercased()) == ticket)
+    }
+
+    @Test(.database(.migrated)) func grantsAroundAPrefixAreThoseAboveAndBelowIt() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        try await world.makeBucket("other")
+        for prefix in ["", "a/", "a/b/", "a/b/c/", "a/b/c.txt", "a/bc/", "a/b0", "b/", "a/b", "a", "a/é/"] {
+            _ = try await world.stores.grants.create(.sample("user:alice", prefix), by: AdminWorld.change)
+        }
+        _ = try await world.stores.grants.create(.sample("user:bob", "a/b/"), by: AdminWorld.change)
+        _ = try await world.stores.grants.create(
+            .sample("user:alice", "a/b/${sub}/", template: true), by: AdminWorld.change)
+        let removed = try await world.stores.grants.create(.sample("user:alice", "a/b/"), by: AdminWorld.change)
+        try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
+        func around(_ prefix: String, limit: Int = 100, bucket: String = "demo") async throws -> [String] {
+            try await world.source.grants(
+                of: [Principal("user:alice"), .anyone], in: BucketName(bucket), around: ExactText(prefix), limit: limit
+            ).rows.map(\.prefix.text).sorted()
+        }
+        #expect(try await around("a/b/") == ["", "a/", "a/b/", "a/b/c.txt", "a/b/c/"])
+        #expect(try await around("a/b/c.txt") == ["", "a/", "a/b/", "a/b/c.txt"])
+        #expect(try await around("a/b") == ["", "a/", "a/b"])
+        #expect(try await around("").count == 11)
+        #expect(try await around("", limit: 3).count == 3)
+        #expect(try await around("a/b/", bucket: "other").isEmpty)
+    }
+}
+
+/// Text for SQL.
+private enum Digest {
+    static func hex(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

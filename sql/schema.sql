@@ -56,8 +56,8 @@ CREATE TABLE public.issuances (
     CONSTRAINT issuances_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
     CONSTRAINT issuances_content_length_check CHECK ((content_length >= 0)),
     CONSTRAINT issuances_content_md5_check CHECK ((octet_length(content_md5) = 16)),
-    CONSTRAINT issuances_delivery_check CHECK ((delivery = 'presigned-url'::text)),
-    CONSTRAINT issuances_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text])))
+    CONSTRAINT issuances_delivery_check CHECK ((delivery = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-part'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))),
+    CONSTRAINT issuances_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text])))
 )
 PARTITION BY RANGE (issued_at);
 
@@ -684,9 +684,15 @@ CREATE TABLE public.buckets (
     max_ttl integer NOT NULL,
     allows_unenforced_size boolean NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    allows_redirects boolean DEFAULT false NOT NULL,
+    credential_kind text GENERATED ALWAYS AS (
+CASE
+    WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
+    ELSE 'access-key'::text
+END) STORED NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
-    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text]))),
-    CONSTRAINT buckets_scheme_check CHECK ((scheme = 'aws-v4'::text)),
+    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
+    CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
 );
 
@@ -783,7 +789,9 @@ CREATE TABLE public.storage_credentials (
     sealed bytea NOT NULL,
     key_id text NOT NULL,
     expires_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    kind text DEFAULT 'access-key'::text NOT NULL,
+    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text])))
 );
 
 CREATE TABLE public.tickets (
@@ -857,6 +865,9 @@ ALTER TABLE ONLY public.reservations
     ADD CONSTRAINT reservations_pkey PRIMARY KEY (issuance_id, quota_id);
 
 ALTER TABLE ONLY public.storage_credentials
+    ADD CONSTRAINT storage_credentials_id_kind_key UNIQUE (id, kind);
+
+ALTER TABLE ONLY public.storage_credentials
     ADD CONSTRAINT storage_credentials_name_key UNIQUE (name);
 
 ALTER TABLE ONLY public.storage_credentials
@@ -896,6 +907,9 @@ CREATE CONSTRAINT TRIGGER grants_are_logged AFTER INSERT OR UPDATE ON public.gra
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);
+
+ALTER TABLE ONLY public.buckets
+    ADD CONSTRAINT buckets_credential_kind_fkey FOREIGN KEY (credential_id, credential_kind) REFERENCES public.storage_credentials(id, kind);
 
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);

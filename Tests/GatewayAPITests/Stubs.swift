@@ -24,7 +24,8 @@ struct StubPolicy: PolicySource {
     static func bucket() throws -> Bucket {
         Bucket(
             name: try BucketName("photos"), provider: .s3, endpoint: "https://store.example", region: "eu-west-1",
-            addressing: .path, scheme: .awsV4, credentialID: credentialID, createdAt: TestGateway.now
+            addressing: .path, scheme: .awsV4, credentialID: credentialID, allowsRedirects: true,
+            createdAt: TestGateway.now
         )
     }
 

@@ -24,12 +24,13 @@ enum Fixture {
 
     static func bucket(
         _ name: String = "demo-bucket", defaultTTL: Int = 900, maxTTL: Int = 604_800,
-        endpoint: String = "https://s3.example.com", addressing: Bucket.Addressing = .path
+        endpoint: String = "https://s3.example.com", addressing: Bucket.Addressing = .path,
+        scheme: Bucket.Scheme = .awsV4, allowsUnenforcedSize: Bool = false
     ) throws -> Bucket {
         Bucket(
             name: try BucketName(name), provider: .s3, endpoint: endpoint, region: "eu-west-1",
-            addressing: addressing, scheme: .awsV4, credentialID: id(500), defaultTTL: defaultTTL, maxTTL: maxTTL,
-            createdAt: now
+            addressing: addressing, scheme: scheme, credentialID: id(500), defaultTTL: defaultTTL, maxTTL: maxTTL,
+            allowsUnenforcedSize: allowsUnenforcedSize, createdAt: now
         )
     }
 

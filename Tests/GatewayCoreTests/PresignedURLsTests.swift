@@ -325,6 +325,35 @@ struct CacheAuthenticator: Authenticator {
         #expect(try await origin() == "https://demo-bucket.new.example.com:444/team/photo.png")
     }
 
+    @Test(arguments: Bucket.Scheme.allCases)
+    func `each scheme signs in its own way`(scheme: Bucket.Scheme) async throws {
+        source.set { tables in
+            tables.bucket?.scheme = scheme
+            tables.credential?.secretKind = scheme.credentialKind
+            if scheme.credentialKind == .serviceAccount { tables.credential?.secretAccessKey = Secret(TestKey.pem) }
+        }
+        let signature =
+            switch scheme {
+            case .awsV4: "X-Amz-Signature="
+            case .awsV2: "AWSAccessKeyId=AKIAEXAMPLE&"
+            case .ossV4: "x-oss-signature="
+            case .ossV1: "OSSAccessKeyId=AKIAEXAMPLE&"
+            case .gcsV4RSA: "X-Goog-Algorithm=GOOG4-RSA-SHA256&"
+            case .gcsV4HMAC: "X-Goog-Algorithm=GOOG4-HMAC-SHA256&"
+            }
+        let url = try await issue(try Fixture.put(), ScriptedLedger()).url.reveal()
+        #expect(url.hasPrefix("https://s3.example.com/demo-bucket/team/photo.png?"))
+        #expect(url.contains(signature))
+        #expect(!url.contains("+"))
+    }
+
+    @Test func `a bucket whose rows cannot be signed with is unavailable, and nothing is recorded`() async throws {
+        source.set { $0.bucket?.scheme = .gcsV4RSA }
+        let ledger = ScriptedLedger()
+        await #expect(throws: GatewayError.unavailable(retryAfter: 60)) { try await issue(try Fixture.get(), ledger) }
+        #expect(ledger.proposals.isEmpty)
+    }
+
     @Test func `without random bytes nothing is issued`() async throws {
         let ledger = ScriptedLedger()
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {

@@ -38,11 +38,47 @@ import Testing
                 $0.addressing = .virtual
             },
             Flaw(nil) { $0.addressing = .virtual },
+            Flaw(nil) { $0.scheme = .awsV2 }, Flaw("scheme") { $0.scheme = .ossV4 },
+            Flaw("scheme") { $0.provider = .oss }, Flaw("scheme") { $0.provider = .gcs },
+            Flaw("scheme") { ($0.provider, $0.scheme) = (.aws, .gcsV4HMAC) },
+            Flaw(nil) { ($0.provider, $0.scheme, $0.addressing) = (.oss, .ossV1, .virtual) },
+            Flaw(nil) { ($0.provider, $0.scheme, $0.addressing) = (.oss, .ossV4, .cname) },
+            Flaw("addressing") { ($0.provider, $0.scheme) = (.oss, .ossV4) },
+            Flaw(nil) { ($0.provider, $0.scheme, $0.endpoint) = (.oss, .ossV4, "http://192.0.2.1:8080") },
+            Flaw("region") {
+                ($0.provider, $0.scheme, $0.addressing, $0.region) = (.oss, .ossV4, .virtual, "oss-cn-hangzhou")
+            },
+            Flaw(nil) { ($0.provider, $0.scheme) = (.gcs, .gcsV4RSA) },
         ] as [Flaw<Bucket>])
     func `a bucket`(flaw: Flaw<Bucket>) throws {
         var bucket = try Fixture.bucket()
         flaw.change(&bucket)
         #expect(refusedField { try bucket.validated() } == flaw.field)
+    }
+
+    @Test(
+        arguments: [
+            Flaw(nil) { _ in },
+            Flaw("serviceAccount.client_email") { $0.accessKeyID = "no-address" },
+            Flaw("serviceAccount.client_email") { $0.accessKeyID = "a@b@c" },
+            Flaw("serviceAccount.client_email") { $0.accessKeyID = "a/b@c" },
+            Flaw("serviceAccount.private_key") { $0.secretAccessKey = Secret("secret") },
+            Flaw("serviceAccount.private_key") {
+                $0.secretAccessKey = Secret(TestKey.pem.replacing("MIIEvQIBADANBgkqhkiG9w0BAQEF", with: "MIIE"))
+            },
+            Flaw("serviceAccount.private_key") {
+                $0.secretAccessKey = Secret(TestKey.pem + String(repeating: "x", count: 20_000))
+            },
+            Flaw("sessionToken") { $0.sessionToken = Secret("t") },
+        ] as [Flaw<StorageCredential>])
+    func `a service account`(flaw: Flaw<StorageCredential>) throws {
+        var credential = StorageCredential(
+            id: Fixture.id(500), name: "gcs", secretKind: .serviceAccount,
+            accessKeyID: "signer@p.iam.gserviceaccount.com",
+            secretAccessKey: Secret(TestKey.pem), createdAt: Fixture.now
+        )
+        flaw.change(&credential)
+        #expect(refusedField { try credential.validated() } == flaw.field)
     }
 
     @Test func `a bucket with dots goes into the path, but for plain HTTP`() throws {

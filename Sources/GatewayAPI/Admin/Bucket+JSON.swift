@@ -8,18 +8,21 @@ extension Bucket: AdminResource {
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
         let maxTTL = Int(try body.integer("maxTTL") ?? 604_800)
+        let provider = try body.word("provider", Provider.self) ?? .s3
+        let region = try body.required("region", body.string("region") ?? provider.defaultRegion)
         self.init(
             name: try body.required(
                 "name", body.parsed("name") { (text) throws(GatewayError) in try BucketName(text) }),
-            provider: try body.word("provider", Provider.self) ?? .s3,
-            endpoint: try body.required("endpoint", body.string("endpoint")),
-            region: try body.required("region", body.string("region")),
-            addressing: try body.word("addressing", Addressing.self) ?? .virtual,
-            scheme: try body.word("scheme", Scheme.self) ?? .awsV4,
+            provider: provider,
+            endpoint: try body.required("endpoint", body.string("endpoint") ?? provider.defaultEndpoint(in: region)),
+            region: region,
+            addressing: try body.word("addressing", Addressing.self) ?? provider.defaultAddressing,
+            scheme: try body.word("scheme", Scheme.self) ?? provider.schemes[0],
             credentialID: try body.required("credentialID", body.uuid("credentialID")),
             defaultTTL: try body.integer("defaultTTL").map { Int($0) } ?? min(900, maxTTL),
             maxTTL: maxTTL,
             allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
+            allowsRedirects: try body.bool("allowsRedirects") ?? false,
             createdAt: new.now
         )
     }
@@ -37,6 +40,7 @@ extension Bucket: AdminResource {
         json.member("defaultTTL", defaultTTL)
         json.member("maxTTL", maxTTL)
         json.member("allowsUnenforcedSize", allowsUnenforcedSize)
+        json.member("allowsRedirects", allowsRedirects)
         json.member("createdAt", createdAt)
     }
 

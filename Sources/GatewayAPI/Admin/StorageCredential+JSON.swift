@@ -7,14 +7,35 @@ extension StorageCredential: AdminResource {
     static var collectionPath: String { "/admin/v1/storage-credentials" }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        let (kind, accessKeyID, secret) = try Self.key(&body)
         self.init(
             id: new.id,
             name: try body.required("name", body.string("name")),
-            accessKeyID: try body.required("accessKeyID", body.string("accessKeyID")),
-            secretAccessKey: Secret(try body.required("secretAccessKey", body.string("secretAccessKey"))),
+            secretKind: kind,
+            accessKeyID: accessKeyID,
+            secretAccessKey: secret,
             sessionToken: try body.string("sessionToken").map { Secret($0) },
             expiresAt: try body.instant("expiresAt"),
             createdAt: new.now
+        )
+    }
+
+    /// An access key, or the key of a service account as Google Cloud hands it out; what else that says is of no use here.
+    private static func key(
+        _ body: inout JSONObject
+    ) throws(GatewayError) -> (Kind, accessKeyID: String, secret: Secret<String>) {
+        guard var account = try body.object("serviceAccount") else {
+            let accessKeyID = try body.required("accessKeyID", body.string("accessKeyID"))
+            return (
+                .accessKey, accessKeyID, Secret(try body.required("secretAccessKey", body.string("secretAccessKey")))
+            )
+        }
+        for name in ["accessKeyID", "secretAccessKey"] where try body.string(name) != nil {
+            throw body.invalid(name, "An access key and a service account exclude each other.")
+        }
+        let address = try account.required("client_email", account.string("client_email"))
+        return (
+            .serviceAccount, address, Secret(try account.required("private_key", account.string("private_key")))
         )
     }
 
@@ -23,6 +44,7 @@ extension StorageCredential: AdminResource {
     func write(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("name", name)
+        json.member("kind", secretKind.rawValue)
         json.member("accessKeyID", accessKeyID)
         json.member("hasSessionToken", sessionToken != nil)
         json.member("expiresAt", expiresAt)

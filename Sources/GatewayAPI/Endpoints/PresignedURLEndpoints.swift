@@ -100,7 +100,7 @@ extension IssuedURL {
 
 extension RequestMetrics {
     /// Counts a URL.
-    fileprivate func issued(_ issued: IssuedURL) {
+    func issued(_ issued: IssuedURL) {
         self.issued(action: issued.method.action.rawValue, method: issued.method.rawValue)
     }
 
@@ -115,7 +115,7 @@ extension RequestMetrics {
 
 extension ServerResponse {
     /// Tells what is left of quotas.
-    fileprivate mutating func setRateLimit(_ balances: [QuotaBalance]) {
+    mutating func setRateLimit(_ balances: [QuotaBalance]) {
         guard !balances.isEmpty else { return }
         let items = balances.map(RateLimit.Item.init)
         head.headerFields[.rateLimit] = RateLimit.remaining(items)
@@ -144,6 +144,7 @@ extension IssueRequest.Fields {
         }
         metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
         ifNoneMatch = try body.string("ifNoneMatch")
+        process = try body.string("process")
     }
 }
 

@@ -12,7 +12,10 @@ struct CrossOrigin: Sendable {
         guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return response }
         var response = response
         let allowsAny = allowedOrigins.contains("*")
-        if !allowsAny { response.head.headerFields[.vary] = "Origin" }
+        if !allowsAny {
+            let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
+            response.head.headerFields[.vary] = others + "Origin"
+        }
         guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
             return response
         }

@@ -101,6 +101,7 @@ extension Problem {
             case .contentMD5Required: ("requireContentMD5", "An upload here must state its Content-MD5.")
             case .contentLengthRequired: ("contentLength", "An upload here must state its length.")
             case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
+            case .redirect: ("allowsRedirects", "The bucket does not answer with redirects; ask for a presigned URL.")
             case .responseOverride: ("responseOverride", "The response's headers must not be overridden here.")
             case .validity: ("validity", "The grant is not valid now.")
             }

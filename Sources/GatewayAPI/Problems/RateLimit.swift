@@ -76,6 +76,7 @@ extension RateLimit.Item {
 extension HTTPField.Name {
     static let rateLimit = registered("RateLimit")
     static let rateLimitPolicy = registered("RateLimit-Policy")
+    static let referrerPolicy = registered("Referrer-Policy")
     static let requestID = registered("X-Request-Id")
     static let forwardedFor = registered("X-Forwarded-For")
     static let forwarded = registered("Forwarded")

@@ -10,6 +10,8 @@ struct Route: Sendable {
     let method: HTTPRequest.Method
     /// The path; `{name}` stands for one segment.
     let template: String
+    /// Whether the last `{name}` stands for all segments that are left, at least one.
+    let takesRest: Bool
     let access: Access
     let maxBodyBytes: Int
     let endpoint: Endpoint
@@ -37,10 +39,12 @@ struct Route: Sendable {
     /// A route for authenticated callers.
     init(
         _ method: HTTPRequest.Method, _ template: String, _ access: Access, maxBodyBytes: Int? = nil,
+        takesRest: Bool = false,
         _ endpoint: @escaping @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) {
         self.method = method
         self.template = template
+        self.takesRest = takesRest
         self.access = access
         self.maxBodyBytes = maxBodyBytes ?? (method == .post ? Self.defaultMaxBodyBytes : 0)
         self.endpoint = .authenticated(endpoint)
@@ -53,6 +57,7 @@ struct Route: Sendable {
     ) {
         self.method = method
         self.template = template
+        self.takesRest = false
         self.access = .anyone
         self.maxBodyBytes = 0
         self.endpoint = .open(endpoint)

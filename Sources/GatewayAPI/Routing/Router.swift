@@ -28,6 +28,8 @@ struct Router: Sendable {
         var literals: [String: Int] = [:]
         var parameter: Int?
         var path: Path?
+        /// What all paths that begin like this one lead to.
+        var rest: Path?
     }
 
     private var nodes = [Node()]
@@ -45,7 +47,8 @@ struct Router: Sendable {
 
     private mutating func insert(_ route: Route) {
         var current = 0
-        for segment in route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+        let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        for segment in route.takesRest ? segments.dropLast() : segments[...] {
             let isParameter = segment.hasPrefix("{")
             if let next = isParameter ? nodes[current].parameter : nodes[current].literals[String(segment)] {
                 current = next
@@ -59,13 +62,14 @@ struct Router: Sendable {
             }
             current = nodes.count - 1
         }
-        var path = nodes[current].path ?? Path(template: route.template, routes: [])
+        let end = route.takesRest ? \Node.rest : \Node.path
+        var path = nodes[current][keyPath: end] ?? Path(template: route.template, routes: [])
         precondition(
             path.template == route.template && !path.routes.contains { $0.method == route.method },
             "\(route.method) \(route.template) contradicts another route."
         )
         path.routes.append(route)
-        nodes[current].path = path
+        nodes[current][keyPath: end] = path
         if !route.template.contains("{") { literalPaths[route.template] = path }
     }
 
@@ -78,7 +82,10 @@ struct Router: Sendable {
     func match(_ method: HTTPRequest.Method, _ segments: [String]) -> Match {
         var current = 0
         var parameters: [String] = []
-        for segment in segments {
+        for (index, segment) in segments.enumerated() {
+            if let rest = nodes[current].rest {
+                return match(method, rest, parameters + [segments[index...].joined(separator: "/")])
+            }
             if let next = nodes[current].literals[segment] {
                 current = next
             } else if let next = nodes[current].parameter, !segment.isEmpty {
@@ -89,6 +96,10 @@ struct Router: Sendable {
             }
         }
         guard let path = nodes[current].path else { return .none }
+        return match(method, path, parameters)
+    }
+
+    private func match(_ method: HTTPRequest.Method, _ path: Path, _ parameters: [String]) -> Match {
         let wanted = method == .head ? .get : method
         guard let route = path.routes.first(where: { $0.method == wanted }) else { return .otherMethod(path) }
         return .route(route, path, parameters: parameters)

@@ -1,35 +1,105 @@
 import LibCrypto
 import Signing
 
+/// How the size of an upload is bound.
+struct SizeBinding {
+    /// Most bytes that can arrive.
+    let maxBytes: Int64
+    /// Who refuses more.
+    let enforcedBy: SizeEnforcement
+    /// The header that says it, where it is one.
+    let header: NamedValue?
+}
+
+extension SchemeBinding {
+    /// How the size of an upload is bound; `nil` where it is not.
+    ///
+    /// - Parameters:
+    ///   - request: What is asked for.
+    ///   - limit: Most bytes that a grant allows.
+    func size(of request: IssueRequest, limit: Int64?) -> SizeBinding? {
+        if request.delivery == .postPolicy {
+            return request.contentLength.map { SizeBinding(maxBytes: $0, enforcedBy: .policy, header: nil) }
+        }
+        if let length = request.contentLength {
+            if bindsLength {
+                let header = NamedValue("content-length", String(length))
+                return SizeBinding(maxBytes: length, enforcedBy: .signature, header: header)
+            }
+            return lengthRangeHeader.map {
+                let header = NamedValue($0, "\(length),\(length)")
+                return SizeBinding(maxBytes: length, enforcedBy: .signature, header: header)
+            }
+        }
+        guard let limit, let lengthRangeHeader else { return nil }
+        return SizeBinding(maxBytes: limit, enforcedBy: .signature, header: NamedValue(lengthRangeHeader, "0,\(limit)"))
+    }
+
+    /// What a request asks for that the scheme cannot bind; `nil` where it can bind all of it.
+    ///
+    /// - Parameters:
+    ///   - request: What is asked for.
+    ///   - forcesDownload: Whether the grant demands `Content-Disposition: attachment`.
+    func flaw(of request: IssueRequest, forcesDownload: Bool) -> GatewayError? {
+        func unbound(_ what: String) -> GatewayError {
+            .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
+        }
+        if !takesQuestionMarks, request.key.rawValue.utf8.contains(UInt8(ascii: "?")) {
+            return .invalidArgument(
+                field: "key", reason: "The bucket's signing scheme cannot tell '?' in a key from what follows the key."
+            )
+        }
+        if request.delivery == .postPolicy, form == .none {
+            return .notEnforceable(reason: "The bucket's signing scheme has no browser forms.")
+        }
+        if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; state 'contentMD5'") }
+        if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
+        if request.process != nil, processParameter == nil { return unbound("'process'") }
+        if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
+            return unbound("'\(wrong.0.rawValue)'")
+        }
+        return nil
+    }
+}
+
 extension IssueRequest {
     /// The headers that a URL for this request binds and that the client must send.
-    var boundHeaders: [NamedValue] {
+    func boundHeaders(by binding: SchemeBinding, size: SizeBinding?) -> [NamedValue] {
         guard action == .putObject else { return [] }
         var headers: [NamedValue] = []
         headers.reserveCapacity(6 + metadata.entries.count)
         if let contentType { headers.append(NamedValue("content-type", contentType.text)) }
         if let contentMD5 { headers.append(NamedValue("content-md5", Base64.encode(contentMD5))) }
-        if let contentLength { headers.append(NamedValue("content-length", String(contentLength))) }
+        if let header = size?.header { headers.append(header) }
         if let checksumSHA256 {
             headers.append(NamedValue("x-amz-checksum-sha256", Base64.encode(checksumSHA256)))
         }
-        for entry in metadata.entries { headers.append(NamedValue("x-amz-meta-" + entry.name, entry.value)) }
-        if createsOnly { headers.append(NamedValue("if-none-match", "*")) }
+        for entry in metadata.entries {
+            headers.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
+        }
+        if createsOnly, let header = binding.createsOnlyHeader { headers.append(header) }
         return headers
     }
 
     /// The parameters that a URL for this request binds, decoded.
-    func boundQuery(forcesDownload: Bool) -> [NamedValue] {
+    func boundQuery(by binding: SchemeBinding, forcesDownload: Bool) -> [NamedValue] {
+        var query = overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
+        if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
+        return query
+    }
+
+    /// The headers that the answer to a download shall have.
+    fileprivate func overrides(forcesDownload: Bool) -> [(SchemeBinding.Override, String)] {
         guard action == .getObject else { return [] }
         let disposition = response.contentDisposition ?? (forcesDownload ? "attachment" : nil)
-        let parameters: [(name: String, value: String?)] = [
-            ("response-cache-control", response.cacheControl),
-            ("response-content-disposition", disposition),
-            ("response-content-encoding", response.contentEncoding),
-            ("response-content-language", response.contentLanguage),
-            ("response-content-type", response.contentType?.text),
-            ("response-expires", response.expires),
+        let values: [(SchemeBinding.Override, String?)] = [
+            (.cacheControl, response.cacheControl),
+            (.contentDisposition, disposition),
+            (.contentEncoding, response.contentEncoding),
+            (.contentLanguage, response.contentLanguage),
+            (.contentType, response.contentType?.text),
+            (.expires, response.expires),
         ]
-        return parameters.compactMap { name, value in value.map { NamedValue(name, $0) } }
+        return values.compactMap { name, value in value.map { (name, $0) } }
     }
 }

@@ -8,9 +8,16 @@ public struct IssueRequest: Sendable, Equatable {
         case put = "PUT"
         case get = "GET"
         case head = "HEAD"
+        /// Of browser forms; no URL is for it.
+        case post = "POST"
 
         /// What it is a method of.
-        public var action: Action { self == .put ? .putObject : .getObject }
+        public var action: Action {
+            switch self {
+            case .put, .post: .putObject
+            case .get, .head: .getObject
+            }
+        }
     }
 
     /// The members of the JSON body as they came, absent where they were not there.
@@ -39,7 +46,9 @@ public struct IssueRequest: Sendable, Equatable {
         public var expiresIn: Int?
         /// Headers of the download's response.
         public var response: ResponseOverrides.Fields?
-        /// The object's own metadata, by names without `x-amz-meta-`.
+        /// How the store shall change the object on its way, in the words of Alibaba OSS.
+        public var process: String?
+        /// The object's own metadata, by names without `x-amz-meta-` or what the store puts there.
         public var metadata: [String: String]?
         /// Only `*`: write only where there is no object yet.
         public var ifNoneMatch: String?
@@ -71,21 +80,27 @@ public struct IssueRequest: Sendable, Equatable {
     public let expiresIn: Int?
     /// Headers of the download's response.
     public let response: ResponseOverrides
+    /// How the store shall change the object on its way.
+    public let process: ObjectProcess?
     /// The object's own metadata, sorted by name.
     public let metadata: ObjectMetadata
     /// Whether an object that exists must not be replaced.
     public let createsOnly: Bool
+    /// How what is issued reaches the caller.
+    public let delivery: Delivery
 
     /// Checks the fields of a request.
     ///
     /// - Parameters:
     ///   - fields: The fields.
+    ///   - delivery: How what is issued reaches the caller.
     ///   - newName: Makes a name that nothing has, for an object that is to be named here; without it a key must be given.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action, and what
     ///   `newName` throws.
     public init(
-        _ fields: Fields, newName: (() throws(GatewayError) -> UUID)? = nil
+        _ fields: Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
     ) throws(GatewayError) {
+        self.delivery = delivery
         action = try Action(parsing: Self.demand(fields.action, "action"))
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
@@ -103,6 +118,8 @@ public struct IssueRequest: Sendable, Equatable {
         }
         expiresIn = fields.expiresIn
         response = try ResponseOverrides(fields.response ?? ResponseOverrides.Fields())
+        process = try fields.process.map { text throws(GatewayError) in try ObjectProcess(text) }
+        try require(process == nil || method == .get, "process", "Only a GET is processed.")
         metadata = try ObjectMetadata(fields.metadata ?? [:])
         if let condition = fields.ifNoneMatch, condition != "*" {
             throw .invalidArgument(field: "ifNoneMatch", reason: "Only '*' can be bound.")
@@ -146,7 +163,7 @@ public struct IssueRequest: Sendable, Equatable {
 
     private static func method(_ text: String?, for action: Action) throws(GatewayError) -> Method {
         guard let text else { return action == .putObject ? .put : .get }
-        guard let method = Method(rawValue: text), method.action == action else {
+        guard let method = Method(rawValue: text), method != .post, method.action == action else {
             throw .invalidArgument(
                 field: "method", reason: "The method is 'PUT' for PutObject, 'GET' or 'HEAD' for GetObject."
             )
@@ -157,7 +174,7 @@ public struct IssueRequest: Sendable, Equatable {
     private static func checkFit(of fields: Fields, to action: Action) throws(GatewayError) {
         let misfits: [(field: String, isThere: Bool)] =
             switch action {
-            case .putObject: [("response", fields.response != nil)]
+            case .putObject: [("response", fields.response != nil), ("process", fields.process != nil)]
             case .getObject:
                 [
                     ("contentType", fields.contentType != nil), ("contentMD5", fields.contentMD5 != nil),

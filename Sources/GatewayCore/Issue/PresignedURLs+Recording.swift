@@ -39,7 +39,7 @@ extension PresignedURLs {
             matchedPrincipal: permit.grant.principal,
             grantID: permit.grant.id,
             credentialID: permit.credential.id,
-            delivery: .presignedURL,
+            delivery: request.delivery,
             action: request.action,
             method: request.method.rawValue,
             bucket: request.bucket,

@@ -1,10 +1,9 @@
-import Foundation
-import LibCrypto
-import Signing
+public import Foundation
+public import Signing
 import Synchronization
 
-/// Signs what a permit says. Keys are derived once per credential, region and day, addresses once per bucket.
-final class URLSigner: Sendable {
+/// Signs for buckets, each by its scheme. Keys are derived once per credential, region and day, addresses once per bucket.
+public final class URLSigner: Sendable {
     private struct Address {
         let endpoint: String
         let addressing: Bucket.Addressing
@@ -16,43 +15,67 @@ final class URLSigner: Sendable {
     private let keys = SigningKeyCache(capacity: 256)
     private let addresses = Mutex<[BucketName: Address]>([:])
 
-    /// Signs.
+    /// Makes a signer that holds nothing yet.
+    public init() {}
+
+    /// Signs what a permit says.
     ///
     /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
-        do {
-            return try Secret(presign(request, by: permit))
+        try url(
+            request.method.rawValue, of: request.key, in: permit.bucket, with: permit.credential,
+            headers: permit.headers, query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
+        )
+    }
+
+    /// Signs a URL.
+    ///
+    /// - Parameters:
+    ///   - method: Method in upper case.
+    ///   - key: The object.
+    ///   - bucket: Where it is.
+    ///   - credential: The bucket's.
+    ///   - headers: Headers that the URL binds and the client must send.
+    ///   - query: Parameters that it binds, decoded.
+    ///   - expiresIn: Life in seconds.
+    ///   - signedAt: When the life begins.
+    /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    public func url(
+        _ method: String, of key: ObjectKey, in bucket: Bucket, with credential: StorageCredential,
+        headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
+    ) throws(GatewayError) -> Secret<String> {
+        do throws(SigningError) {
+            let request = PresignRequest(
+                method: method, address: try address(of: bucket), key: key.rawValue, headers: headers, query: query,
+                expiresInSeconds: expiresIn
+            )
+            return Secret(try presign(request, in: bucket, with: credential.forSigning, at: Self.instant(signedAt)))
         } catch {
             throw .unavailable(retryAfter: 60)
         }
     }
 
-    private func presign(_ request: IssueRequest, by permit: Permit) throws -> String {
-        let bucket = permit.bucket
-        guard let instant = SigningInstant(epochSeconds: Int64(permit.signedAt.timeIntervalSince1970)) else {
-            throw GatewayError.unavailable(retryAfter: 60)
+    private func presign(
+        _ request: PresignRequest, in bucket: Bucket, with credential: SigningCredential, at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
+            try keys.key(for: credential, scope: scope, at: instant)
         }
-        let presignRequest = PresignRequest(
-            method: request.method.rawValue,
-            address: try address(of: bucket),
-            key: request.key.rawValue,
-            headers: permit.headers,
-            query: permit.query,
-            expiresInSeconds: permit.expiresIn
-        )
-        let credential = SigningCredential(
-            accessKeyID: permit.credential.accessKeyID,
-            secretAccessKey: permit.credential.secretAccessKey.reveal(),
-            securityToken: permit.credential.sessionToken?.reveal()
-        )
         return switch bucket.scheme {
-        case .awsV4:
-            try AWSV4.presignedURL(
-                presignRequest,
-                with: keys.key(for: credential, scope: .aws(region: bucket.region), at: instant),
-                at: instant
-            )
+        case .awsV4: try AWSV4.presignedURL(request, with: key(.aws(region: bucket.region)), at: instant)
+        case .awsV2: try AWSV2.presignedURL(request, with: SigningKeyV2(credential), at: instant)
+        case .ossV4: try OSSV4.presignedURL(request, with: key(.oss(region: bucket.region)), at: instant)
+        case .ossV1: try OSSV1.presignedURL(request, with: SigningKeyV2(credential), at: instant)
+        case .gcsV4RSA: try GCSV4.presignedURL(request, with: key(.gcsRSA(location: bucket.region)), at: instant)
+        case .gcsV4HMAC: try GCSV4.presignedURL(request, with: key(.gcsHMAC(location: bucket.region)), at: instant)
         }
+    }
+
+    private static func instant(_ date: Date) throws(SigningError) -> SigningInstant {
+        guard let instant = SigningInstant(epochSeconds: Int64(date.timeIntervalSince1970)) else {
+            throw .keyOfAnotherDay
+        }
+        return instant
     }
 
     private func address(of bucket: Bucket) throws(SigningError) -> BucketAddress {
@@ -69,6 +92,15 @@ final class URLSigner: Sendable {
             )
         }
         return address
+    }
+}
+
+extension StorageCredential {
+    /// The same in the signer's terms.
+    var forSigning: SigningCredential {
+        SigningCredential(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey.reveal(), securityToken: sessionToken?.reveal()
+        )
     }
 }
 

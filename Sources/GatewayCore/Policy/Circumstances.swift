@@ -14,16 +14,20 @@ struct Circumstances {
     }
 
     /// The first condition of a grant that does not hold; `nil` where all do.
-    func failure(of grant: Grant, for request: IssueRequest) -> GatewayError? {
+    func failure(of grant: Grant, for request: IssueRequest, in bucket: Bucket) -> GatewayError? {
         let conditions = grant.conditions
         guard isDuring(grant), grant.notAfter.map({ secondsLeft(until: $0) >= 1 }) ?? true else {
             return .conditionFailed(.validity)
         }
         if let networks = conditions.sourceCIDRs, !isWithin(networks) { return .conditionFailed(.sourceAddress) }
-        return switch request.action {
-        case .putObject: uploadFailure(of: conditions, for: request)
-        case .getObject: downloadFailure(of: conditions, for: request)
-        }
+        if request.delivery == .redirect, !bucket.allowsRedirects { return .conditionFailed(.redirect) }
+        let failure =
+            switch request.action {
+            case .putObject: uploadFailure(of: conditions, for: request, in: bucket)
+            case .getObject: downloadFailure(of: conditions, for: request)
+            }
+        return failure
+            ?? bucket.scheme.binding.flaw(of: request, forcesDownload: conditions.forceDownload == true)
     }
 
     /// The life of a URL and what fixed it; `nil` where the credential does not last a second.
@@ -53,7 +57,9 @@ struct Circumstances {
         return networks.contains { IPNetwork($0)?.contains(sourceAddress) ?? false }
     }
 
-    private func uploadFailure(of conditions: GrantConditions, for request: IssueRequest) -> GatewayError? {
+    private func uploadFailure(
+        of conditions: GrantConditions, for request: IssueRequest, in bucket: Bucket
+    ) -> GatewayError? {
         if let patterns = conditions.contentTypes,
             !(request.contentType.map { type in patterns.contains(where: type.isCovered) } ?? false)
         {
@@ -63,8 +69,11 @@ struct Circumstances {
             return .conditionFailed(.contentMD5Required)
         }
         if let maxBytes = conditions.maxBytes {
-            guard let length = request.contentLength else { return .conditionFailed(.contentLengthRequired) }
-            guard length <= maxBytes else { return .entityTooLarge(maxBytes: maxBytes) }
+            if let length = request.contentLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
+            let binding = bucket.scheme.binding
+            guard binding.size(of: request, limit: maxBytes) == nil else { return nil }
+            if binding.bindsLength { return .conditionFailed(.contentLengthRequired) }
+            if !bucket.allowsUnenforcedSize { return .unboundSize }
         }
         return nil
     }
@@ -79,4 +88,11 @@ struct Circumstances {
         }
         return nil
     }
+}
+
+extension GatewayError {
+    /// The size of an upload is limited, and nothing that is asked for can bind it.
+    static let unboundSize = GatewayError.notEnforceable(
+        reason: "The bucket's signing scheme cannot bind the size of an upload; use a form, POST /v1/post-policies."
+    )
 }

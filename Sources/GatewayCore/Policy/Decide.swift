@@ -39,7 +39,7 @@ public func decide(
     if matches.count > 1 { matches.sort() }
     var firstFailure: Refusal?
     for match in matches {
-        guard let failure = circumstances.failure(of: match.grant, for: request) else {
+        guard let failure = circumstances.failure(of: match.grant, for: request, in: bucket) else {
             return permit(request, by: match, in: bucket, for: subject, under: policy, circumstances)
         }
         firstFailure = firstFailure ?? Refusal(failure, grant: match.grant)
@@ -55,9 +55,14 @@ private func permit(
     guard let credential = policy.credential,
         let life = circumstances.life(of: request, by: match.grant, in: bucket, credential: credential)
     else { return .refuse(Refusal(.unavailable(retryAfter: 60), grant: match.grant)) }
-    let charges = policy.charges(for: request)
-    if request.contentLength == nil, charges.contains(where: { $0.quota.metric == .bytes }) {
-        return .refuse(Refusal(.conditionFailed(.contentLengthRequired), grant: match.grant))
+    let binding = bucket.scheme.binding
+    let size = binding.size(of: request, limit: match.grant.conditions.maxBytes)
+    let charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
+    let reserves = charges.contains { $0.quota.metric == .bytes }
+    if reserves, size == nil {
+        let mayState = binding.bindsLength || binding.lengthRangeHeader != nil
+        let error = mayState ? GatewayError.conditionFailed(.contentLengthRequired) : .unboundSize
+        return .refuse(Refusal(error, grant: match.grant))
     }
     return .permit(
         Permit(
@@ -68,11 +73,11 @@ private func permit(
             expiresIn: life.seconds,
             expiryOrigin: life.origin,
             signedAt: circumstances.signedAt,
-            headers: request.boundHeaders,
-            query: request.boundQuery(forcesDownload: match.grant.conditions.forceDownload == true),
-            enforcedBy: request.contentLength == nil ? .none : .signature,
+            headers: request.boundHeaders(by: binding, size: size),
+            query: request.boundQuery(by: binding, forcesDownload: match.grant.conditions.forceDownload == true),
+            enforcedBy: size?.enforcedBy ?? .none,
             charges: charges + (subject.ticket.map { [$0.charge] } ?? []),
-            reservedBytes: charges.contains { $0.quota.metric == .bytes } ? request.contentLength : nil
+            reservedBytes: reserves ? size?.maxBytes : nil
         )
     )
 }
@@ -112,12 +117,12 @@ extension AccessPolicy {
     }
 
     /// What quotas take for a request, in the order of their identifiers.
-    fileprivate func charges(for request: IssueRequest) -> [QuotaCharge] {
+    fileprivate func charges(for request: IssueRequest, reserving bytes: Int64) -> [QuotaCharge] {
         guard let caller = principals.first?.principal else { return [] }
         var charges: [QuotaCharge] = []
         for principal in principals {
             for quota in principal.quotas where quota.applies(to: request) {
-                let amount = quota.metric == .urls ? 1 : request.contentLength ?? 0
+                let amount = quota.metric == .urls ? 1 : bytes
                 charges.append(QuotaCharge(quota: quota, holder: quota.holder(for: caller), amount: amount))
             }
         }

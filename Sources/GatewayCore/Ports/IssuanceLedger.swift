@@ -31,6 +31,10 @@ extension IssuanceLedger {
 public enum Delivery: String, Sendable, CaseIterable, Codable {
     /// A URL in a JSON answer.
     case presignedURL = "presigned-url"
+    /// The fields of a browser form with a signed policy.
+    case postPolicy = "post-policy"
+    /// A URL that a browser is led to.
+    case redirect = "redirect"
 }
 
 /// Everything that goes into a row of the ledger, and what proves and charges it.
@@ -53,7 +57,7 @@ public struct IssuanceProposal: Sendable {
     public var delivery: Delivery
     /// What it permits.
     public var action: Action
-    /// The method that is bound: `GET`, `HEAD` or `PUT`.
+    /// The method that is bound: `GET`, `HEAD`, `PUT` or `POST`.
     public var method: String
     /// Where.
     public var bucket: BucketName

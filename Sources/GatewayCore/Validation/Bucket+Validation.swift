@@ -1,3 +1,4 @@
+import LibCrypto
 import Signing
 
 extension Bucket {
@@ -11,7 +12,12 @@ extension Bucket {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }
         try require(1...64 ~= region.utf8.count && isRegion, "region", "A region is 1 to 64 letters, digits and '-'.")
+        try require(
+            provider.schemes.contains(scheme), "scheme",
+            "Buckets of '\(provider.rawValue)' are signed for by \(provider.schemes.map(\.quoted).joined(separator: ", "))."
+        )
         let endpoint = try origin()
+        try checkOSS(endpoint)
         let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
         try require(
             !(isDotted && addressing == .virtual && endpoint.scheme == "https"), "addressing",
@@ -27,6 +33,18 @@ extension Bucket {
         return bucket
     }
 
+    /// What Alibaba OSS wants of names and addresses.
+    private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
+        guard provider == .oss else { return }
+        try require(
+            !region.utf8.starts(with: "oss-".utf8), "region", "The region reads 'cn-hangzhou', without 'oss-' in front."
+        )
+        try require(
+            addressing != .path || endpoint.isAddress, "addressing",
+            "OSS takes the bucket in the path only at an IP address; use 'virtual' or 'cname'."
+        )
+    }
+
     private func origin() throws(GatewayError) -> StoreEndpoint {
         let endpoint: StoreEndpoint
         do throws(SigningError) {
@@ -39,12 +57,66 @@ extension Bucket {
     }
 }
 
+extension Bucket.Provider {
+    /// The schemes that its buckets are signed for by, the one to take without a reason for another first.
+    public var schemes: [Bucket.Scheme] {
+        switch self {
+        case .aws, .s3: [.awsV4, .awsV2]
+        case .oss: [.ossV4, .ossV1]
+        case .gcs: [.gcsV4RSA, .gcsV4HMAC]
+        }
+    }
+
+    /// Region where none is given; `nil` where one must be.
+    public var defaultRegion: String? { self == .gcs ? "auto" : nil }
+
+    /// Endpoint where none is given; `nil` where one must be.
+    public func defaultEndpoint(in region: String) -> String? {
+        switch self {
+        case .aws: "https://s3.\(region).amazonaws.com" + (region.utf8.starts(with: "cn-".utf8) ? ".cn" : "")
+        case .s3: nil
+        case .oss: "https://oss-\(region).aliyuncs.com"
+        case .gcs: "https://storage.googleapis.com"
+        }
+    }
+
+    /// Addressing where none is given.
+    public var defaultAddressing: Bucket.Addressing { self == .gcs ? .path : .virtual }
+}
+
+extension Bucket.Scheme {
+    /// What the credential must be.
+    public var credentialKind: StorageCredential.Kind {
+        switch self {
+        case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
+        case .gcsV4RSA: .serviceAccount
+        }
+    }
+
+    fileprivate var quoted: String { "'\(rawValue)'" }
+}
+
 extension StorageCredential {
     /// Checks a credential before it is created.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> StorageCredential {
         try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
+        switch secretKind {
+        case .accessKey: try checkAccessKey()
+        case .serviceAccount: try checkServiceAccount()
+        }
+        try require(
+            sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
+            "A session token is 1 to 8,192 visible ASCII characters."
+        )
+        try require(
+            expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token end."
+        )
+        return self
+    }
+
+    private func checkAccessKey() throws(GatewayError) {
         // A slash would end the access key within the credential scope.
         try require(
             accessKeyID.isVisible(1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")), "accessKeyID",
@@ -54,13 +126,19 @@ extension StorageCredential {
             secretAccessKey.reveal().isVisible(1...1024), "secretAccessKey",
             "A secret is 1 to 1,024 visible ASCII characters."
         )
+    }
+
+    private func checkServiceAccount() throws(GatewayError) {
         try require(
-            sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
-            "A session token is 1 to 8,192 visible ASCII characters."
+            accessKeyID.isVisible(3...254) && accessKeyID.utf8.count { $0 == UInt8(ascii: "@") } == 1
+                && !accessKeyID.utf8.contains(where: "/:".utf8.contains),
+            "serviceAccount.client_email", "The e-mail address of a service account is expected."
         )
+        let pem = secretAccessKey.reveal()
         try require(
-            expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token end."
+            pem.utf8.count <= 16_384 && (try? RSAPrivateKey(pem: pem)) != nil, "serviceAccount.private_key",
+            "An RSA key of 2,048 bits or more is expected, in PEM and without a password."
         )
-        return self
+        try require(sessionToken == nil, "sessionToken", "A service account has no session token.")
     }
 }

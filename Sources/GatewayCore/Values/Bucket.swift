@@ -16,14 +16,28 @@ public struct Bucket: Sendable, Equatable {
     public enum Scheme: String, Sendable, CaseIterable, Codable {
         /// AWS Signature Version 4.
         case awsV4 = "aws-v4"
+        /// AWS Signature Version 2, for old stores.
+        case awsV2 = "aws-v2"
+        /// Alibaba OSS, version 4.
+        case ossV4 = "oss-v4"
+        /// Alibaba OSS, version 1.
+        case ossV1 = "oss-v1"
+        /// Google Cloud Storage, version 4, with the key of a service account.
+        case gcsV4RSA = "gcs-v4-rsa"
+        /// Google Cloud Storage, version 4, with an HMAC key.
+        case gcsV4HMAC = "gcs-v4-hmac"
     }
 
-    /// Who keeps the bytes; decides nothing by itself, fixes defaults and shows in lists.
+    /// Who keeps the bytes; decides nothing by itself, fixes which schemes there are, defaults, and shows in lists.
     public enum Provider: String, Sendable, CaseIterable, Codable {
         /// Amazon S3.
         case aws
         /// Any other store that speaks S3.
         case s3
+        /// Alibaba OSS.
+        case oss
+        /// Google Cloud Storage.
+        case gcs
     }
 
     /// The name that requests and grants use, and the store's own name of the bucket.
@@ -32,7 +46,7 @@ public struct Bucket: Sendable, Equatable {
     public var provider: Provider
     /// Origin of the store, `https://host[:port]`, without a bucket.
     public var endpoint: String
-    /// Region of the credential scope, for example `eu-west-1`.
+    /// Region of the credential scope, for example `eu-west-1`; of Google Cloud Storage the location or `auto`.
     public var region: String
     /// How the bucket's name reaches the store.
     public var addressing: Addressing
@@ -46,6 +60,8 @@ public struct Bucket: Sendable, Equatable {
     public var maxTTL: Int
     /// Whether a limited size may be answered with `enforcedBy: none` where the scheme cannot bind it.
     public var allowsUnenforcedSize: Bool
+    /// Whether `GET /v1/objects/{bucket}/{key}` leads to objects of the bucket.
+    public var allowsRedirects: Bool
     /// Set by the store of rows.
     public var createdAt: Date
 
@@ -53,7 +69,7 @@ public struct Bucket: Sendable, Equatable {
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
-        createdAt: Date
+        allowsRedirects: Bool = false, createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -65,17 +81,28 @@ public struct Bucket: Sendable, Equatable {
         self.defaultTTL = defaultTTL
         self.maxTTL = maxTTL
         self.allowsUnenforcedSize = allowsUnenforcedSize
+        self.allowsRedirects = allowsRedirects
         self.createdAt = createdAt
     }
 }
 
 /// What a store gave us to sign with.
 public struct StorageCredential: Sendable, Equatable {
+    /// What the secret is.
+    public enum Kind: String, Sendable, CaseIterable, Codable {
+        /// An access key and its secret, a text.
+        case accessKey = "access-key"
+        /// A service account of Google Cloud: its e-mail address, and its private RSA key in PEM.
+        case serviceAccount = "service-account"
+    }
+
     /// Identifier.
     public var id: UUID
     /// A name for people, unique.
     public var name: String
-    /// Public half.
+    /// What the secret is.
+    public var secretKind: Kind
+    /// Public half: the access key, or the e-mail address of the service account.
     public var accessKeyID: String
     /// Secret half; sealed at rest, never shown again.
     public var secretAccessKey: Secret<String>
@@ -88,11 +115,12 @@ public struct StorageCredential: Sendable, Equatable {
 
     /// Puts a credential together.
     public init(
-        id: UUID, name: String, accessKeyID: String, secretAccessKey: Secret<String>,
+        id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
         sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, createdAt: Date
     ) {
         self.id = id
         self.name = name
+        self.secretKind = secretKind
         self.accessKeyID = accessKeyID
         self.secretAccessKey = secretAccessKey
         self.sessionToken = sessionToken

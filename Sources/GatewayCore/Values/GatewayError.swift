@@ -54,6 +54,8 @@ public enum ConditionFailure: Equatable, Sendable {
     case contentLengthRequired
     /// The caller's address is outside the grant's networks, or cannot be known.
     case sourceAddress
+    /// The bucket does not lead callers to its objects.
+    case redirect
     /// The grant does not allow response headers to be overridden.
     case responseOverride
     /// The grant is not valid now.

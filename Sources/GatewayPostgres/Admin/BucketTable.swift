@@ -7,14 +7,15 @@ enum BucketStatements {
     static let insert = Statement<Bucket, Date>(
         """
         INSERT INTO buckets (name, provider, endpoint, region, addressing, scheme, credential_id, default_ttl, max_ttl,
-            allows_unenforced_size)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+            allows_unenforced_size, allows_redirects)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
         RETURNING created_at
         """
     ) {
         [
             $0.name.rawValue, $0.provider.rawValue, $0.endpoint, $0.region, $0.addressing.rawValue, $0.scheme.rawValue,
             $0.credentialID, Int32(clamping: $0.defaultTTL), Int32(clamping: $0.maxTTL), $0.allowsUnenforcedSize,
+            $0.allowsRedirects,
         ]
     } decode: { row throws(PostgresError) in
         try row.decode(0)
@@ -57,7 +58,7 @@ enum BucketStatements {
         members: """
             'name', r.name, 'provider', r.provider, 'endpoint', r.endpoint, 'region', r.region,
             'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
-            'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size, 'createdAt', r.created_at
+            'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size, 'allowsRedirects', r.allows_redirects, 'createdAt', r.created_at
             """,
         from: "buckets r WHERE r.name = $3")
 }
@@ -68,7 +69,8 @@ extension AdminTable<Bucket> {
             kind: .bucket, filters: [.text("provider"), .uuid("credentialID")], order: [.text("name")],
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
             isIdentifier: { (try? BucketName($0)) != nil }, createdAt: \.createdAt,
-            referenceConflict: "The credential does not exist, or a quota is for the bucket.",
+            referenceConflict:
+                "The credential does not exist or is not of the kind that the scheme signs with, or a quota is for the bucket.",
             insert: { bucket, transaction in try transaction.execute(BucketStatements.insert, bucket) },
             read: BucketStatements.read, page: BucketStatements.page, lockRow: BucketStatements.lock,
             delete: { removal, transaction in

@@ -30,14 +30,14 @@ struct StorageCredentialStatements: Sendable {
 
     static let insert = Statement<(credential: StorageCredential, sealed: SealedBytes), Date>(
         """
-        INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id, expires_at, kind)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         RETURNING created_at
         """
     ) {
         [
             $0.credential.id, $0.credential.name, $0.credential.accessKeyID, $0.sealed.bytes, $0.sealed.keyID,
-            $0.credential.expiresAt,
+            $0.credential.expiresAt, $0.credential.secretKind.rawValue,
         ]
     } decode: { row throws(PostgresError) in
         try row.decode(0)
@@ -53,7 +53,7 @@ struct StorageCredentialStatements: Sendable {
     static let audit = AdminStatements.audit(
         "StorageCredential",
         members: """
-            'id', r.id, 'name', r.name, 'accessKeyID', r.access_key_id, 'expiresAt', r.expires_at,
+            'id', r.id, 'name', r.name, 'kind', r.kind, 'accessKeyID', r.access_key_id, 'expiresAt', r.expires_at,
             'createdAt', r.created_at
             """,
         from: "storage_credentials r WHERE r.id = $3::text::uuid")

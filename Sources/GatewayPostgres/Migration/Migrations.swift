@@ -16,5 +16,8 @@ struct Migration: Sendable {
         Migration(version: 5, name: "create_settling", sql: PackageResources._005_create_settling_sql),
         Migration(version: 6, name: "loosen_grants", sql: PackageResources._006_loosen_grants_sql),
         Migration(version: 7, name: "create_tickets", sql: PackageResources._007_create_tickets_sql),
+        Migration(
+            version: 8, name: "add_schemes_and_deliveries",
+            sql: PackageResources._008_add_schemes_and_deliveries_sql),
     ]
 }

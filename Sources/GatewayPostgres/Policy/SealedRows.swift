@@ -5,7 +5,7 @@ import LibPQ
 /// A credential of a store as it is kept.
 struct StorageCredentialRow: Sendable {
     /// What ``init(_:from:)`` reads, of a row `c`.
-    static let columns = "c.id, c.name, c.access_key_id, c.sealed, c.key_id, c.expires_at, c.created_at"
+    static let columns = "c.id, c.name, c.access_key_id, c.sealed, c.key_id, c.expires_at, c.created_at, c.kind"
 
     /// The sealed half, as JSON.
     private struct Secrets: Codable {
@@ -19,6 +19,7 @@ struct StorageCredentialRow: Sendable {
     private let sealed: SealedBytes
     private let expiresAt: Date?
     private let createdAt: Date
+    private let kind: StorageCredential.Kind
 
     /// Reads a row, the columns of which begin at a place.
     init(_ row: borrowing PostgresRow, from first: Int) throws(PostgresError) {
@@ -28,6 +29,7 @@ struct StorageCredentialRow: Sendable {
         sealed = SealedBytes(bytes: try row.decode(first + 3), keyID: try row.decode(first + 4))
         expiresAt = try row.decode(first + 5)
         createdAt = try row.decode(first + 6)
+        kind = try row.word(first + 7)
     }
 
     /// Seals the secret half of a credential.
@@ -44,7 +46,8 @@ struct StorageCredentialRow: Sendable {
             throw .doesNotOpen(keyID: sealed.keyID)
         }
         return StorageCredential(
-            id: id, name: name, accessKeyID: accessKeyID, secretAccessKey: Secret(secrets.secretAccessKey),
+            id: id, name: name, secretKind: kind, accessKeyID: accessKeyID,
+            secretAccessKey: Secret(secrets.secretAccessKey),
             sessionToken: secrets.sessionToken.map { Secret($0) }, expiresAt: expiresAt, createdAt: createdAt)
     }
 }

@@ -42,7 +42,8 @@ public struct StoreEndpoint: Sendable, Hashable {
         port.map { "\(host):\($0)" } ?? host
     }
 
-    var isAddress: Bool {
+    /// Whether the host is an IP address, in front of which no bucket can stand.
+    public var isAddress: Bool {
         host.hasPrefix("[") || host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     }
 

@@ -1,0 +1,44 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+extension PresignedURLEndpoints {
+    /// `GET /v1/objects/{bucket}/{key}`: leads to a presigned GET, or to a presigned HEAD where that was asked for.
+    @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var fields = IssueRequest.Fields()
+        fields.action = Action.getObject.rawValue
+        fields.method = request.method.rawValue
+        fields.bucket = request.parameter(0)
+        fields.key = try Self.key(of: request)
+        let issued = try await useCase.issue(
+            IssueRequest(fields, delivery: .redirect), for: caller, sourceAddress: request.sourceAddress,
+            requestID: request.id, deadline: ContinuousClock().now.advanced(by: timeout)
+        )
+        metrics.issued(issued)
+        var response = ServerResponse(
+            head: HTTPResponse(
+                status: .seeOther,
+                headerFields: [
+                    .location: issued.url.reveal(),
+                    // Whoever follows late must still find the URL alive.
+                    .cacheControl: "private, max-age=\(max(0, issued.expiresIn - 60))",
+                    .vary: "Authorization",
+                    .referrerPolicy: "no-referrer",
+                    .contentType: "text/plain; charset=utf-8",
+                ]
+            ),
+            body: .bytes(Array("See Location.\n".utf8))
+        )
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+
+    /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on the way
+    /// made of it, and the two are different keys to a store.
+    private static func key(of request: APIRequest) throws(GatewayError) -> String {
+        guard let segments = request.target?.segments.dropFirst(3), !segments.contains(where: { $0.contains("/") })
+        else { throw .invalidArgument(field: "key", reason: "A '/' of the key must not be escaped.") }
+        return segments.joined(separator: "/")
+    }
+}

@@ -1,0 +1,87 @@
+import Signing
+
+/// What a signing scheme can bind, and in which words: what differs between the vendors, and nothing else.
+struct SchemeBinding: Sendable {
+    /// What stands before the names of metadata.
+    let metadataPrefix: String
+    /// Whether a `content-length` can be signed.
+    let bindsLength: Bool
+    /// The header that bounds the length of an upload, where there is one.
+    let lengthRangeHeader: String?
+    /// Whether a SHA-256 can be demanded of the store.
+    let bindsChecksum: Bool
+    /// The header that keeps an object that exists from being replaced.
+    let createsOnlyHeader: NamedValue?
+    /// Headers of a download's response that can be set.
+    let overrides: Set<Override>
+    /// The parameter that has the object changed on its way.
+    let processParameter: String?
+    /// Whether `?` in a key is told apart from what follows a key.
+    let takesQuestionMarks: Bool
+    /// What browser forms can say.
+    let form: Form
+
+    /// A header of a download's response.
+    enum Override: String, CaseIterable {
+        case cacheControl = "response-cache-control"
+        case contentDisposition = "response-content-disposition"
+        case contentEncoding = "response-content-encoding"
+        case contentLanguage = "response-content-language"
+        case contentType = "response-content-type"
+        case expires = "response-expires"
+    }
+
+    /// What browser forms of a scheme can say.
+    enum Form {
+        /// There are none.
+        case none
+        /// One content type.
+        case oneType
+        /// A list of content types as well.
+        case types
+    }
+}
+
+extension Bucket.Scheme {
+    /// What the scheme can bind.
+    var binding: SchemeBinding {
+        switch self {
+        case .awsV4: .awsV4
+        case .awsV2: .awsV2
+        case .ossV4: .ossV4
+        case .ossV1: .ossV1
+        case .gcsV4RSA, .gcsV4HMAC: .gcsV4
+        }
+    }
+}
+
+extension SchemeBinding {
+    fileprivate static let awsV4 = SchemeBinding(
+        metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
+        createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases), processParameter: nil,
+        takesQuestionMarks: true, form: .oneType
+    )
+    // What is not in the string to sign is whatever the client makes it: length and `if-none-match`.
+    fileprivate static let awsV2 = SchemeBinding(
+        metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
+        createsOnlyHeader: nil, overrides: Set(Override.allCases), processParameter: nil, takesQuestionMarks: true,
+        form: .none
+    )
+    fileprivate static let ossV4 = SchemeBinding(
+        metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
+        createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
+        processParameter: "x-oss-process", takesQuestionMarks: true, form: .types
+    )
+    // Keys stand unescaped in the string to sign: `a?acl` is an object, or the ACL of `a`.
+    fileprivate static let ossV1 = SchemeBinding(
+        metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
+        createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
+        processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
+    )
+    // The XML API knows two parameters for the answer's headers, and ignores the others.
+    fileprivate static let gcsV4 = SchemeBinding(
+        metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
+        bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
+        overrides: [.contentDisposition, .contentType], processParameter: nil, takesQuestionMarks: true, form: .oneType
+    )
+}

@@ -1,0 +1,78 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Buckets and credentials of each provider")
+struct ProviderTests {
+    private func created(_ path: String, _ body: [String: Any]) async throws -> TestAnswer {
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+        return await TestGateway().send(.post, "/admin/v1/" + path, token: "admin-token", json: json)
+    }
+
+    @Test(
+        "have defaults that work",
+        arguments: [
+            ("aws", "eu-west-1", "https://s3.eu-west-1.amazonaws.com", "virtual", "aws-v4"),
+            ("aws", "cn-north-1", "https://s3.cn-north-1.amazonaws.com.cn", "virtual", "aws-v4"),
+            ("oss", "cn-hangzhou", "https://oss-cn-hangzhou.aliyuncs.com", "virtual", "oss-v4"),
+            ("gcs", nil, "https://storage.googleapis.com", "path", "gcs-v4-rsa"),
+        ] as [(String, String?, String, String, String)])
+    func defaults(provider: String, region: String?, endpoint: String, addressing: String, scheme: String) async throws
+    {
+        var body: [String: Any] = [
+            "name": "photos", "provider": provider, "credentialID": StubPolicy.credentialID.uuidString,
+        ]
+        body["region"] = region
+        let answer = try await created("buckets", body)
+        #expect(answer.status == 201, "\(answer.text)")
+        #expect(answer.string("endpoint") == endpoint)
+        #expect(answer.string("region") == region ?? "auto")
+        #expect(answer.string("addressing") == addressing)
+        #expect(answer.string("scheme") == scheme)
+        #expect(answer.json["allowsRedirects"] as? Bool == false)
+    }
+
+    @Test(
+        "say what is missing or does not go together",
+        arguments: [
+            (["provider": "s3", "region": "r"], "endpoint"), (["provider": "aws"], "region"),
+            (["provider": "oss"], "region"), (["provider": "oss", "region": "oss-cn-hangzhou"], "region"),
+            (["provider": "gcs", "scheme": "aws-v4"], "scheme"), (["provider": "azure"], "provider"),
+            (["provider": "aws", "region": "eu-west-1", "scheme": "oss-v4"], "scheme"),
+            (["provider": "oss", "region": "cn-hangzhou", "addressing": "path"], "addressing"),
+        ] as [([String: String], String)])
+    func flaws(members: [String: String], field: String) async throws {
+        let body = members.merging(["name": "photos", "credentialID": StubPolicy.credentialID.uuidString]) { $1 }
+        let answer = try await created("buckets", body)
+        #expect(answer.status == 400)
+        #expect(answer.string("field") == field, "\(answer.text)")
+    }
+
+    @Test("a service account is taken as Google hands it out, and its key is never shown")
+    func serviceAccount() async throws {
+        let account: [String: Any] = [
+            "type": "service_account", "project_id": "p", "private_key_id": "1", "private_key": TestKey.pem,
+            "client_email": "signer@p.iam.gserviceaccount.com", "token_uri": "https://oauth2.googleapis.com/token",
+        ]
+        let answer = try await created("storage-credentials", ["name": "gcs", "serviceAccount": account])
+        #expect(answer.status == 201, "\(answer.text)")
+        #expect(answer.string("kind") == "service-account")
+        #expect(answer.string("accessKeyID") == "signer@p.iam.gserviceaccount.com")
+        #expect(!answer.text.contains("PRIVATE KEY"))
+        for (name, value, field) in [
+            ("private_key", "x", "serviceAccount.private_key"), ("client_email", "x", "serviceAccount.client_email"),
+        ] {
+            let changed = account.merging([name: value]) { $1 }
+            let refused = try await created("storage-credentials", ["name": "gcs", "serviceAccount": changed])
+            #expect(refused.status == 400)
+            #expect(refused.string("field") == field)
+            #expect(!refused.text.contains("PRIVATE KEY"))
+        }
+        let both = try await created(
+            "storage-credentials", ["name": "gcs", "serviceAccount": account, "accessKeyID": "AKID"])
+        #expect(both.string("field") == "accessKeyID")
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("GET /v1/objects/{bucket}/{key}")
+struct RedirectTests {
+    @Test("leads to a presigned URL that is on record, for as long as it lives")
+    func redirects() async throws {
+        let gateway = TestGateway()
+        for (method, name) in [(HTTPRequest.Method.get, "GET"), (.head, "HEAD")] {
+            let answer = await gateway.send(method, "/v1/objects/photos/uploads/a/b.png", token: "user-token")
+            #expect(answer.status == 303)
+            let url = try #require(answer.headers[.location])
+            #expect(url.hasPrefix("https://store.example/photos/uploads/a/b.png?X-Amz-"))
+            #expect(answer.headers[.cacheControl] == "private, max-age=840")
+            #expect(answer.headers[.vary] == "Authorization")
+            #expect(answer.headers[.referrerPolicy] == "no-referrer")
+            #expect(answer.headers[.rateLimit] != nil)
+            #expect(!answer.text.contains("X-Amz"))
+            let proposal = try #require(gateway.ledger.proposals.withLock { $0.last })
+            #expect(proposal.delivery == .redirect)
+            #expect(proposal.method == name)
+            #expect(proposal.requestID == answer.headers[.requestID])
+        }
+        #expect(!gateway.logLines.contains("X-Amz"))
+        #expect(!gateway.logLines.contains("b.png"))
+    }
+
+    @Test(
+        "takes the key as the target writes it, decoded once",
+        arguments: [
+            ("uploads/a%20b", "uploads/a b"), ("uploads/%2541", "uploads/%41"), ("uploads/a+b", "uploads/a+b"),
+            ("uploads/%E7%8C%AB", "uploads/猫"), ("uploads/a%3Facl", "uploads/a?acl"),
+            ("uploads/a%252Fb", "uploads/a%2Fb"),
+        ])
+    func keys(path: String, key: String) async throws {
+        let gateway = TestGateway()
+        let answer = await gateway.send(.get, "/v1/objects/photos/" + path, token: "user-token")
+        #expect(answer.status == 303, "\(answer.text)")
+        #expect(gateway.ledger.proposals.withLock { $0.map(\.key.rawValue) } == [key])
+    }
+
+    @Test(
+        "refuses what can be read in two ways",
+        arguments: [
+            "photos/uploads%2Fa", "photos/uploads/a%2Fb", "photos/uploads/", "photos/uploads//a", "photos//uploads/a",
+            "photos/uploads/../a", "photos/uploads/%2e%2e/a", "photos/uploads/%00", "photos/uploads/%zz",
+            "photos/uploads/%ff", "photos/uploads/$%7Bsub%7D", "photos/", "photos/uploads/a?x=1", "Photos/uploads/a",
+        ])
+    func ambiguous(path: String) async {
+        let gateway = TestGateway()
+        let answer = await gateway.send(.get, "/v1/objects/" + path, token: "user-token")
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
+    }
+
+    @Test("is no way around a token, a grant or another method")
+    func refusals() async {
+        let gateway = TestGateway()
+        #expect(await gateway.send(.get, "/v1/objects/photos/uploads/a").status == 401)
+        #expect(await gateway.send(.get, "/v1/objects/photos/other/a", token: "user-token").status == 403)
+        #expect(await gateway.send(.get, "/v1/objects/nothing/uploads/a", token: "user-token").status == 403)
+        #expect(await gateway.send(.get, "/v1/objects/photos", token: "user-token").status == 404)
+        let post = await gateway.send(.post, "/v1/objects/photos/uploads/a", token: "user-token", json: "{}")
+        #expect(post.status == 405)
+        #expect(post.headers[.allow] == "GET, HEAD, OPTIONS")
+        for answer in [await gateway.send(.get, "/v1/objects/photos/other/a", token: "user-token")] {
+            #expect(answer.headers[.location] == nil)
+            #expect(answer.headers[.cacheControl] == "no-store")
+        }
+    }
+
+    @Test("can be followed by pages of allowed origins, and varies with both")
+    func crossOrigin() async {
+        let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
+        let answer = await gateway.send(
+            .get, "/v1/objects/photos/uploads/a", token: "user-token", headers: [.origin: "https://app.example"])
+        #expect(answer.headers[.vary] == "Authorization, Origin")
+        #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
+    }
+
+    @Test("is cached no longer than the URL is good for", arguments: [(1, 0), (60, 0), (61, 1)])
+    func shortLives(life: Int, age: Int) async {
+        let gateway = TestGateway(policy: StubPolicy(conditions: GrantConditions(maxTTL: life)))
+        let answer = await gateway.send(.get, "/v1/objects/photos/uploads/a", token: "user-token")
+        #expect(answer.headers[.cacheControl] == "private, max-age=\(age)")
+    }
+}

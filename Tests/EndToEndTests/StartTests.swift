@@ -24,7 +24,16 @@ import Testing
             #expect(error.output.contains("SLUICE_MASTER_KEY: the master key \(id)"), "\(error)")
             #expect(!error.output.contains(other) && !error.output.contains("listening"))
         }
-        let both = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)\n\(own)"])
-        #expect(both.process.isRunning)
+        let both = ["SLUICE_MASTER_KEY": "k2:\(other)\n\(own)"]
+        #expect(try await site.startGateway(both).process.isRunning)
+
+        let user = try await site.makeUser("alice")
+        try await site.grant(["GetObject"], to: user.principal, in: "sealed")
+        _ = try await Program.run(["rotate-master-key"], environment: site.environment.merging(both) { $1 })
+        let audited = "SELECT count(*) FROM admin_audit WHERE actor = 'rotate-master-key' AND operation = 'update'"
+        #expect(try await site.number(audited) == 1)
+        #expect(try await failure(at: site, own).output.contains("SLUICE_MASTER_KEY: the master key 'k2' is not"))
+        let last = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)"])
+        #expect(try await user.client.at(last.port).ask(.download("k", from: "sealed")).status == 201)
     }
 }

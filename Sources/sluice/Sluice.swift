@@ -11,8 +11,8 @@ struct Sluice: AsyncParsableCommand {
         abstract: "A presigned-URL gateway: authenticates, decides, signs, records.",
         version: version,
         subcommands: [
-            ServeCommand.self, MigrateCommand.self, DevCommand.self, SignCommand.self, AuditQuotasCommand.self,
-            RotateMasterKeyCommand.self,
+            ServeCommand.self, MigrateCommand.self, DevCommand.self, SignCommand.self, InspectCommand.self,
+            AuditQuotasCommand.self, RotateMasterKeyCommand.self,
         ]
     )
 }

@@ -57,18 +57,4 @@ let difficultKeys = [
         #expect(zero.status == 400)
         #expect(fixture.fileCount == 2)
     }
-
-    @Test(arguments: [
-        "Sun, 06 Nov 1994 08:49:37 GMT", "Thu, 01 Jan 1970 00:00:00 GMT", "Thu, 29 Feb 2024 23:59:59 GMT",
-    ])
-    func `dates are written as they are read`(text: String) throws {
-        #expect(HTTPDate.text(of: try #require(HTTPDate.instant(from: text))) == text)
-    }
-
-    @Test(arguments: [
-        "", "Sun, 06 Nov 1994 08:49:37", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",
-    ])
-    func `no other date is read`(text: String) {
-        #expect(HTTPDate.instant(from: text) == nil)
-    }
 }

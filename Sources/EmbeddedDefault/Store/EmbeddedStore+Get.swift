@@ -48,7 +48,7 @@ extension EmbeddedStore {
         of record: ObjectRecord, _ headers: RequestFields, query: [NamedValue]
     ) throws(StoreError) -> HTTPFields {
         var fields: HTTPFields = [.contentType: "binary/octet-stream", .acceptRanges: "bytes", .eTag: record.entityTag]
-        fields[.lastModified] = SigningInstant(epochSeconds: record.modifiedAt).map(HTTPDate.text(of:))
+        fields[.lastModified] = SigningInstant(epochSeconds: record.modifiedAt).map(\.httpDate)
         for field in record.fields {
             fields.set(field.name, to: field.value)
         }
@@ -77,7 +77,7 @@ extension EmbeddedStore {
     /// - Throws: ``StoreError/preconditionFailed(_:)`` when the client wants only another version than this one.
     /// - SeeAlso: RFC 9110, section 13.2.2, for the order.
     private func isUnchanged(_ record: ObjectRecord, _ headers: RequestFields) throws(StoreError) -> Bool {
-        func date(_ name: String) -> Int64? { headers[name].flatMap(HTTPDate.instant(from:))?.epochSeconds }
+        func date(_ name: String) -> Int64? { headers[name].flatMap(SigningInstant.init(httpDate:))?.epochSeconds }
         if let wanted = headers["if-match"] {
             guard Self.list(wanted, contains: record.entityTag) else { throw .preconditionFailed("If-Match") }
         } else if let latest = date("if-unmodified-since"), record.modifiedAt > latest {
@@ -90,7 +90,7 @@ extension EmbeddedStore {
     /// Whether a range still fits what the client has the rest of.
     private func isRangeWanted(of record: ObjectRecord, _ headers: RequestFields) -> Bool {
         guard let version = headers["if-range"] else { return true }
-        return version == record.entityTag || HTTPDate.instant(from: version)?.epochSeconds == record.modifiedAt
+        return version == record.entityTag || SigningInstant(httpDate: version)?.epochSeconds == record.modifiedAt
     }
 
     private static func list(_ tags: String, contains tag: String) -> Bool {

@@ -1,3 +1,5 @@
+import Signing
+
 /// The keys that a grant is for.
 public enum KeyPrefix: Hashable, Sendable {
     /// Literal: empty for the whole bucket, else keys below a text that ends in `/`, else one whole key.
@@ -56,7 +58,7 @@ public enum KeyPrefix: Hashable, Sendable {
         guard text.utf8.count <= 1023 else {
             throw .invalidArgument(field: field, reason: "A prefix has at most 1,023 bytes of UTF-8.")
         }
-        if let reason = KeySyntax.flaw(inSegmentsOf: text.utf8, mayEndInSlash: true) {
+        if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)
         }
     }

@@ -30,8 +30,7 @@ public enum AWSV2 {
     public static func presign(
         _ request: PresignRequest, vendor: Vendor = .amazon, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        let stages = try V2Presigning(request, signer: key.signer, dialect: vendor.dialect, instant: instant)
-        return stages.presigned(request, signature: key.signature(of: stages.stringToSign))
+        try V2Presigning(request, dialect: vendor.dialect, key: key, instant: instant).presignedURL
     }
 
     /// Signs a request and gives only the URL; the same as ``presign(_:vendor:with:at:)`` at less cost.
@@ -40,7 +39,24 @@ public enum AWSV2 {
     public static func presignedURL(
         _ request: PresignRequest, vendor: Vendor = .amazon, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        let stages = try V2Presigning(request, signer: key.signer, dialect: vendor.dialect, instant: instant)
-        return String(decoding: stages.url(signature: key.signature(of: stages.stringToSign)), as: UTF8.self)
+        try V2Presigning(request, dialect: vendor.dialect, key: key, instant: instant).url
+    }
+
+    /// Signs a request in its `Authorization` header and shows each stage.
+    ///
+    /// - Parameters:
+    ///   - request: The request. Headers beside the type, the MD5 and the vendor's own are sent unbound. A date that it brings
+    ///     in `Date` or the vendor's header is signed as it is.
+    ///   - pathForm: How the key is written in the path, which is signed as it is sent.
+    ///   - vendor: Whose words are used.
+    ///   - key: Key of the credential.
+    ///   - instant: When the request is made.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
+    public static func authorize(
+        _ request: SignableRequest, pathForm: PresignRequest.PathForm = .slashKept, vendor: Vendor = .amazon,
+        with key: SigningKeyV2, at instant: SigningInstant
+    ) throws(SigningError) -> AuthorizedRequest {
+        try V2Authorizing(request, pathForm: pathForm, dialect: vendor.dialect, key: key, instant: instant)
+            .authorizedRequest
     }
 }

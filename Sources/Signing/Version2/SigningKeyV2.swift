@@ -1,44 +1,74 @@
 import LibCrypto
 
-/// A credential prepared for "version 2" signatures with HMAC-SHA1: the hash state after the secret, and the texts that go
-/// into each URL. It has no end of its own, so one can be kept as long as the credential.
+/// A credential prepared for "version 2" signatures: the hash state after the secret, or the private key, and the texts that
+/// go into each URL. It has no end of its own, so one can be kept as long as the credential.
 public struct SigningKeyV2: Sendable {
-    let hmac: HMACKey
-    let signer: V2Signer
+    /// What makes signatures.
+    private enum Secret: Sendable {
+        case hmac(HMACKey)
+        case rsa(RSAPrivateKey)
+    }
 
-    /// Prepares a credential.
+    let accessKeyID: String
+    let encodedAccessKeyID: [UInt8]
+    let securityToken: String?
+    private let secret: Secret
+
+    /// Prepares a credential that signs with HMAC-SHA1.
     ///
     /// - Throws: ``SigningError/invalidCredential(_:)`` when the access key id is empty, or when it or the token holds
     ///   what would end it early in a header.
     public init(_ credential: SigningCredential) throws(SigningError) {
-        signer = try V2Signer(accessKeyID: credential.accessKeyID, securityToken: credential.securityToken)
-        hmac = HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha1)
+        try self.init(credential, secret: .hmac(HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha1)))
     }
 
-    /// The signature of a text, in base64: 28 characters.
-    func signature(of text: [UInt8]) -> String {
-        hmac.authenticationCode(for: text).base64
+    /// Prepares a service account of Google Cloud: its access key id is its e-mail address, its secret the private key in
+    /// PEM.
+    ///
+    /// - Throws: ``SigningError/invalidPrivateKey(_:)``, or ``SigningError/invalidCredential(_:)``.
+    public init(serviceAccount credential: SigningCredential) throws(SigningError) {
+        let key: RSAPrivateKey
+        do {
+            key = try RSAPrivateKey(pem: credential.secretAccessKey)
+        } catch {
+            throw .invalidPrivateKey("it is no RSA key in PEM, unencrypted and of 2048 bits or more")
+        }
+        try self.init(credential, secret: .rsa(key))
     }
-}
 
-/// Who signs, as it is written into URLs and headers.
-struct V2Signer: Sendable {
-    let accessKeyID: String
-    let encodedAccessKeyID: [UInt8]
-    let securityToken: String?
-
-    init(accessKeyID: String, securityToken: String?) throws(SigningError) {
-        guard !accessKeyID.isEmpty else { throw .invalidCredential("the access key id is empty") }
-        guard accessKeyID.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }) else {
+    private init(_ credential: SigningCredential, secret: Secret) throws(SigningError) {
+        let isVisible = { (byte: UInt8) in byte > 0x20 && byte != 0x7F }
+        guard !credential.accessKeyID.isEmpty else { throw .invalidCredential("the access key id is empty") }
+        guard credential.accessKeyID.utf8.allSatisfy({ isVisible($0) && $0 != UInt8(ascii: ":") }) else {
             throw .invalidCredential("the access key id holds a colon, white space or a control character")
         }
-        if let securityToken {
-            guard !securityToken.isEmpty, securityToken.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+        if let token = credential.securityToken {
+            guard !token.isEmpty, token.utf8.allSatisfy(isVisible) else {
                 throw .invalidCredential("the security token is empty or holds white space or a control character")
             }
         }
-        self.accessKeyID = accessKeyID
-        self.securityToken = securityToken
+        accessKeyID = credential.accessKeyID
         encodedAccessKeyID = PercentEncoding.encode(accessKeyID, keeping: PercentEncoding.unreserved)
+        securityToken = credential.securityToken
+        self.secret = secret
+    }
+
+    /// The signature of a text, in base64.
+    ///
+    /// - Throws: ``SigningError/keyOfAnotherScheme``, or ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private
+    ///   key do not fit together.
+    func signature(of text: [UInt8], dialect: V2Dialect) throws(SigningError) -> String {
+        switch (secret, dialect.usesPrivateKey) {
+        case (.hmac(let key), false):
+            return key.authenticationCode(for: text).base64
+        case (.rsa(let key), true):
+            do {
+                return Base64.encode(try key.signature(of: text))
+            } catch {
+                throw .invalidPrivateKey("its numbers do not fit together")
+            }
+        case (.hmac, true), (.rsa, false):
+            throw .keyOfAnotherScheme
+        }
     }
 }

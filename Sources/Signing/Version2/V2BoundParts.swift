@@ -103,6 +103,14 @@ struct V2BoundParts {
 }
 
 extension PercentEncoding {
+    /// Appends `name=value`, or the bare name when the value is empty.
+    static func append(_ parameter: NamedValue, to buffer: inout [UInt8]) {
+        append(parameter.name, keeping: unreserved, to: &buffer)
+        guard !parameter.value.isEmpty else { return }
+        buffer.append(UInt8(ascii: "="))
+        append(parameter.value, keeping: unreserved, to: &buffer)
+    }
+
     /// Appends `name=value` as an HTML form writes it, with `+` for a space.
     static func appendForm(_ parameter: NamedValue, to buffer: inout [UInt8]) {
         appendForm(parameter.name, to: &buffer)

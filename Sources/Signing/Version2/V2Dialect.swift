@@ -33,6 +33,8 @@ struct V2Dialect: Sendable {
         }
     }
 
+    /// Whether the signature is RSA with SHA-256, in place of HMAC with SHA-1.
+    let usesPrivateKey: Bool
     /// First word of the `Authorization` header.
     let authorizationScheme: String
     /// The signer's own parameters.
@@ -52,6 +54,10 @@ struct V2Dialect: Sendable {
     /// Whether a URL shows the type and the MD5 that it binds, as `botocore` writes it; the headers are needed all the same.
     let showsContentHeaders: Bool
 
+    /// Whether the date line repeats the vendor's date header; else it is empty beside one.
+    var vendorDateFillsLine: Bool {
+        if case .raw = resourceForm { true } else { false }
+    }
     /// Header that stands in for `Date`.
     var dateHeader: String { headerPrefix + "date" }
     /// Header that carries the token of temporary credentials.
@@ -64,6 +70,7 @@ struct V2Dialect: Sendable {
 extension V2Dialect {
     /// Alibaba OSS, V1.
     static let oss = V2Dialect(
+        usesPrivateKey: false,
         authorizationScheme: "OSS",
         parameters: Parameters(accessKeyID: "OSSAccessKeyId", expires: "Expires", signature: "Signature"),
         headerPrefix: "x-oss-",
@@ -77,6 +84,7 @@ extension V2Dialect {
 
     /// AWS Signature Version 2, also as Google Cloud Storage reads it.
     static let amazon = V2Dialect(
+        usesPrivateKey: false,
         authorizationScheme: "AWS",
         parameters: Parameters(accessKeyID: "AWSAccessKeyId", expires: "Expires", signature: "Signature"),
         headerPrefix: "x-amz-",
@@ -90,6 +98,7 @@ extension V2Dialect {
 
     /// Google Cloud Storage with an HMAC key and Google's own words.
     static let googleHMAC = V2Dialect(
+        usesPrivateKey: false,
         authorizationScheme: "GOOG1",
         parameters: Parameters(accessKeyID: "GoogleAccessId", expires: "Expires", signature: "Signature"),
         headerPrefix: "x-goog-",
@@ -103,6 +112,7 @@ extension V2Dialect {
 
     /// Google Cloud Storage with the private key of a service account.
     static let googleRSA = V2Dialect(
+        usesPrivateKey: true,
         authorizationScheme: "GOOG1-RSA-SHA256",
         parameters: Parameters(accessKeyID: "GoogleAccessId", expires: "Expires", signature: "Signature"),
         headerPrefix: "x-goog-",

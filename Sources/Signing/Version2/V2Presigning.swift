@@ -1,27 +1,29 @@
 import LibCrypto
 
-/// The stages of a "version 2" signature in the query, up to what is signed.
+/// A "version 2" signature in the query, stage by stage.
 struct V2Presigning {
     /// What is signed.
     let stringToSign: [UInt8]
     /// The percent-encoded path of the URL.
     let path: [UInt8]
+    /// The signature in base64.
+    let signature: String
     /// The query without the signature.
     private let query: [UInt8]
-    private let origin: String
+    private let request: PresignRequest
     private let dialect: V2Dialect
 
-    /// Checks a request and writes what is signed.
+    /// Signs a request.
     ///
-    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
     init(
-        _ request: PresignRequest, signer: V2Signer, dialect: V2Dialect, instant: SigningInstant
+        _ request: PresignRequest, dialect: V2Dialect, key: SigningKeyV2, instant: SigningInstant
     ) throws(SigningError) {
         self.dialect = dialect
-        origin = request.address.origin
+        self.request = request
         let expires = try Self.expiry(of: request, instant: instant)
         var (headers, query) = try Self.openParts(of: request, dialect: dialect)
-        switch (dialect.tokenForm, signer.securityToken) {
+        switch (dialect.tokenForm, key.securityToken) {
         case (_, nil): break
         case (.unsupported, _?): throw .invalidCredential("the scheme has no place for a security token")
         case (.subResource(let name), let token?): query.append(NamedValue(name, token))
@@ -29,12 +31,14 @@ struct V2Presigning {
         }
         let bound = try V2BoundParts(headers: headers, query: query, dialect: dialect)
         if let name = bound.unboundHeaders.first { throw .headerNotBindable(name) }
-        path = try V2Resource.urlPath(of: request, dialect: dialect)
+        let resource = V2Resource(address: request.address, key: request.key, pathForm: request.pathForm)
+        path = try resource.urlPath(dialect)
         stringToSign = V2StringToSign.text(
             method: request.method, bound: bound, date: expires,
-            path: V2Resource.signedPath(of: request, urlPath: path, dialect: dialect)
+            path: resource.signedPath(dialect, urlPath: path)
         )
-        if case .header(let name) = dialect.tokenForm, let token = signer.securityToken {
+        signature = try key.signature(of: stringToSign, dialect: dialect)
+        if case .header(let name) = dialect.tokenForm, let token = key.securityToken {
             query.append(NamedValue(name, token))
         }
         if dialect.showsContentHeaders {
@@ -43,14 +47,15 @@ struct V2Presigning {
                 query.append(NamedValue(name, String(decoding: value, as: UTF8.self)))
             }
         }
-        self.query = Self.query(query, bound: bound, expires: expires, signer: signer, dialect: dialect)
+        self.query = Self.query(query, bound: bound, expires: expires, key: key, dialect: dialect)
     }
 
     /// Last stage: origin, path, query and signature.
-    func url(signature: String) -> [UInt8] {
+    var url: String {
         var url: [UInt8] = []
-        url.reserveCapacity(origin.utf8.count + path.count + query.count + 64 + signature.utf8.count * 3)
-        url += origin.utf8
+        let origin = request.address.origin.utf8
+        url.reserveCapacity(origin.count + path.count + query.count + 64 + signature.utf8.count * 3)
+        url += origin
         url += path
         url.append(UInt8(ascii: "?"))
         url += query
@@ -59,13 +64,13 @@ struct V2Presigning {
         url.append(UInt8(ascii: "="))
         // Base64 holds '+', which a store would read as a space.
         PercentEncoding.append(signature, keeping: PercentEncoding.unreserved, to: &url)
-        return url
+        return String(decoding: url, as: UTF8.self)
     }
 
     /// The URL with each stage that led to it.
-    func presigned(_ request: PresignRequest, signature: String) -> PresignedURL {
+    var presignedURL: PresignedURL {
         PresignedURL(
-            url: String(decoding: url(signature: signature), as: UTF8.self),
+            url: url,
             path: String(decoding: path, as: UTF8.self),
             query: (ReceivedQuery.pairs(in: query[...]) ?? []) + [NamedValue(dialect.parameters.signature, signature)],
             canonicalRequest: "",
@@ -77,9 +82,7 @@ struct V2Presigning {
 
     /// The end of the URL's life as the date line has it: seconds since 1970.
     private static func expiry(of request: PresignRequest, instant: SigningInstant) throws(SigningError) -> String {
-        guard !request.method.isEmpty, request.method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
-            throw .invalidMethod(request.method)
-        }
+        try V2StringToSign.check(method: request.method)
         guard V2Dialect.expiryRange.contains(request.expiresInSeconds),
             let end = instant.advanced(bySeconds: request.expiresInSeconds)
         else { throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: V2Dialect.expiryRange) }
@@ -110,7 +113,7 @@ struct V2Presigning {
     }
 
     private static func query(
-        _ parameters: [NamedValue], bound: V2BoundParts, expires: String, signer: V2Signer, dialect: V2Dialect
+        _ parameters: [NamedValue], bound: V2BoundParts, expires: String, key: SigningKeyV2, dialect: V2Dialect
     ) -> [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(256)
@@ -123,16 +126,12 @@ struct V2Presigning {
         }
         for parameter in parameters {
             if case .form = dialect.resourceForm, dialect.subResources.contain(parameter.name) { continue }
-            PercentEncoding.append(parameter.name, keeping: PercentEncoding.unreserved, to: &text)
-            if !parameter.value.isEmpty {
-                text.append(UInt8(ascii: "="))
-                PercentEncoding.append(parameter.value, keeping: PercentEncoding.unreserved, to: &text)
-            }
+            PercentEncoding.append(parameter, to: &text)
             text.append(UInt8(ascii: "&"))
         }
         text += dialect.parameters.accessKeyID.utf8
         text.append(UInt8(ascii: "="))
-        text += signer.encodedAccessKeyID
+        text += key.encodedAccessKeyID
         text.append(UInt8(ascii: "&"))
         text += dialect.parameters.expires.utf8
         text.append(UInt8(ascii: "="))

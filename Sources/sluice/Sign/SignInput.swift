@@ -34,9 +34,14 @@ struct SignInput: Decodable {
         let fields: [String: String]?
         let conditions: [PolicyCondition]?
         let policyBase64: String?
+        let action: String?
+        let version: String?
+        let params: [String: String]?
+        let nonce: String?
 
         enum CodingKeys: String, CodingKey {
             case endpoint, region, service, bucket, addressing, key, method, now, headers, query, fields, conditions
+            case action, version, params, nonce
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"
@@ -66,7 +71,9 @@ extension SignInput.Inputs {
     /// The instant of signing.
     var instant: SigningInstant {
         get throws(SignFailure) {
-            guard let instant = SigningInstant(extended: try required(\.now, .now)) else {
+            // Some clients write milliseconds.
+            let text = try required(\.now, .now).replacing(".000Z", with: "Z")
+            guard let instant = SigningInstant(extended: text) else {
                 throw SignFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
             }
             return instant
@@ -184,7 +191,8 @@ extension SignInput.Inputs {
         }
     }
 
-    private var pathForm: PresignRequest.PathForm {
+    /// How the key is written in the path.
+    var pathForm: PresignRequest.PathForm {
         get throws(SignFailure) {
             if let pathAsSent { return .asSent(pathAsSent) }
             switch pathSlashEncoding {

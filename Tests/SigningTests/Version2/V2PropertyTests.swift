@@ -1,12 +1,16 @@
+import Foundation
 import Signing
 import Testing
 
 @Suite("Version 2 query, generated inputs")
 struct V2PropertyTests {
+    static let inputsPerSeed =
+        (ProcessInfo.processInfo.environment["SLUICE_TEST_SIGNATURES"].flatMap { Int($0) } ?? 10_000) / 20
+
     @Test(arguments: 0..<20)
     func agreesWithAPlainImplementation(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        for _ in 0..<500 {
+        for _ in 0..<Self.inputsPerSeed {
             let generated = GeneratedV2Request(using: &random)
             let plain = PlainV2(generated)
             let signed = try generated.presigned()

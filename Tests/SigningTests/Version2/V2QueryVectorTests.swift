@@ -5,10 +5,12 @@ import Testing
 struct V2QueryVectorTests {
     static let all =
         V2Vector.of("oss-v1-query", in: "oss_v1_query") + V2Vector.of("aws-v2-query", in: "aws_v2")
+        + V2Vector.of("gcs-v2-rsa-query", in: "gcs_v2_query")
 
     @Test func allVectorsAreThere() {
         #expect(V2Vector.of("oss-v1-query", in: "oss_v1_query").count == 12)
         #expect(V2Vector.of("aws-v2-query", in: "aws_v2").count == 3)
+        #expect(V2Vector.of("gcs-v2-rsa-query", in: "gcs_v2_query").count == 2)
     }
 
     @Test(arguments: all)
@@ -30,12 +32,13 @@ struct V2QueryVectorTests {
 
     @Test(arguments: all)
     func theShortWayGivesTheSameURL(vector: V2Vector) throws {
-        let inputs = vector.inputs
-        let key = try SigningKeyV2(inputs.credential)
+        let (inputs, key) = (vector.inputs, try vector.key)
         let url =
-            vector.scheme == "oss-v1-query"
-            ? try OSSV1.presignedURL(inputs.presignRequest, with: key, at: inputs.instant)
-            : try AWSV2.presignedURL(inputs.presignRequest, with: key, at: inputs.instant)
+            switch vector.scheme {
+            case "oss-v1-query": try OSSV1.presignedURL(inputs.presignRequest, with: key, at: inputs.instant)
+            case "aws-v2-query": try AWSV2.presignedURL(inputs.presignRequest, with: key, at: inputs.instant)
+            default: try GCSV2.presignedURL(inputs.presignRequest, with: key, at: inputs.instant)
+            }
         #expect(try url == vector.presigned().url)
         #expect(!url.contains("+"))
     }
@@ -47,19 +50,24 @@ struct V2QueryVectorTests {
         func apply(to vector: inout V2Vector) {
             switch self {
             case .bucket:
-                vector.inputs.bucket += "x"
+                vector.inputs.bucket? += "x"
                 vector.inputs.endpoint = vector.inputs.endpoint.replacing("johnsmith", with: "johnsmithx")
-            case .key: vector.inputs.key += "x"
+            case .key: vector.inputs.key? += "x"
             case .method: vector.inputs.method = vector.inputs.method == "GET" ? "PUT" : "GET"
-            case .secret: vector.inputs.secretAccessKey? += "x"
-            case .token: vector.inputs.securityToken = (vector.inputs.securityToken ?? "") + "x"
+            case .secret:
+                vector.inputs.secretAccessKey? += "x"
+                // Another private key would do, and is a matter of its own tests.
+                if vector.inputs.privateKeyPEM != nil { vector.inputs.key? += "x" }
+            case .token:
+                vector.inputs.securityToken = (vector.inputs.securityToken ?? "") + "x"
             case .second: vector.inputs.now = vector.inputs.now?.replacing("0Z", with: "1Z")
             case .expiry: vector.inputs.expiresIn? += 1
             case .type: vector.inputs.contentType = (vector.inputs.contentType ?? "") + "x"
             case .digest: vector.inputs.contentMD5 = (vector.inputs.contentMD5 ?? "") + "x"
             case .header:
-                vector.inputs.headers[vector.scheme == "oss-v1-query" ? "x-oss-meta-added" : "x-amz-meta-added"] = ""
-            case .subResource: vector.inputs.query["response-expires"] = "x"
+                let prefixes = ["oss-v1-query": "x-oss-", "aws-v2-query": "x-amz-", "gcs-v2-rsa-query": "x-goog-"]
+                vector.inputs.headers[(prefixes[vector.scheme] ?? "") + "meta-added"] = ""
+            case .subResource: vector.inputs.query["versionId"] = "x"
             }
         }
     }
@@ -68,6 +76,10 @@ struct V2QueryVectorTests {
     func aChangedInputChangesTheSignature(vector: V2Vector, change: Change) throws {
         var changed = vector
         change.apply(to: &changed)
+        guard vector.inputs.privateKeyPEM == nil || change != .token else {
+            #expect(throws: SigningError.self) { try changed.presigned() }
+            return
+        }
         #expect(try changed.presigned().signature != vector.expected.signature)
     }
 
@@ -77,10 +89,20 @@ struct V2QueryVectorTests {
 }
 
 extension V2Vector {
+    fileprivate var key: SigningKeyV2 {
+        get throws {
+            guard let pem = inputs.privateKeyPEM else { return try SigningKeyV2(inputs.credential) }
+            return try SigningKeyV2(
+                serviceAccount: SigningCredential(
+                    accessKeyID: inputs.accessKeyID, secretAccessKey: pem, securityToken: inputs.securityToken))
+        }
+    }
+
     fileprivate func presigned() throws -> PresignedURL {
-        let key = try SigningKeyV2(inputs.credential)
-        return scheme == "oss-v1-query"
-            ? try OSSV1.presign(inputs.presignRequest, with: key, at: inputs.instant)
-            : try AWSV2.presign(inputs.presignRequest, with: key, at: inputs.instant)
+        switch scheme {
+        case "oss-v1-query": try OSSV1.presign(inputs.presignRequest, with: key, at: inputs.instant)
+        case "aws-v2-query": try AWSV2.presign(inputs.presignRequest, with: key, at: inputs.instant)
+        default: try GCSV2.presign(inputs.presignRequest, with: key, at: inputs.instant)
+        }
     }
 }

@@ -6,9 +6,9 @@ import Testing
 struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
     struct Inputs: Decodable, Sendable {
         var endpoint: String
-        var bucket: String
-        var addressing: String
-        var key: String
+        var bucket: String?
+        var addressing: String?
+        var key: String?
         var method: String
         var accessKeyID: String
         var secretAccessKey: String?
@@ -23,9 +23,12 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var pathAsSent: String?
         var pathSlashEncoding: String?
         var date: String?
+        var nonce: String?
+        var action: String?
+        var version: String?
 
         enum CodingKeys: String, CodingKey {
-            case endpoint, bucket, addressing, key, method, now, headers, query, date
+            case nonce, action, version, endpoint, bucket, addressing, key, method, now, headers, query, date
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"
@@ -42,7 +45,7 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
         var url: String?
         var path: String?
         var queryDecoded: [[String?]]?
-        var stringToSign: String
+        var stringToSign: String?
         var signature: String
         var authorization: String?
         var requiredHeaders: [String: String]
@@ -99,8 +102,10 @@ extension V2Vector.Inputs {
     var address: BucketAddress {
         get throws {
             let store = try StoreEndpoint(endpoint)
+            let bucket = try #require(bucket)
+            guard !bucket.isEmpty else { return BucketAddress(service: store) }
             let holdsBucket = store.host == bucket || store.host.hasPrefix("\(bucket).")
-            let addressing = try #require(Addressing(rawValue: addressing))
+            let addressing = try #require(addressing.flatMap(Addressing.init(rawValue:)))
             return try BucketAddress(
                 endpoint: store, bucket: bucket, addressing: addressing == .virtual && holdsBucket ? .cname : addressing
             )
@@ -110,10 +115,18 @@ extension V2Vector.Inputs {
     var presignRequest: PresignRequest {
         get throws {
             PresignRequest(
-                method: method, address: try address, key: key, headers: allHeaders,
+                method: method, address: try address, key: try #require(key), headers: allHeaders,
                 query: query.map { NamedValue($0, $1) }, expiresInSeconds: try #require(expiresIn),
                 pathForm: pathAsSent.map { .asSent($0) } ?? (pathSlashEncoding == "%2F" ? .slashEscaped : .slashKept)
             )
+        }
+    }
+
+    var signableRequest: SignableRequest {
+        get throws {
+            SignableRequest(
+                method: method, address: try address, key: try #require(key), headers: allHeaders,
+                query: query.map { NamedValue($0, $1) })
         }
     }
 }

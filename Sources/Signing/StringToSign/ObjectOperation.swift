@@ -1,0 +1,144 @@
+/// What a request does with one object, in the stores' words.
+public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
+    /// Writes the object.
+    case putObject = "PutObject"
+    /// Reads the object, as it is or processed.
+    case getObject = "GetObject"
+    /// Reads the head of the object.
+    case headObject = "HeadObject"
+    /// Reads length, tag and time of the object; Alibaba OSS alone has it.
+    case getObjectMeta = "GetObjectMeta"
+    /// Starts an upload in parts.
+    case initiateMultipartUpload = "InitiateMultipartUpload"
+    /// Writes a part.
+    case uploadPart = "UploadPart"
+    /// Makes the object of its parts.
+    case completeMultipartUpload = "CompleteMultipartUpload"
+    /// Drops the parts.
+    case abortMultipartUpload = "AbortMultipartUpload"
+    /// Lists the parts.
+    case listParts = "ListParts"
+
+    /// Whether the request belongs to the writing of the object; else it reads it.
+    public var isUpload: Bool {
+        switch self {
+        case .getObject, .headObject, .getObjectMeta: false
+        case .putObject, .initiateMultipartUpload, .uploadPart, .completeMultipartUpload, .abortMultipartUpload,
+            .listParts:
+            true
+        }
+    }
+}
+
+/// The query parameters that say what a request does with an object, and those that it may have besides.
+struct OperationParameters {
+    /// The operation.
+    let operation: ObjectOperation
+    /// Id of the upload in parts that it belongs to.
+    private(set) var uploadID: String?
+    /// Number of the part that it writes.
+    private(set) var partNumber: Int?
+
+    /// Recognises an operation by method and parameters.
+    ///
+    /// - Parameters:
+    ///   - method: Method in upper case.
+    ///   - parameters: All parameters but those of the signature; ascending, each once.
+    ///   - vendor: Whose store it is.
+    ///   - listing: Further parameters that a listing of parts may have.
+    /// - Throws: ``StringToSignRefusal`` for every combination that is not known to do just this.
+    init(
+        method: String, parameters: [NamedValue], vendor: StoreVendor, listing: [String] = []
+    ) throws(StringToSignRefusal) {
+        if let refusal = parameters.lazy.compactMap({ Self.refusal(of: $0.name) }).first { throw refusal }
+        let names = Set(parameters.map(\.name))
+        guard let operation = Self.operation(method: method, names: names, vendor: vendor, listing: listing) else {
+            throw ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) ? .subResourceNotAllowed : .methodNotAllowed
+        }
+        self.operation = operation
+        for parameter in parameters { try take(parameter) }
+    }
+
+    private static func operation(
+        method: String, names: Set<String>, vendor: StoreVendor, listing: [String]
+    ) -> ObjectOperation? {
+        switch (method, names) {
+        case ("PUT", []): .putObject
+        case ("PUT", ["partNumber", "uploadId"]): .uploadPart
+        case ("HEAD", []): .headObject
+        case ("HEAD", ["objectMeta"]) where vendor == .alibaba: .getObjectMeta
+        case ("POST", ["uploads"]): .initiateMultipartUpload
+        case ("POST", ["sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
+        case ("POST", ["uploadId"]): .completeMultipartUpload
+        case ("DELETE", ["uploadId"]): .abortMultipartUpload
+        case ("GET", _) where names.contains("uploadId"):
+            names.subtracting(listing) == ["uploadId"] ? .listParts : nil
+        case ("GET", _):
+            names.subtracting(vendor == .alibaba ? reading.union(["x-oss-process"]) : reading).isEmpty
+                ? .getObject : nil
+        default: nil
+        }
+    }
+
+    private static let reading: Set<String> = [
+        "response-cache-control", "response-content-disposition", "response-content-encoding",
+        "response-content-language", "response-content-type", "response-expires", "versionId",
+    ]
+
+    /// Names whose danger is worth a reason of its own.
+    private static func refusal(of name: String) -> StringToSignRefusal? {
+        switch name {
+        case "callback", "callback-var": .callback
+        default: nil
+        }
+    }
+
+    private mutating func take(_ parameter: NamedValue) throws(StringToSignRefusal) {
+        let value = parameter.value
+        switch parameter.name {
+        case "uploads", "sequential", "objectMeta":
+            guard value.isEmpty else { throw .valueNotAllowed }
+        case "uploadId":
+            guard Self.isToken(value) else { throw .valueNotAllowed }
+            uploadID = value
+        case "versionId":
+            guard Self.isToken(value) else { throw .valueNotAllowed }
+        case "partNumber":
+            guard let number = Self.number(value, in: 1...10_000) else { throw .valueNotAllowed }
+            partNumber = number
+        case "max-parts", "part-number-marker":
+            guard Self.number(value, in: 0...10_000) != nil else { throw .valueNotAllowed }
+        case "encoding-type":
+            guard value == "url" else { throw .valueNotAllowed }
+        case "x-oss-process":
+            guard Self.isHarmlessProcess(value) else { throw .processNotAllowed }
+        default:
+            guard !value.isEmpty, !value.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw .valueNotAllowed
+            }
+        }
+    }
+
+    /// Ids of uploads and versions, as all vendors write them.
+    private static func isToken(_ text: String) -> Bool {
+        1...1024 ~= text.utf8.count && text.utf8.allSatisfy(token.contains)
+    }
+
+    private static func number(_ text: String, in range: ClosedRange<Int>) -> Int? {
+        guard let number = Int(text), range.contains(number), "\(number)".utf8.elementsEqual(text.utf8) else {
+            return nil
+        }
+        return number
+    }
+
+    private static func isHarmlessProcess(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy(process.contains) && !text.lowercased().contains("saveas")
+    }
+
+    private static let token = PercentEncoding.ByteSet(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/="
+    )
+    private static let process = PercentEncoding.ByteSet(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._,/=:@!*+"
+    )
+}

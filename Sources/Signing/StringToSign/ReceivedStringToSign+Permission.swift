@@ -1,0 +1,91 @@
+import LibCrypto
+
+extension ReceivedStringToSign {
+    /// Holds the string to all rules that can be known without grants.
+    ///
+    /// - Throws: ``StringToSignRefusal``.
+    public func permitted(by rules: StringRules) throws(StringToSignRefusal) -> PermittedString {
+        let (use, validUntil) = try checkDate(rules)
+        let (headers, query) = try checkToken(use, rules)
+        // '?' begins the sub-resources: whoever reads it as part of a key reads a key that is never issued.
+        let parameters = try OperationParameters(method: method, parameters: query, vendor: vendor)
+        for header in headers { try HeaderRules(vendor).check(header) }
+        guard contentMD5.isEmpty || Base64.decode(contentMD5)?.count == 16 else { throw .invalidContentMD5 }
+        guard contentType.isEmpty || Self.isContentType(contentType) else { throw .invalidContentType }
+        return PermittedString(
+            permission: StringPermission(
+                operation: parameters.operation,
+                bucket: bucket,
+                key: key,
+                uploadID: parameters.uploadID,
+                partNumber: parameters.partNumber,
+                contentType: contentType.isEmpty ? nil : contentType,
+                bindsAbsentContentType: true,
+                contentMD5: contentMD5.isEmpty ? nil : contentMD5,
+                contentLength: nil,
+                use: use,
+                validUntil: validUntil,
+                headers: headers,
+                query: query
+            ),
+            text: text
+        )
+    }
+
+    static func isContentType(_ text: String) -> Bool {
+        let space = UInt8(ascii: " ")
+        return 1...255 ~= text.utf8.count && text.utf8.first != space && text.utf8.last != space
+            && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+    }
+
+    private func checkDate(
+        _ rules: StringRules
+    ) throws(StringToSignRefusal) -> (use: StringPermission.Use, validUntil: SigningInstant) {
+        let vendorDate = headers.first { $0.name == vendor.version2.dateHeader }?.value
+        var line = date
+        if vendor != .alibaba, let vendorDate {
+            // The vendor's header takes the place of the line.
+            guard date.isEmpty else { throw .datesDiffer }
+            line = vendorDate
+        }
+        switch StringDate(line, vendor: vendor) {
+        case nil:
+            throw .invalidDate
+        case .date(let instant):
+            guard vendorDate == nil || vendorDate?.utf8.elementsEqual(line.utf8) == true else { throw .datesDiffer }
+            return (.header(instant), try rules.check(date: instant))
+        case .expiry(let instant):
+            guard vendorDate == nil else { throw .datesDiffer }
+            try rules.check(expiry: instant)
+            return (.presignedURL(expiresAt: instant), instant)
+        }
+    }
+
+    /// Checks the token and the vendor's date, and gives what else there is.
+    private func checkToken(
+        _ use: StringPermission.Use, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> (headers: [NamedValue], query: [NamedValue]) {
+        let dialect = vendor.version2
+        var tokens = headers.filter { $0.name == dialect.tokenHeader }.map(\.value)
+        var query = subResources
+        if case .subResource(let name) = dialect.tokenForm {
+            guard !headers.contains(where: { $0.name == dialect.tokenHeader }) || use.isHeader else {
+                throw .securityToken
+            }
+            let inQuery = query.filter { $0.name == name }.map(\.value)
+            guard inQuery.isEmpty || !use.isHeader else { throw .securityToken }
+            tokens += inQuery
+            query.removeAll { $0.name == name }
+        }
+        try rules.check(securityToken: tokens.first)
+        let own = [dialect.dateHeader, dialect.tokenHeader]
+        return (headers.filter { !own.contains($0.name) }, query)
+    }
+}
+
+extension StringPermission.Use {
+    /// Whether the signature is for a header.
+    var isHeader: Bool {
+        if case .header = self { true } else { false }
+    }
+}

@@ -1,0 +1,144 @@
+/// A string to sign of a "version 2" scheme that a client brought, taken apart.
+///
+/// Every part is kept as it was, so that writing them again gives the same bytes; nothing is decided yet.
+public struct ReceivedStringToSign: Sendable, Hashable {
+    /// Most bytes that are read.
+    public static let maxByteCount = 8192
+
+    /// Whose scheme it is of.
+    public let vendor: StoreVendor
+    /// Method in upper case.
+    public let method: String
+    /// Value of `Content-MD5`, empty when there is none.
+    public let contentMD5: String
+    /// Value of `Content-Type`, empty when there is none.
+    public let contentType: String
+    /// The date line: a date, seconds since 1970, or empty.
+    public let date: String
+    /// The vendor's headers, names in lower case, ascending.
+    public let headers: [NamedValue]
+    /// The path as it stands: raw for Alibaba OSS, else percent-encoded.
+    public let path: String
+    /// The bucket in the path.
+    public let bucket: String
+    /// The key in the path, decoded.
+    public let key: String
+    /// The signed query parameters, ascending.
+    public let subResources: [NamedValue]
+
+    /// Takes a string apart.
+    ///
+    /// - Throws: ``StringToSignRefusal`` for anything that is not the string of a request for one object.
+    public init(_ text: String, vendor: StoreVendor) throws(StringToSignRefusal) {
+        guard text.utf8.count <= Self.maxByteCount else { throw .tooLong }
+        let lineFeed = UInt8(ascii: "\n")
+        guard !text.utf8.contains(where: { $0 < 0x20 && $0 != lineFeed || $0 == 0x7F }) else {
+            throw .controlCharacter
+        }
+        let lines = text.utf8.split(separator: lineFeed, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard !Self.isVersion4(lines[0]) else { throw .canonicalRequestNeeded }
+        guard lines.count >= 5, let resource = lines.last else { throw .notARequest }
+        self.vendor = vendor
+        method = lines[0]
+        contentMD5 = lines[1]
+        contentType = lines[2]
+        date = lines[3]
+        guard ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) else { throw .methodNotAllowed }
+        headers = try Self.headers(lines[4..<lines.index(before: lines.endIndex)], prefix: vendor.headerPrefix)
+        guard resource.utf8.first == UInt8(ascii: "/") else { throw .invalidLine }
+        let halves = resource.utf8.split(
+            separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
+        path = String(Substring(halves[0]))
+        (bucket, key) = try Self.object(at: path, isEncoded: vendor != .alibaba)
+        subResources = try halves.count == 1 ? [] : Self.subResources(Substring(halves[1]), vendor: vendor)
+    }
+
+    /// The string, written again from its parts.
+    public var text: String {
+        var lines = [method, contentMD5, contentType, date]
+        lines += headers.map { "\($0.name):\($0.value)" }
+        let parameters = subResources.map { $0.value.isEmpty ? $0.name : "\($0.name)=\($0.value)" }
+        lines.append(path + (parameters.isEmpty ? "" : "?" + parameters.joined(separator: "&")))
+        return lines.joined(separator: "\n")
+    }
+
+    static func isVersion4(_ firstLine: String) -> Bool {
+        ["OSS4-", "AWS4-", "GOOG4-"].contains { firstLine.hasPrefix($0) }
+    }
+
+    private static func headers(_ lines: ArraySlice<String>, prefix: String) throws(StringToSignRefusal) -> [NamedValue]
+    {
+        var headers: [NamedValue] = []
+        for line in lines {
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidLine }
+            let name = String(Substring(line.utf8[..<colon]))
+            let value = String(Substring(line.utf8[colon...].dropFirst()))
+            guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count,
+                let lowerCased = try? CanonicalHeaders.lowerCased(name), lowerCased.elementsEqual(name.utf8)
+            else { throw .invalidLine }
+            guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {
+                throw .valueNotAllowed
+            }
+            if let last = headers.last {
+                guard last.name.utf8.lexicographicallyPrecedes(name.utf8) else { throw .notAscending }
+            }
+            headers.append(NamedValue(name, value))
+        }
+        return headers
+    }
+
+    private static func object(
+        at path: String, isEncoded: Bool
+    ) throws(StringToSignRefusal) -> (bucket: String, key: String) {
+        let parts = path.utf8.dropFirst().split(
+            separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+        let bucket = String(Substring(parts[0]))
+        guard !bucket.isEmpty else { throw .serviceResource }
+        guard KeySyntax.isBucketName(bucket) else { throw .invalidBucketName }
+        guard parts.count == 2, !parts[1].isEmpty else { throw .bucketResource }
+        let key = isEncoded ? try StringPath.decode(parts[1]) : String(Substring(parts[1]))
+        guard KeySyntax.flaw(inKey: key) == nil else { throw .invalidKey }
+        return (bucket, key)
+    }
+
+    private static func subResources(
+        _ text: Substring, vendor: StoreVendor
+    ) throws(StringToSignRefusal) -> [NamedValue] {
+        var parameters: [NamedValue] = []
+        for piece in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let sides = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(Substring(sides[0]))
+            // A value that may be empty is written as the bare name.
+            guard vendor.version2.subResources.contain(name), sides.count == 1 || !sides[1].isEmpty else {
+                throw .invalidSubResources
+            }
+            if let last = parameters.last {
+                guard last.name.utf8.lexicographicallyPrecedes(name.utf8) else { throw .notAscending }
+            }
+            parameters.append(NamedValue(name, sides.count == 1 ? "" : String(Substring(sides[1]))))
+        }
+        return parameters
+    }
+}
+
+/// Percent-encoded paths in strings to sign.
+enum StringPath {
+    /// The key that a path names; stores and proxies must not be able to read another.
+    static func decode(_ encoded: some Collection<UInt8>) throws(StringToSignRefusal) -> String {
+        let bytes = Array(encoded)
+        guard bytes.allSatisfy(pathCharacters.contains),
+            let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
+            let key = String(validating: decoded, as: UTF8.self)
+        else { throw .invalidPath }
+        // An escaped slash is a slash to some and a part of a name to others.
+        let slashes = { (bytes: [UInt8]) in bytes.count { $0 == UInt8(ascii: "/") } }
+        guard slashes(bytes) == slashes(decoded) else { throw .invalidPath }
+        return key
+    }
+
+    /// What RFC 3986, section 3.3, allows in a path, but for '+', which some stores read as a space.
+    private static let pathCharacters = PercentEncoding.ByteSet(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*,;=:@/%"
+    )
+}

@@ -1,0 +1,30 @@
+/// Version 2 signatures of Google Cloud Storage with the key of a service account: RSA with SHA-256, for URLs alone.
+///
+/// The type, the MD5 and every `x-goog-` header are bound. Of the query, `response-content-type`,
+/// `response-content-disposition` and `generation` are sent unbound, as Google's own clients do: whoever holds the URL may
+/// change them.
+///
+/// - SeeAlso: Google Cloud, "V2 signing process".
+public enum GCSV2 {
+    /// Signs a URL and shows each stage.
+    ///
+    /// - Parameters:
+    ///   - request: What the URL shall allow.
+    ///   - key: Key of a service account.
+    ///   - instant: When the life of the URL begins.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presign(
+        _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
+    ) throws(SigningError) -> PresignedURL {
+        try V2Presigning(request, dialect: .googleRSA, key: key, instant: instant).presignedURL
+    }
+
+    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
+    ///
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
+    public static func presignedURL(
+        _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        try V2Presigning(request, dialect: .googleRSA, key: key, instant: instant).url
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import Testing
+
+@Suite("sluice inspect", .timeLimit(.minutes(1)))
+struct InspectCommandTests {
+    private func inspect(_ lines: [[String: Any]]) throws -> (status: Int32, answers: [[String: Any]]) {
+        var input = Data()
+        for line in lines { input += try JSONSerialization.data(withJSONObject: line) + Data("\n".utf8) }
+        let result = try Command.run(["inspect"], input: input)
+        let answers = try result.output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        return (result.status, answers)
+    }
+
+    private func line(_ text: String, _ changes: [String: Any] = [:]) -> [String: Any] {
+        let line: [String: Any] = [
+            "name": "n", "now": "2024-05-17T08:30:00Z", "max_presign_ttl": 3600, "string_to_sign": text,
+        ]
+        return line.merging(changes) { $1 }
+    }
+
+    @Test func agreesWithEveryCase() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../SigningTests/Vectors/string-to-sign/cases.json")
+        let cases = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [[String: Any]])
+        #expect(cases.count == 15)
+        let asked = ["name", "now", "max_presign_ttl", "string_to_sign"]
+        let (status, answers) = try inspect(cases.map { $0.filter { asked.contains($0.key) } })
+        #expect(status == 0)
+        try #require(answers.count == cases.count)
+        for (answer, expected) in zip(answers, cases) {
+            let members = [
+                "name", "verdict", "action", "bucket", "key", "sub_resources", "oss_headers", "date_kind", "why",
+            ]
+            #expect(Set(answer.keys) == Set(members))
+            for member in members.dropLast() {
+                #expect((answer[member] as? NSObject) == (expected[member] as? NSObject), "\(member)")
+            }
+            // The words are ours.
+            #expect(answer["why"] is NSNull == expected["why"] is NSNull)
+        }
+    }
+
+    @Test func readsTheInteroperabilityOfGoogle() throws {
+        let string = "PUT\n1B2M2Y8AsgTpgAmY7PhCfg==\nimage/jpeg\nFri, 17 May 2024 17:30:00 +0900\n/photos/a%20b.jpg"
+        let answer = try #require(try inspect([line(string, ["scheme": "aws-v2"])]).answers.first)
+        #expect(answer["verdict"] as? String == "authorise")
+        #expect(answer["key"] as? String == "a b.jpg")
+        #expect(answer["date_kind"] as? String == "http-date")
+    }
+
+    @Test func aTokenIsKnownByTheCredential() throws {
+        let string = "GET\n\n\nFri, 17 May 2024 08:30:00 GMT\nx-oss-security-token:ours\n/demo/a"
+        let (_, answers) = try inspect([line(string), line(string, ["security_token": "ours"])])
+        #expect(answers.map { $0["verdict"] as? String } == ["refuse", "authorise"])
+        #expect(!"\(answers)".contains("ours"))
+    }
+
+    @Test func aBadLineIsAnsweredAndTheRestGoesOn() throws {
+        let good = try JSONSerialization.data(withJSONObject: line("GET\n\n\n1715936400\n/demo/a")) + Data("\n".utf8)
+        for bad in ["{", "[]", #"{"name": "n"}"#, String(repeating: "x", count: 1 << 20) + "x", "\u{FF}"] {
+            let result = try Command.run(["inspect"], input: Data("\(bad)\n\n".utf8) + good)
+            #expect(result.status == 1)
+            let lines = result.output.split(separator: "\n")
+            try #require(lines.count == 2)
+            #expect(lines[0].contains("\"error\""))
+            #expect(lines[1].contains("\"authorise\""))
+        }
+        let answer = try #require(try inspect([line("", ["now": "today"])]).answers.first)
+        #expect(answer["name"] as? String == "n")
+        #expect((answer["error"] as? [String: String])?["code"] == "InvalidInput")
+    }
+
+    @Test func theExampleOfTheHelpWorksWhenPasted() throws {
+        let help = try Command.run(["help", "inspect"], input: Data()).output
+        let start = try #require(help.range(of: "echo '"))
+        let end = try #require(help.range(of: "| sluice inspect"))
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/bash")
+        shell.arguments = ["-c", String(help[start.lowerBound..<end.upperBound])]
+        var environment = ProcessInfo.processInfo.environment
+        let folder = Command.program.deletingLastPathComponent().path()
+        environment["PATH"] = "\(folder):\(environment["PATH"] ?? "")"
+        shell.environment = environment
+        let output = Pipe()
+        shell.standardOutput = output
+        try shell.run()
+        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+        shell.waitUntilExit()
+        #expect(String(decoding: answer, as: UTF8.self).contains("\"authorise\""))
+    }
+}

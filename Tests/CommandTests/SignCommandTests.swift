@@ -3,24 +3,6 @@ import Testing
 
 @Suite("sluice sign", .timeLimit(.minutes(1)))
 struct SignCommandTests {
-    /// An answer, as a reader of the JSON sees it.
-    struct Answer: Decodable, Equatable {
-        struct Failure: Decodable, Equatable {
-            var code: String
-            var detail: String
-        }
-
-        var name: String?
-        var url: String?
-        var path: String?
-        var query: [[String]]?
-        var canonicalRequest: String?
-        var stringToSign: String?
-        var signature: String?
-        var requiredHeaders: [String: String]?
-        var error: Failure?
-    }
-
     private static let inputs: [String: any Sendable] = [
         "endpoint": "https://s3.eu-west-1.amazonaws.com", "region": "eu-west-1", "bucket": "demo",
         "addressing": "virtual", "key": "a.txt", "method": "GET", "access_key_id": "AKIDEXAMPLE",
@@ -31,48 +13,6 @@ struct SignCommandTests {
         let inputs = Self.inputs.merging(changes) { $1 }
         let line: [String: Any] = ["name": "n", "scheme": scheme, "inputs": inputs]
         return try JSONSerialization.data(withJSONObject: line) + Data("\n".utf8)
-    }
-
-    private func sign(_ input: Data) throws -> (status: Int32, answers: [Answer]) {
-        let result = try Command.run(["sign"], input: input)
-        let answers = try result.output.split(separator: "\n").map {
-            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
-        }
-        return (result.status, answers)
-    }
-
-    @Test(arguments: [
-        ("aws-v4-query", "aws_v4_query", 13), ("oss-v1-query", "oss_v1_query", 12), ("aws-v2-query", "aws_v2", 3),
-    ])
-    func agreesWithEveryVector(scheme: String, name: String, count: Int) throws {
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../SigningTests/Vectors/\(name).json")
-        let parsed = try JSONSerialization.jsonObject(with: Data(contentsOf: file))
-        let vectors = try #require(parsed as? [[String: Any]]).filter { $0["scheme"] as? String == scheme }
-        #expect(vectors.count == count)
-        var input = Data()
-        for vector in vectors {
-            input +=
-                try JSONSerialization.data(withJSONObject: vector.filter { $0.key != "expected" }) + Data("\n".utf8)
-        }
-        let (status, answers) = try sign(input)
-        #expect(status == 0)
-        try #require(answers.count == vectors.count)
-        for (answer, vector) in zip(answers, vectors) {
-            let expected = try #require(vector["expected"] as? [String: Any])
-            #expect(answer.name == vector["name"] as? String)
-            #expect(answer.canonicalRequest == expected["canonical_request"] as? String)
-            #expect(answer.stringToSign == expected["string_to_sign"] as? String)
-            #expect(answer.signature == expected["signature"] as? String)
-            #expect(answer.requiredHeaders == expected["required_headers"] as? [String: String])
-            #expect(answer.error == nil)
-            // Some sources show the signature alone.
-            guard let path = expected["path"] as? String else { continue }
-            #expect(answer.path == path)
-            let pairs = try #require(expected["query_decoded"] as? [[Any]]).map { $0.map { $0 as? String ?? "" } }
-            #expect(answer.query.map(Set.init) == Set(pairs))
-            #expect(answer.query?.count == pairs.count)
-        }
     }
 
     @Test func answersEachLineBeforeTheNextIsThere() throws {
@@ -91,7 +31,7 @@ struct SignCommandTests {
                 try #require(!more.isEmpty)
                 answer += more
             }
-            #expect(try JSONDecoder().decode(Answer.self, from: answer).signature?.count == 64)
+            #expect(try JSONDecoder().decode(SignAnswer.self, from: answer).signature?.count == 64)
         }
         try input.fileHandleForWriting.close()
         process.waitUntilExit()
@@ -106,7 +46,7 @@ struct SignCommandTests {
             (String(repeating: "x", count: 3 << 20), "LineTooLong"),
         ]
         for (text, code) in bad {
-            let (status, answers) = try sign(Data("\(text)\n\n".utf8) + line())
+            let (status, answers) = try SignAnswer.of(Data("\(text)\n\n".utf8) + line())
             #expect(status == 1)
             try #require(answers.count == 2)
             #expect(answers[0].error?.code == code)
@@ -115,8 +55,8 @@ struct SignCommandTests {
     }
 
     @Test func theLastLineNeedsNoLineFeed() throws {
-        #expect(try sign(line().dropLast()).answers.first?.signature != nil)
-        let nothing = try sign(Data())
+        #expect(try SignAnswer.of(line().dropLast()).answers.first?.signature != nil)
+        let nothing = try SignAnswer.of(Data())
         #expect(nothing.status == 0 && nothing.answers.isEmpty)
     }
 
@@ -128,7 +68,7 @@ struct SignCommandTests {
         ("path_slash_encoding", "%5C", "InvalidInput"), ("path_as_sent", "/b.txt", "PathNamesAnotherObject"),
     ])
     func namesTheMistake(input: String, value: String, code: String) throws {
-        let (status, answers) = try sign(line([input: value]))
+        let (status, answers) = try SignAnswer.of(line([input: value]))
         #expect(status == 1)
         #expect(answers.first?.name == "n")
         #expect(answers.first?.error?.code == code)
@@ -136,11 +76,11 @@ struct SignCommandTests {
 
     @Test(arguments: [0, 604_801, -1])
     func refusesALifeThatStoresRefuse(seconds: Int) throws {
-        #expect(try sign(line(["expires_in": seconds])).answers.first?.error?.code == "ExpiryOutOfRange")
+        #expect(try SignAnswer.of(line(["expires_in": seconds])).answers.first?.error?.code == "ExpiryOutOfRange")
     }
 
     @Test func listsTheSchemesWhenItDoesNotKnowOne() throws {
-        let error = try sign(line(scheme: "aws-v5")).answers.first?.error
+        let error = try SignAnswer.of(line(scheme: "aws-v5")).answers.first?.error
         #expect(error?.code == "UnsupportedScheme")
         #expect(error?.detail.contains("aws-v4-query") == true)
     }
@@ -156,16 +96,18 @@ struct SignCommandTests {
 
     @Test(arguments: ["../up", "/lead", "a//b", "", "\u{0}", "${x}", "é", "e\u{301}"])
     func signsKeysThatTheGatewayWouldRefuse(key: String) throws {
-        let answer = try #require(try sign(line(["key": key])).answers.first)
+        let answer = try #require(try SignAnswer.of(line(["key": key])).answers.first)
         #expect(answer.path?.removingPercentEncoding.map { Array($0.utf8) } == Array("/\(key)".utf8))
     }
 
     @Test func writesThePathAsAsked() throws {
-        let plain = try #require(try sign(line(["key": "a/b c"])).answers.first)
+        let plain = try #require(try SignAnswer.of(line(["key": "a/b c"])).answers.first)
         #expect(plain.path == "/a/b%20c")
-        let escaped = try #require(try sign(line(["key": "a/b c", "path_slash_encoding": "%2F"])).answers.first)
+        let escaped = try #require(
+            try SignAnswer.of(line(["key": "a/b c", "path_slash_encoding": "%2F"])).answers.first)
         #expect(escaped.path == "/a%2Fb%20c")
-        let asSent = try #require(try sign(line(["key": "a/b c", "path_as_sent": "/%61/b%20c"])).answers.first)
+        let asSent = try #require(
+            try SignAnswer.of(line(["key": "a/b c", "path_as_sent": "/%61/b%20c"])).answers.first)
         #expect(asSent.path == "/%61/b%20c")
         #expect(asSent.url?.contains("/%61/b%20c?") == true)
         #expect(Set([plain.signature, escaped.signature, asSent.signature]).count == 1)
@@ -187,6 +129,6 @@ struct SignCommandTests {
         try shell.run()
         let answer = try output.fileHandleForReading.readToEnd() ?? Data()
         shell.waitUntilExit()
-        #expect(try JSONDecoder().decode(Answer.self, from: answer).path == "/a%20b.txt")
+        #expect(try JSONDecoder().decode(SignAnswer.self, from: answer).path == "/a%20b.txt")
     }
 }

@@ -27,6 +27,10 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         var query: [String: String]
         var fields: [String: String]?
         var conditions: [JSON]?
+        var params: [String: JSON]?
+        var nonce: String?
+        var action: String?
+        var version: String?
     }
 
     struct Expected: Decodable, Sendable {
@@ -37,6 +41,7 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
         var stringToSign: String?
         var signature: String
         var authorization: String?
+        var body: String?
         var requiredHeaders: [String: String]
         var fields: [String: String]?
         var policyBase64: String?
@@ -97,10 +102,13 @@ enum JSON: Decodable, Hashable, Sendable {
         }
     }
 
-    /// The text, or nothing.
+    /// The text, also that of a number; else nothing.
     var text: String {
-        guard case .string(let text) = self else { return "" }
-        return text
+        switch self {
+        case .string(let text): text
+        case .number(let number): String(number)
+        case .array, .object: ""
+        }
     }
 
     /// The parts of an array as a set, since the order of conditions is free.

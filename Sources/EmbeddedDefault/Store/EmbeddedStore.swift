@@ -39,7 +39,7 @@ public struct EmbeddedStore: HTTPResponder {
     let configuration: Configuration
     let files: ObjectFiles
     let now: @Sendable () -> SigningInstant
-    private let verifier: AWSV4.Verifier
+    private let verifier: V4Verifier
     private let logger: Logger
 
     /// How far in the future the life of a URL may begin, as in S3.
@@ -55,8 +55,8 @@ public struct EmbeddedStore: HTTPResponder {
         self.logger = logger
         files = try ObjectFiles(directory: configuration.directory)
         let credential = configuration.credential
-        verifier = AWSV4.Verifier(
-            region: configuration.region, service: "s3", clockToleranceSeconds: Self.clockToleranceSeconds,
+        verifier = V4Verifier(
+            scope: .aws(region: configuration.region), clockToleranceSeconds: Self.clockToleranceSeconds,
             keys: SigningKeyCache(capacity: 8)
         ) { $0 == credential.accessKeyID ? credential : nil }
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Signing
 
-extension AWSV4.Verifier {
+extension V4Verifier {
     /// Verifies a request and refuses in the words of S3.
     func verifyAsStore(_ request: ReceivedRequest, at now: SigningInstant) throws(StoreError) -> VerifiedRequest {
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
@@ -15,7 +15,7 @@ extension AWSV4.Verifier {
         }
         guard isPresigned else { throw .accessDenied("Access Denied") }
         do {
-            return try verify(request, at: now)
+            return try verify(presigned: request, at: now)
         } catch {
             throw Self.refusal(for: error, at: now)
         }

@@ -28,6 +28,8 @@ public enum SigningError: Error, Sendable, Equatable {
     case ambiguousKey(String)
     /// The access key id cannot be written into a header, or there is no place for the token; the text says why.
     case invalidCredential(String)
+    /// The scheme binds the body, whose hash is not given.
+    case payloadNotBound
     /// A field of a form is the signer's own to write.
     case reservedField(String)
     /// A field of a form is given twice.
@@ -63,6 +65,7 @@ public enum SigningError: Error, Sendable, Equatable {
         case .ambiguousQueryParameter: "AmbiguousQueryParameter"
         case .ambiguousKey: "AmbiguousKey"
         case .invalidCredential: "InvalidCredential"
+        case .payloadNotBound: "PayloadNotBound"
         case .reservedField: "ReservedField"
         case .duplicateField: "DuplicateField"
         case .conditionNotSupported: "ConditionNotSupported"
@@ -93,6 +96,7 @@ public enum SigningError: Error, Sendable, Equatable {
             "The value of query parameter '\(name)' would be signed like further parameters."
         case .ambiguousKey(let reason): "The key is ambiguous in this scheme: \(reason)."
         case .invalidCredential(let reason): "The credential is not usable: \(reason)."
+        case .payloadNotBound: "The scheme binds the body, whose SHA-256 is not given."
         case .reservedField(let name): "Field '\(name)' is written by the signer."
         case .duplicateField(let name): "Field '\(name)' is given twice."
         case .conditionNotSupported(let name): "The store knows no condition '\(name)'."

@@ -67,8 +67,8 @@ public enum OSSV1 {
         own.append(NamedValue("policy", policyBase64))
         own.append(NamedValue(V2Dialect.oss.parameters.signature, signature))
         return SignedPostForm(
-            url: "\(form.address.origin)\(form.address.path)/", fields: try form.fields(followedBy: own),
-            policyBase64: policyBase64, signature: signature
+            url: "\(form.address.origin)\(form.address.path)/", path: "\(form.address.path)/",
+            fields: try form.fields(followedBy: own), policyBase64: policyBase64, signature: signature
         )
     }
 }

@@ -9,27 +9,36 @@ struct BoundHeaders {
     ///   - given: Headers of the request. One that the signer writes may be among them with the same value.
     ///   - own: Headers that the signer writes, names in lower case; not `host`.
     ///   - address: Gives the value of `host`.
-    ///   - dialect: Says whether `host` is bound when nobody asks for it.
+    ///   - bindsHost: Whether `host` is bound when nobody asks for it.
+    ///   - vendor: Whose scheme, where that says what names are allowed.
     /// - Throws: ``SigningError`` for headers that cannot be sent, or not so.
     init(
-        _ given: [NamedValue], own: [NamedValue] = [], address: BucketAddress, dialect: V4Dialect
+        _ given: [NamedValue], own: [NamedValue] = [], address: BucketAddress, bindsHost: Bool,
+        vendor: V4Dialect.Vendor?
     ) throws(SigningError) {
         fields.reserveCapacity(given.count + own.count + 1)
         for header in given {
-            let name = try CanonicalHeaders.lowerCased(header.name, allowingSlash: dialect.vendor == .gcs)
-            guard !header.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
-                throw .invalidHeaderValue(name: header.name)
-            }
+            let name = try CanonicalHeaders.lowerCased(header.name, allowingSlash: vendor == .gcs)
+            try Self.check(header)
             guard !fields.contains(where: { $0.name == name }) else { throw .duplicateHeader(header.name) }
             guard name != Self.authorization else { throw .reservedHeader(header.name) }
             guard name != Self.host || header.value == address.authority else { throw .reservedHeader(header.name) }
-            guard dialect.vendor != .gcs || !name.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
+            guard vendor != .gcs || !name.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
                 throw .headerNotBindable(header.name)
             }
             fields.append((name, header.value))
         }
-        if dialect.bindsHost { try add(Self.host, address.authority) }
-        for header in own { try add(Array(header.name.utf8), header.value) }
+        if bindsHost { try add(Self.host, address.authority) }
+        for header in own {
+            try Self.check(header)
+            try add(Array(header.name.utf8), header.value)
+        }
+    }
+
+    private static func check(_ header: NamedValue) throws(SigningError) {
+        guard !header.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
+            throw .invalidHeaderValue(name: header.name)
+        }
     }
 
     private mutating func add(_ name: [UInt8], _ value: String) throws(SigningError) {

@@ -8,25 +8,44 @@ struct CanonicalHeaders {
     private var payloadRange: Range<Int>?
 
     /// Takes headers whose names are in lower case, each once, in any order.
-    init(_ headers: [(name: [UInt8], value: String)], dialect: V4Dialect) {
+    ///
+    /// - Parameters:
+    ///   - headers: The headers.
+    ///   - payloadHeader: Name of the header that gives the hash of the body.
+    ///   - collapsesWhiteSpace: Whether white space inside a value becomes one space.
+    ///   - isNamed: Whether a name is written beside the signature.
+    init(
+        _ headers: [(name: [UInt8], value: String)],
+        payloadHeader: String,
+        collapsesWhiteSpace: Bool,
+        isNamed: ([UInt8]) -> Bool
+    ) {
         names.reserveCapacity(128)
         lines.reserveCapacity(512)
         for header in headers.sorted(by: { $0.name.lexicographicallyPrecedes($1.name) }) {
-            if dialect.names(header.name) {
+            if isNamed(header.name) {
                 if !names.isEmpty { names.append(UInt8(ascii: ";")) }
                 names += header.name
             }
             lines += header.name
             lines.append(UInt8(ascii: ":"))
             let start = lines.count
-            if dialect.collapsesWhiteSpace {
+            if collapsesWhiteSpace {
                 Self.appendCollapsed(header.value, to: &lines)
             } else {
                 Self.appendTrimmed(header.value, to: &lines)
             }
-            if header.name.elementsEqual(dialect.payloadHeader.utf8) { payloadRange = start..<lines.count }
+            if header.name.elementsEqual(payloadHeader.utf8) { payloadRange = start..<lines.count }
             lines.append(UInt8(ascii: "\n"))
         }
+    }
+
+    /// Takes headers as a vendor of a "version 4" scheme writes them.
+    init(_ headers: [(name: [UInt8], value: String)], dialect: V4Dialect) {
+        self.init(
+            headers, payloadHeader: dialect.payloadHeader, collapsesWhiteSpace: dialect.collapsesWhiteSpace,
+            isNamed: { dialect.names($0) }
+        )
     }
 
     /// What stands for the body: the value of the header that gives its hash, when that is bound.

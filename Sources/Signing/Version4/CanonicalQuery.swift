@@ -10,8 +10,9 @@ struct CanonicalQuery {
     private var parameters: [Parameter] = []
     private let writesBareNames: Bool
 
-    init(dialect: V4Dialect) {
-        writesBareNames = dialect.writesBareNames
+    /// Makes an empty query; a parameter without value is written without `=` if so asked.
+    init(writesBareNames: Bool) {
+        self.writesBareNames = writesBareNames
         text.reserveCapacity(512)
         parameters.reserveCapacity(12)
     }

@@ -33,7 +33,7 @@ public enum OSSV4 {
     public static func authorize(
         _ request: SignableRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V4Authorizing(request, vendor: .oss, key: key, instant: instant).authorizedRequest
+        try V4Authorizing(request, vendor: .oss, key: key, instant: instant).authorizedRequest()
     }
 
     /// Writes the policy of a browser form and signs it.

@@ -26,7 +26,9 @@ struct V4Authorizing {
         var own = [NamedValue("\(dialect.headerPrefix)date", instant.basic)]
         if payloadHeader { own.append(NamedValue(dialect.payloadHeader, request.payload.text)) }
         if let token = key.securityToken { own.append(NamedValue("\(dialect.headerPrefix)security-token", token)) }
-        headers = try BoundHeaders(request.headers, own: own, address: request.address, dialect: dialect)
+        headers = try BoundHeaders(
+            request.headers, own: own, address: request.address, bindsHost: dialect.bindsHost, vendor: vendor
+        )
         let canonicalHeaders = CanonicalHeaders(headers.fields, dialect: dialect)
         canonicalRequest = Self.canonicalRequest(request, headers: canonicalHeaders, dialect: dialect)
         stringToSign = V4Stages.stringToSign(
@@ -37,23 +39,16 @@ struct V4Authorizing {
         self.request = request
     }
 
-    /// The request with all stages, as texts.
-    var authorizedRequest: AuthorizedRequest {
-        var path: [UInt8] = []
-        V4Stages.appendPath(
-            of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash, to: &path)
-        let target = path + (canonicalRequest.query.isEmpty ? [] : Array("?".utf8) + canonicalRequest.query)
-        return AuthorizedRequest(
-            method: request.method,
-            url: request.address.origin + String(decoding: target, as: UTF8.self),
-            path: String(decoding: path, as: UTF8.self),
-            query: ReceivedQuery.pairs(in: canonicalRequest.query) ?? [],
-            headers: headers.toSend + [NamedValue("authorization", authorization)],
-            body: nil,
-            canonicalRequest: String(decoding: canonicalRequest.bytes, as: UTF8.self),
-            stringToSign: String(decoding: stringToSign, as: UTF8.self),
+    /// The request with all stages, as texts, and with the body where the scheme wrote it.
+    func authorizedRequest(body: String? = nil) -> AuthorizedRequest {
+        AuthorizedRequest(
+            request,
+            canonicalRequest: canonicalRequest,
+            stringToSign: stringToSign,
             signature: signature.hex,
-            authorization: authorization
+            authorization: authorization,
+            headers: headers,
+            body: body
         )
     }
 
@@ -67,7 +62,7 @@ struct V4Authorizing {
                 V4Stages.appendCanonicalPath(of: request.address, key: request.key, dialect: dialect, to: &$0)
             },
             appendQuery: { buffer in
-                var query = CanonicalQuery(dialect: dialect)
+                var query = CanonicalQuery(writesBareNames: dialect.writesBareNames)
                 for parameter in request.query { query.add(parameter.name, parameter.value) }
                 query.append(to: &buffer)
             },
@@ -88,5 +83,36 @@ struct V4Authorizing {
         }
         parts.append("Signature=\(signature.hex)")
         return parts.joined(separator: key.dialect.authorizationSeparator)
+    }
+}
+
+extension AuthorizedRequest {
+    /// Makes texts of the stages of a scheme that has a canonical request.
+    init(
+        _ request: SignableRequest,
+        canonicalRequest: V4CanonicalRequest,
+        stringToSign: [UInt8],
+        signature: String,
+        authorization: String,
+        headers: BoundHeaders,
+        body: String?
+    ) {
+        var path: [UInt8] = []
+        V4Stages.appendPath(
+            of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash, to: &path)
+        let query = canonicalRequest.query
+        let target = path + (query.isEmpty ? [] : Array("?".utf8) + query)
+        self.init(
+            method: request.method,
+            url: request.address.origin + String(decoding: target, as: UTF8.self),
+            path: String(decoding: path, as: UTF8.self),
+            query: ReceivedQuery.pairs(in: query) ?? [],
+            headers: headers.toSend + [NamedValue("authorization", authorization)],
+            body: body,
+            canonicalRequest: String(decoding: canonicalRequest.bytes, as: UTF8.self),
+            stringToSign: String(decoding: stringToSign, as: UTF8.self),
+            signature: signature,
+            authorization: authorization
+        )
     }
 }

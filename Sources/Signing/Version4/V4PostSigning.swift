@@ -33,7 +33,8 @@ enum V4PostSigning {
             ]
         )
         return SignedPostForm(
-            url: "\(form.address.origin)\(form.address.path)/", fields: fields, policyBase64: policyBase64,
+            url: "\(form.address.origin)\(form.address.path)/", path: "\(form.address.path)/", fields: fields,
+            policyBase64: policyBase64,
             signature: signature
         )
     }

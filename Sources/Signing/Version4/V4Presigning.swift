@@ -20,7 +20,9 @@ struct V4Presigning {
         guard V4Dialect.expiryRange.contains(request.expiresInSeconds) else {
             throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: V4Dialect.expiryRange)
         }
-        headers = try BoundHeaders(request.headers, address: request.address, dialect: dialect)
+        headers = try BoundHeaders(
+            request.headers, address: request.address, bindsHost: dialect.bindsHost, vendor: vendor
+        )
         canonicalRequest = Self.canonicalRequest(
             request, headers: CanonicalHeaders(headers.fields, dialect: dialect), key: key, instant: instant
         )
@@ -70,7 +72,7 @@ struct V4Presigning {
     ) -> CanonicalQuery {
         let dialect = key.dialect
         let names = dialect.parameters
-        var query = CanonicalQuery(dialect: dialect)
+        var query = CanonicalQuery(writesBareNames: dialect.writesBareNames)
         query.add(unreserved: names.algorithm) { $0 += dialect.algorithm.utf8 }
         query.add(unreserved: names.credential) { $0 += key.encodedCredential }
         query.add(unreserved: names.date) { instant.appendBasic(to: &$0) }

@@ -4,11 +4,16 @@ import LibCrypto
 enum V4Stages {
     /// Refuses what no stage could express.
     static func check(method: String, query: [NamedValue], dialect: V4Dialect) throws(SigningError) {
-        guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
-            throw .invalidMethod(method)
-        }
+        try check(method: method)
         for parameter in query where dialect.parameters.contain(parameter.name) {
             throw .reservedQueryParameter(parameter.name)
+        }
+    }
+
+    /// Refuses a method that is not made of upper-case letters.
+    static func check(method: String) throws(SigningError) {
+        guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
+            throw .invalidMethod(method)
         }
     }
 

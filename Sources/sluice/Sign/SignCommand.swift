@@ -40,6 +40,9 @@ struct SignCommand: ParsableCommand {
             fields, conditions, policy_base64
             .             'post' schemes: fields of the form, what its policy
             .             demands, or a policy to sign as it is
+            params, action, version, nonce
+            .             'sts' schemes: RoleArn, RoleSessionName, DurationSeconds,
+            .             Policy, ExternalId, and what Alibaba Cloud adds
             path_as_sent  the path of the URL, literally
             path_slash_encoding
             .             '%2F' writes each '/' of the key so in the URL

@@ -34,14 +34,15 @@ struct SignInput: Decodable {
         let fields: [String: String]?
         let conditions: [PolicyCondition]?
         let policyBase64: String?
+        let params: [String: Parameter]?
+        let body: String?
+        let nonce: String?
         let action: String?
         let version: String?
-        let params: [String: String]?
-        let nonce: String?
 
         enum CodingKeys: String, CodingKey {
             case endpoint, region, service, bucket, addressing, key, method, now, headers, query, fields, conditions
-            case action, version, params, nonce
+            case params, body, nonce, action, version
             case accessKeyID = "access_key_id"
             case secretAccessKey = "secret_access_key"
             case privateKeyPEM = "private_key_pem"

@@ -41,6 +41,8 @@ struct SignOutput: Encodable {
 
     init(_ signed: SignedPostForm) {
         url = signed.url
+        path = signed.path
+        query = []
         fields = Self.dictionary(signed.fields)
         policyBase64 = signed.policyBase64
         stringToSign = signed.policyBase64

@@ -59,7 +59,7 @@ extension SignScheme {
     /// `query`, when it is given, holds all parameters, else `params` holds those of the operation.
     private static func rpc(_ inputs: SignInput.Inputs) throws -> SignOutput {
         let given = inputs.query ?? [:]
-        let parameters = given["Action"] == nil ? inputs.params ?? [:] : given
+        let parameters = given["Action"] == nil ? (inputs.params ?? [:]).mapValues(\.text) : given
         let call = AlibabaRPC.Call(
             method: try inputs.required(\.method, .method),
             endpoint: try StoreEndpoint(inputs.required(\.endpoint, .endpoint)),

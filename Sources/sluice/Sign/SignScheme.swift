@@ -6,7 +6,7 @@ struct SignScheme: Sendable {
     let sign: @Sendable (SignInput.Inputs, SigningKeyCache) throws -> SignOutput
 
     /// All schemes, in the order of the help.
-    static let all = version4 + version2
+    static let all = version4 + version2 + securityTokens
 
     /// The scheme of a name.
     static func named(_ name: String) throws(SignFailure) -> SignScheme {

@@ -6,12 +6,25 @@ public struct ReceivedRequest: Sendable, Hashable {
     public var target: String
     /// Header lines in the order of arrival, `host` among them.
     public var headers: [NamedValue]
+    /// The bucket that the host stands for, where the path does not name it.
+    public var hostBucket: String?
 
     /// Puts a request together.
-    public init(method: String, target: String, headers: [NamedValue]) {
+    public init(method: String, target: String, headers: [NamedValue], hostBucket: String? = nil) {
         self.method = method
         self.target = target
         self.headers = headers
+        self.hostBucket = hostBucket
+    }
+
+    /// Values by name in lower case; lines of the same name are joined by commas.
+    var joinedHeaders: [String: String] {
+        var values: [String: String] = [:]
+        for header in headers {
+            let name = header.name.lowercased()
+            values[name] = values[name].map { "\($0),\(header.value)" } ?? header.value
+        }
+        return values
     }
 }
 
@@ -25,6 +38,6 @@ public struct VerifiedRequest: Sendable, Hashable {
     public let query: [NamedValue]
     /// Names, in lower case, of the headers that the signature binds.
     public let signedHeaders: [String]
-    /// First instant at which the URL is no longer valid.
+    /// First instant at which the signature is no longer valid.
     public let expiresAt: SigningInstant
 }

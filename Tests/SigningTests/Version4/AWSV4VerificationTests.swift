@@ -155,10 +155,11 @@ extension Vector {
     @discardableResult
     func verify(_ received: ReceivedRequest, after seconds: Int) throws -> VerifiedRequest {
         let credential = try inputs.credential
-        let verifier = AWSV4.Verifier(
-            region: inputs.region, service: inputs.service ?? "s3", clockToleranceSeconds: 900, keys: Self.keys
+        let verifier = V4Verifier(
+            scope: .aws(region: inputs.region, service: inputs.service ?? "s3"), clockToleranceSeconds: 900,
+            keys: Self.keys
         ) { $0 == credential.accessKeyID ? credential : nil }
-        return try verifier.verify(received, at: #require(inputs.instant.advanced(bySeconds: seconds)))
+        return try verifier.verify(presigned: received, at: #require(inputs.instant.advanced(bySeconds: seconds)))
     }
 
     private static let keys = SigningKeyCache(capacity: 64)

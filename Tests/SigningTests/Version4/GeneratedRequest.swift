@@ -32,10 +32,11 @@ struct GeneratedRequest {
     let securityToken: String?
     let region: String
 
-    init(using random: inout SeededGenerator) {
+    init(for scheme: PlainV4.Scheme, using random: inout SeededGenerator) {
         func pick(_ choices: [String]) -> String { choices[Int.random(in: 0..<choices.count, using: &random)] }
+        let vendor = scheme.headerPrefix
         method = pick(["GET", "PUT", "HEAD", "POST", "DELETE"])
-        scheme = pick(["http", "https"])
+        self.scheme = pick(["http", "https"])
         endpointHost = pick(["s3.example.com", "Store.Example.org", "localhost", "a-b.c"])
         port = [nil, 80, 443, 9000, 1][Int.random(in: 0..<5, using: &random)]
         prefix = pick(["", "", "/", "/s3", "/a%20b/c%2Fd/"])
@@ -45,7 +46,9 @@ struct GeneratedRequest {
         var names: Set<String> = []
         headers = (0..<Int.random(in: 0...4, using: &random)).compactMap { _ in
             let name = pick([
-                "Content-Type", "x-amz-meta-", "X-AMZ-Meta-B", "cache-control", "Zz", "!#$", "If-None-Match",
+                "Content-Type", "\(vendor)meta-", "\(vendor.uppercased())Meta-B", "cache-control", "Zz", "!#$",
+                "If-None-Match",
+                "Content-MD5",
             ])
             guard names.insert(name.lowercased()).inserted else { return nil }
             return (name, Self.headerValue(using: &random))
@@ -60,7 +63,11 @@ struct GeneratedRequest {
         epochSeconds = Int64.random(in: 0...4_102_444_800, using: &random)
         accessKeyID = pick(["AKIA0001", "key+with=signs", "ключ"])
         secretAccessKey = pick(["secret/+", String(repeating: "long", count: 40), "秘密"])
-        securityToken = Bool.random(using: &random) ? nil : Self.text(upTo: 30, using: &random)
+        let token = Self.text(upTo: 30, using: &random)
+        // Google's HMAC keys come without tokens, and a header cannot hold every text.
+        securityToken =
+            Bool.random(using: &random) || scheme == .gcsQuery
+            ? nil : scheme.isHeader ? Self.headerText(token) : token
         region = pick(["us-east-1", "eu-central-1", "auto"])
     }
 
@@ -78,9 +85,13 @@ struct GeneratedRequest {
         let pieces = (0..<Int.random(in: 0...5, using: &random)).map { _ in
             let blank = ["", " ", "  ", "\t", " \t "][Int.random(in: 0..<5, using: &random)]
             return blank
-                + text(upTo: 5, using: &random).unicodeScalars.filter { ![0, 10, 13].contains($0.value) }
-                .map(String.init).joined()
+                + headerText(text(upTo: 5, using: &random))
         }
         return pieces.joined() + (Bool.random(using: &random) ? "  " : "")
+    }
+
+    /// A text without what no header can hold.
+    private static func headerText(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.filter { ![0, 10, 13].contains($0.value) }))
     }
 }

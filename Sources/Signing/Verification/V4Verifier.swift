@@ -1,0 +1,158 @@
+import LibCrypto
+
+/// What a store knows when it verifies requests that a "version 4" scheme signed.
+public struct V4Verifier: Sendable {
+    private let scope: CredentialScope
+    private let clockToleranceSeconds: Int
+    private let keys: SigningKeyCache
+    private let credential: @Sendable (_ accessKeyID: String) -> SigningCredential?
+
+    private var dialect: V4Dialect { scope.dialect }
+
+    /// Makes a verifier.
+    ///
+    /// - Parameters:
+    ///   - scope: The scheme, and the only region and service that credentials may name.
+    ///   - clockToleranceSeconds: How far in the future the date of a signature may lie, and in the past that of an
+    ///     `Authorization` header; stores allow 900.
+    ///   - keys: Where derived keys are kept.
+    ///   - credential: Finds the credential of an access key id.
+    public init(
+        scope: CredentialScope,
+        clockToleranceSeconds: Int,
+        keys: SigningKeyCache,
+        credential: @escaping @Sendable (_ accessKeyID: String) -> SigningCredential?
+    ) {
+        self.scope = scope
+        self.clockToleranceSeconds = clockToleranceSeconds
+        self.keys = keys
+        self.credential = credential
+    }
+
+    /// Recomputes the signature of a presigned request from its raw parts, and compares.
+    ///
+    /// Each escape of the path and the query is decoded once and written again in the canonical form; nothing else is
+    /// normalised. The caller still has to hold the request to what its signed headers say, such as the digest of the body.
+    ///
+    /// - Parameters:
+    ///   - request: The request as received.
+    ///   - now: The store's time.
+    /// - Throws: ``VerificationError``.
+    public func verify(
+        presigned request: ReceivedRequest, at now: SigningInstant
+    ) throws(VerificationError) -> VerifiedRequest {
+        let target = try RequestTarget(request.target)
+        let received = try ReceivedSignature(query: target.query, dialect: dialect)
+        return try verify(request, target: target, headers: request.joinedHeaders, received: received, at: now)
+    }
+
+    /// Recomputes the signature of a request with an `Authorization` header from its raw parts, and compares.
+    ///
+    /// - Parameters:
+    ///   - request: The request as received.
+    ///   - now: The store's time.
+    /// - Throws: ``VerificationError``.
+    public func verify(
+        authorized request: ReceivedRequest, at now: SigningInstant
+    ) throws(VerificationError) -> VerifiedRequest {
+        let target = try RequestTarget(request.target)
+        let headers = request.joinedHeaders
+        let received = try ReceivedSignature(
+            headers: headers, query: target.query, dialect: dialect, toleranceSeconds: clockToleranceSeconds
+        )
+        return try verify(request, target: target, headers: headers, received: received, at: now)
+    }
+
+    private func verify(
+        _ request: ReceivedRequest,
+        target: RequestTarget,
+        headers: [String: String],
+        received: ReceivedSignature,
+        at now: SigningInstant
+    ) throws(VerificationError) -> VerifiedRequest {
+        // Before any key is derived, so that nobody can fill the cache with days of the past.
+        guard received.date.epochSeconds <= now.epochSeconds + Int64(clockToleranceSeconds) else { throw .notYetValid }
+        guard now < received.expiresAt else { throw .expired }
+        let key = try signingKey(for: received)
+        let bound = try boundHeaders(of: headers, named: received.headerNames)
+        let expected = try signature(of: request, target: target, headers: bound, date: received.date, key: key)
+        guard constantTimeEqual(Array(expected.hex.utf8), Array(received.signature.utf8)) else {
+            throw .signatureMismatch
+        }
+        return VerifiedRequest(
+            accessKeyID: key.accessKeyID,
+            path: target.path,
+            query: received.others,
+            signedHeaders: bound.map { String(decoding: $0.name, as: UTF8.self) },
+            expiresAt: received.expiresAt
+        )
+    }
+
+    private func signingKey(for received: ReceivedSignature) throws(VerificationError) -> SigningKeyV4 {
+        // Access key ids hold no slash, the four parts of the scope neither.
+        let parts = received.credential.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 5 else { throw .malformed("the credential does not have five parts") }
+        guard let credential = credential(String(parts[0])) else { throw .unknownAccessKey }
+        let expected = [received.date.day, scope.region, scope.service, dialect.terminator]
+        guard zip(parts.dropFirst(), expected).allSatisfy({ $0.utf8.elementsEqual($1.utf8) }) else {
+            throw .wrongScope
+        }
+        let expectedToken = Array((credential.securityToken ?? "").utf8)
+        guard constantTimeEqual(Array((received.securityToken ?? "").utf8), expectedToken) else {
+            throw .wrongSecurityToken
+        }
+        do {
+            return try keys.key(for: credential, scope: scope, at: received.date)
+        } catch {
+            throw .wrongScope
+        }
+    }
+
+    /// The signed headers with the values that arrived, sorted by name.
+    private func boundHeaders(
+        of headers: [String: String], named names: [String]
+    ) throws(VerificationError) -> [(name: [UInt8], value: String)] {
+        var bound: [(name: [UInt8], value: String)] = []
+        for name in names {
+            guard let value = headers[name] else { throw .headerMissing(name) }
+            bound.append((Array(name.utf8), value))
+        }
+        for (name, value) in headers where !names.contains(name) {
+            if !dialect.names(name.utf8) {
+                bound.append((Array(name.utf8), value))
+            } else if name.hasPrefix(dialect.headerPrefix) {
+                throw .headerNotSigned(name)
+            }
+        }
+        return bound.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+    }
+
+    private func signature(
+        of request: ReceivedRequest,
+        target: RequestTarget,
+        headers: [(name: [UInt8], value: String)],
+        date: SigningInstant,
+        key: SigningKeyV4
+    ) throws(VerificationError) -> V4Signature {
+        var query = CanonicalQuery(writesBareNames: dialect.writesBareNames)
+        for pair in target.query where pair.name != dialect.parameters.signature {
+            query.add(pair.name, pair.value)
+        }
+        var path = target.path
+        if dialect.pathAlwaysNamesBucket, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
+        let canonicalRequest = V4CanonicalRequest(
+            method: request.method,
+            appendPath: { PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &$0) },
+            appendQuery: { query.append(to: &$0) },
+            headers: CanonicalHeaders(headers, dialect: dialect)
+        )
+        let text = V4Stages.stringToSign(
+            canonicalRequest.bytes, scope: key.scope, instant: date, dialect: dialect
+        )
+        do {
+            return try key.signature(of: text)
+        } catch {
+            throw .signatureMismatch
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Signing
+
+extension SignScheme {
+    /// Requests for temporary credentials.
+    static let securityTokens = [
+        SignScheme(name: "sts-aws-v4") { inputs, keys in
+            let scope = CredentialScope.aws(
+                region: try inputs.required(\.region, .region), service: inputs.service ?? "sts")
+            let instant = try inputs.instant
+            let signed = try AWSV4.assumeRole(
+                inputs.assumeRole, endpoint: inputs.serviceEndpoint,
+                with: keys.key(for: inputs.credential, scope: scope, at: instant), at: instant)
+            try inputs.agree(with: signed)
+            return SignOutput(signed)
+        },
+        SignScheme(name: "sts-ali-acs3") { inputs, _ in
+            // The signer's own headers may be given, so that those of an SDK can be signed as they are.
+            let call = try inputs.assumeRole
+            let request = SignableRequest(
+                method: try inputs.required(\.method, .method),
+                address: BucketAddress(service: try inputs.serviceEndpoint),
+                key: "", headers: inputs.allHeaders, query: call.parameters,
+                payload: PayloadHash(of: Array((inputs.body ?? "").utf8)))
+            try inputs.agree(withQuery: request.query)
+            return SignOutput(
+                try ACS3.authorize(
+                    request, action: inputs.required(\.action, .action), version: inputs.required(\.version, .version),
+                    nonce: inputs.required(\.nonce, .nonce), with: inputs.credential, at: inputs.instant))
+        },
+    ]
+}

@@ -16,7 +16,8 @@ struct Routes {
             Route(
                 .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
                 urls.issueBatch),
-            Route(.get, "/v1/objects/{bucket}/{key}", .user, takesRest: true, urls.redirect),
+            Route(.post, "/v1/post-policies", .user, urls.issueForm),
+            Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, urls.redirect),
             Route(.get, "/v1/access", .user, access.show),
             Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list),

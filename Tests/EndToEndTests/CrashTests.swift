@@ -89,9 +89,8 @@ extension LoadTests {
                 try await site.session().runScript(
                     "ALTER DATABASE \(site.databaseName) SET synchronous_commit = off; \(Self.watchSettings)")
             } _: { site in
-                try await site.makeBucket("crash")
                 let user = try await site.makeUser("alice")
-                try await site.grant(["GetObject"], to: user.principal, in: "crash")
+                try await site.allowAsking(by: [user], in: "crash")
                 try await body(site, user)
                 let seen = try await site.session().texts("SELECT settings FROM seen_settings")
                 #expect(seen == ["fsync=on synchronous_commit=on"])
@@ -121,7 +120,7 @@ extension LoadTests {
             _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
             let isOver = Flag()
-            let request = try asking.request(for: "k", from: "crash", by: user)
+            let request = try asking.request(for: "k", in: "crash", by: user)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     try await onThreads(Self.clients) { _ in
@@ -150,7 +149,7 @@ extension LoadTests {
         }
 
         private func expectRows(of tally: Tally, at site: Deployment) async throws {
-            let recorded = Set(try await site.session().texts("SELECT id::text FROM issuances"))
+            let recorded = try await site.recordedNames()
             let received = Set(tally.issued)
             #expect(received.count > 100 * Self.kills)
             #expect(received.subtracting(recorded).isEmpty)

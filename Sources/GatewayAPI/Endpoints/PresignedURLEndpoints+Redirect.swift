@@ -5,7 +5,7 @@ import HTTPTypes
 extension PresignedURLEndpoints {
     /// `GET /v1/objects/{bucket}/{key}`: leads to a presigned GET, or to a presigned HEAD where that was asked for.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
+        try request.allowQuery(["ticket"])
         var fields = IssueRequest.Fields()
         fields.action = Action.getObject.rawValue
         fields.method = request.method.rawValue

@@ -30,7 +30,18 @@ extension PresignedURLs {
     func prepare(
         _ request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
     ) throws(GatewayError) -> Issuance {
-        let proposal = IssuanceProposal(
+        let proposal = try proposal(for: request, permit, caller, policy, requestID)
+        return Issuance(
+            proposal: proposal, url: try signer.url(for: request, by: permit), request: request, permit: permit,
+            caller: caller
+        )
+    }
+
+    /// Writes down what is issued and what it rests on.
+    func proposal(
+        for request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
+    ) throws(GatewayError) -> IssuanceProposal {
+        IssuanceProposal(
             id: try newID(at: permit.signedAt),
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
             position: caller.position,
@@ -41,7 +52,7 @@ extension PresignedURLs {
             credentialID: permit.credential.id,
             delivery: request.delivery,
             action: request.action,
-            method: request.method.rawValue,
+            method: request.delivery == .postPolicy ? IssueRequest.Method.post.rawValue : request.method.rawValue,
             bucket: request.bucket,
             key: request.key,
             expiresAt: permit.expiresAt,
@@ -50,10 +61,6 @@ extension PresignedURLs {
             contentLength: request.contentLength,
             requestID: requestID,
             charges: permit.charges
-        )
-        return Issuance(
-            proposal: proposal, url: try signer.url(for: request, by: permit), request: request, permit: permit,
-            caller: caller
         )
     }
 

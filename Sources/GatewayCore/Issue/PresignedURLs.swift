@@ -8,7 +8,7 @@ public struct PresignedURLs: Sendable {
     public static let maxBatch = 1000
 
     let cache: PolicyCache
-    private let authenticator: any Authenticator
+    let authenticator: any Authenticator
     let now: @Sendable () -> Date
     let ledger: any IssuanceLedger
     let randomBytes: @Sendable (Int) throws -> [UInt8]
@@ -16,7 +16,7 @@ public struct PresignedURLs: Sendable {
 
     // A script that changes a hundred rows a second for one group lets about one attempt in ten of its members through. Who
     // runs out of attempts has met something wilder; the deadline mostly comes first.
-    private static let maxAttempts = 32
+    static let maxAttempts = 32
 
     /// Puts the use case together.
     ///

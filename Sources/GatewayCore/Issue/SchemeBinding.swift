@@ -76,7 +76,7 @@ extension SchemeBinding {
     fileprivate static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
+        processParameter: "x-oss-process", takesQuestionMarks: false, form: .none
     )
     // The XML API knows two parameters for the answer's headers, and ignores the others.
     fileprivate static let gcsV4 = SchemeBinding(

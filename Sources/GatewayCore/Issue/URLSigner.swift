@@ -71,6 +71,37 @@ public final class URLSigner: Sendable {
         }
     }
 
+    /// Signs a form.
+    func form(
+        key: String, fields: [NamedValue], conditions: [PostPolicy.Condition], in bucket: Bucket,
+        with credential: StorageCredential, expiresIn: Int, at signedAt: Date
+    ) throws(GatewayError) -> SignedPostForm {
+        do throws(SigningError) {
+            let form = PostForm(
+                address: try address(of: bucket), key: key, fields: fields, conditions: conditions,
+                expiresInSeconds: expiresIn
+            )
+            return try sign(form, in: bucket, with: credential.forSigning, at: Self.instant(signedAt))
+        } catch {
+            throw .unavailable(retryAfter: 60)
+        }
+    }
+
+    private func sign(
+        _ form: PostForm, in bucket: Bucket, with credential: SigningCredential, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
+            try keys.key(for: credential, scope: scope, at: instant)
+        }
+        return switch bucket.scheme {
+        case .awsV4: try AWSV4.sign(form, with: key(.aws(region: bucket.region)), at: instant)
+        case .ossV4: try OSSV4.sign(form, with: key(.oss(region: bucket.region)), at: instant)
+        case .gcsV4RSA: try GCSV4.sign(form, with: key(.gcsRSA(location: bucket.region)), at: instant)
+        case .gcsV4HMAC: try GCSV4.sign(form, with: key(.gcsHMAC(location: bucket.region)), at: instant)
+        case .awsV2, .ossV1: throw .conditionNotSupported("form")
+        }
+    }
+
     private static func instant(_ date: Date) throws(SigningError) -> SigningInstant {
         guard let instant = SigningInstant(epochSeconds: Int64(date.timeIntervalSince1970)) else {
             throw .keyOfAnotherDay

@@ -52,6 +52,11 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
+    /// The field `key` of a form, which no object can have where the client fills it in; only to be written down.
+    init(ofForm request: PostPolicyRequest) {
+        rawValue = request.key
+    }
+
     /// The key.
     public var description: String { rawValue }
 }

@@ -34,14 +34,24 @@ struct StoreBench: Sendable {
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
-    fileprivate init(_ kind: StoreKind, _ deployment: Deployment) async throws {
+    /// Runs `body` with a bench of its own, whose bucket has other options.
+    static func with(
+        _ kind: StoreKind, options: [String: JSON], _ body: @Sendable (StoreBench) async throws -> Void
+    ) async throws {
+        try await Deployment.with { deployment in
+            try await body(StoreBench(kind, deployment, options: options))
+        }
+    }
+
+    fileprivate init(_ kind: StoreKind, _ deployment: Deployment, options: [String: JSON] = [:]) async throws {
         func value(_ name: String) throws -> String {
             try #require(kind.value(name), "SLUICE_TEST_\(kind.rawValue)_\(name)")
         }
         self.deployment = deployment
         bucket = try await deployment.makeBucket(
             try value("BUCKET"), endpoint: try value("ENDPOINT"), region: try value("REGION"),
-            accessKeyID: try value("ACCESS_KEY"), secretAccessKey: try value("SECRET_KEY"))
+            accessKeyID: try value("ACCESS_KEY"), secretAccessKey: try value("SECRET_KEY"),
+            options: options.merging(["allowsRedirects": true]) { $1 })
         user = try await deployment.makeUser("alice")
         try await deployment.grant(
             ["PutObject", "GetObject"], to: user.principal, in: bucket,

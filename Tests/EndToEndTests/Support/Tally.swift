@@ -18,8 +18,13 @@ final class Tally: Sendable {
     /// - Returns: The statuses.
     @discardableResult func note(_ answer: RawResponse, expected: Set<Int>) -> [Int] {
         let json = (try? JSON(answer.body)) ?? .null
-        let outcomes =
-            answer.status == 200 ? json["results"].items.map(Self.outcome) : [(answer.status, json["id"].text)]
+        let outcomes: [(Int, String?)] =
+            switch answer.status {
+            case 200: json["results"].items.map(Self.outcome)
+            // The URL itself is in the header; the row is found by the request.
+            case 303: [(201, answer["X-Request-Id"].map { "request " + $0 })]
+            default: [(answer.status, json["id"].text)]
+            }
         state.withLock { state in
             for (status, id) in outcomes {
                 state.statuses[status, default: 0] += 1

@@ -1,0 +1,52 @@
+import Foundation
+
+/// Decides a form: everything that it would permit is put to ``decide(_:for:under:sourceAddress:now:)``, and what that refuses
+/// for any of it is refused for the form.
+///
+/// Conditions that hold for the largest file hold for a smaller one. A form that leaves the key to the client must be covered by
+/// one grant altogether, and no grant may deny any part of it.
+/// - Returns: The permit with the shortest life.
+func decide(
+    _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
+) -> Decision {
+    var shortest: Permit?
+    for upload in request.uploads {
+        switch decide(upload, for: subject, under: policy, sourceAddress: sourceAddress, now: now) {
+        case .refuse(let refusal): return .refuse(refusal)
+        case .permit(let permit):
+            if permit.expiresIn < shortest?.expiresIn ?? .max { shortest = permit }
+        }
+    }
+    if case .below(let prefix) = request.target,
+        let deny = policy.deny(within: prefix, of: request.bucket, for: subject, at: now)
+    {
+        return .refuse(Refusal(.accessDenied, grant: deny))
+    }
+    guard let shortest else { return .refuse(Refusal(.accessDenied)) }
+    if request.uploads.count > 1, shortest.bucket.scheme.binding.form != .types {
+        let reason = "Forms of the bucket's signing scheme bind one content type; ask for each type apart."
+        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+    }
+    return .permit(shortest)
+}
+
+extension AccessPolicy {
+    /// A grant that denies uploads to some key that begins with a text; `nil` where there is none.
+    fileprivate func deny(
+        within prefix: ExactText, of bucket: BucketName, for subject: Subject, at now: Date
+    ) -> Grant? {
+        let area = KeyArea(prefix: prefix)
+        let circumstances = Circumstances(sourceAddress: nil, now: now)
+        var deny: Grant?
+        func consider(_ grant: Grant) {
+            guard deny == nil, grant.effect == .deny, grant.bucket == bucket, grant.actions.contains(.putObject),
+                circumstances.isDuring(grant), let denied = grant.prefix.expanded(for: subject),
+                area.intersection(KeyArea(prefix: denied)) != nil
+            else { return }
+            deny = grant
+        }
+        for principal in principals { principal.forEachGrant(in: bucket, consider) }
+        literalGrants.forEach(consider)
+        return deny
+    }
+}

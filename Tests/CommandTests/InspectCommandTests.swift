@@ -50,6 +50,31 @@ struct InspectCommandTests {
         #expect(answer["date_kind"] as? String == "http-date")
     }
 
+    @Test func readsTheRequestBehindAHash() throws {
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../SigningTests/Vectors/oss_v4_query.json")
+        let vectors = try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [[String: Any]])
+        let vector = try #require(vectors.first { $0["name"] as? String == "oss4-put-content-type" })
+        let inputs = try #require(vector["inputs"] as? [String: Any])
+        let expected = try #require(vector["expected"] as? [String: Any])
+        var asked = line(try #require(expected["string_to_sign"] as? String))
+        let names = ["endpoint", "bucket", "addressing", "region", "access_key_id", "now"]
+        asked.merge(inputs.filter { names.contains($0.key) }) { $1 }
+        asked["scheme"] = "oss-v4"
+        var complete = asked
+        complete["canonical_request"] = expected["canonical_request"]
+        var incomplete = complete
+        incomplete["region"] = nil
+        let (status, answers) = try inspect([asked, complete, incomplete])
+        #expect(status == 1)
+        try #require(answers.count == 3)
+        #expect((answers[0]["why"] as? String)?.contains("send the canonical request") == true)
+        #expect(answers[1]["verdict"] as? String == "authorise")
+        #expect(answers[1]["key"] as? String == inputs["key"] as? String)
+        #expect(answers[1]["date_kind"] as? String == "epoch")
+        #expect((answers[2]["error"] as? [String: String])?["detail"] == "'region' is absent.")
+    }
+
     @Test func aTokenIsKnownByTheCredential() throws {
         let string = "GET\n\n\nFri, 17 May 2024 08:30:00 GMT\nx-oss-security-token:ours\n/demo/a"
         let (_, answers) = try inspect([line(string), line(string, ["security_token": "ours"])])

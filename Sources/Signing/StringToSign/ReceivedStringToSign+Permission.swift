@@ -28,7 +28,8 @@ extension ReceivedStringToSign {
                 headers: headers,
                 query: query
             ),
-            text: text
+            text: text,
+            scheme: .version2(vendor)
         )
     }
 

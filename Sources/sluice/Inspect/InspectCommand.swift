@@ -24,6 +24,10 @@ struct InspectCommand: ParsableCommand {
             now              as 2024-05-17T08:30:00Z
             max_presign_ttl  seconds that a URL may live
             security_token   of the credential that would sign, if it has one
+            canonical_request, endpoint, bucket, addressing, region, access_key_id
+            .                'oss-v4' and 'aws-v4', whose strings hold only a hash,
+            .                need these as well: the request as it was hashed, and
+            .                what the store is and who would sign
 
             A line that cannot be read is answered with
             {"name", "error": {"code", "detail"}} and does not end the run; the exit
@@ -78,17 +82,31 @@ struct InspectCommand: ParsableCommand {
                 detail: "The line is no JSON object with 'name', 'now', 'max_presign_ttl' and 'string_to_sign'.")
             return .failure(Failure(name: nil, reason: reason))
         }
-        guard let now = SigningInstant(extended: input.now) else {
+        guard let rules = input.rules else {
             let reason = SignFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
             return .failure(Failure(name: input.name, reason: reason))
         }
-        let rules = StringRules(
-            now: now, maxLifeSeconds: input.maxPresignTTL, securityToken: input.securityToken)
-        do throws(StringToSignRefusal) {
-            let received = try ReceivedStringToSign(input.stringToSign, vendor: input.vendor)
-            return .success(InspectOutput(name: input.name, try received.permitted(by: rules).permission))
+        do {
+            let permitted = try permitted(input, signer: input.signer, rules)
+            return .success(InspectOutput(name: input.name, permitted.permission))
+        } catch let refusal as StringToSignRefusal {
+            return .success(InspectOutput(name: input.name, refusal, of: input))
+        } catch let error as SigningError {
+            return .failure(Failure(name: input.name, reason: SignFailure(code: error.code, detail: error.detail)))
         } catch {
-            return .success(InspectOutput(name: input.name, error, of: input))
+            let reason = error as? SignFailure ?? SignFailure(code: "InvalidInput", detail: "An input is not usable.")
+            return .failure(Failure(name: input.name, reason: reason))
         }
+    }
+
+    private static func permitted(
+        _ input: InspectInput, signer: ReceivedCanonicalRequest.Signer?, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> PermittedString {
+        guard let signer else {
+            return try ReceivedStringToSign(input.stringToSign, vendor: input.vendor).permitted(by: rules)
+        }
+        guard let text = input.canonicalRequest else { throw .canonicalRequestNeeded }
+        return try ReceivedCanonicalRequest(text, scope: signer.scope)
+            .permitted(stringToSign: input.stringToSign, by: signer, rules)
     }
 }

@@ -8,27 +8,71 @@ struct InspectInput: Decodable {
     let maxPresignTTL: Int
     let stringToSign: String
     let securityToken: String?
+    let canonicalRequest: String?
+    let endpoint: String?
+    let bucket: String?
+    let addressing: Addressing?
+    let region: String?
+    let accessKeyID: String?
 
     /// The schemes whose strings are inspected.
     enum Scheme: String, Decodable, CaseIterable {
         case ossV1 = "oss-v1"
         case awsV2 = "aws-v2"
         case gcsV2HMAC = "gcs-v2-hmac"
+        case ossV4 = "oss-v4"
+        case awsV4 = "aws-v4"
     }
 
     enum CodingKeys: String, CodingKey {
-        case name, scheme, now
+        case name, scheme, now, endpoint, bucket, addressing, region
         case maxPresignTTL = "max_presign_ttl"
         case stringToSign = "string_to_sign"
         case securityToken = "security_token"
+        case canonicalRequest = "canonical_request"
+        case accessKeyID = "access_key_id"
     }
 
     /// Whose words the string uses.
     var vendor: StoreVendor {
         switch scheme ?? .ossV1 {
-        case .ossV1: .alibaba
-        case .awsV2: .amazon
+        case .ossV1, .ossV4: .alibaba
+        case .awsV2, .awsV4: .amazon
         case .gcsV2HMAC: .google
         }
     }
+
+    /// What the string is held to; `nil` when `now` is no time.
+    var rules: StringRules? {
+        SigningInstant(extended: now).map {
+            StringRules(now: $0, maxLifeSeconds: maxPresignTTL, securityToken: securityToken)
+        }
+    }
+
+    /// Whose signature is asked for, in a scheme that signs a hash; `nil` in one that signs the request.
+    ///
+    /// - Throws: `SignFailure` for inputs that such a scheme cannot do without, `SigningError` for bad ones.
+    var signer: ReceivedCanonicalRequest.Signer? {
+        get throws {
+            guard scheme == .ossV4 || scheme == .awsV4 else { return nil }
+            let region = try required(region, .region)
+            return ReceivedCanonicalRequest.Signer(
+                address: try BucketAddress(
+                    endpoint: StoreEndpoint(required(endpoint, .endpoint)), bucket: required(bucket, .bucket),
+                    addressing: required(addressing, .addressing)),
+                scope: scope(region),
+                accessKeyID: try required(accessKeyID, .accessKeyID))
+        }
+    }
+
+    private func scope(_ region: String) -> CredentialScope {
+        scheme == .ossV4 ? .oss(region: region) : .aws(region: region)
+    }
+
+    private func required<Value>(_ value: Value?, _ name: CodingKeys) throws(SignFailure) -> Value {
+        guard let value else { throw SignFailure(code: "InvalidInput", detail: "'\(name.rawValue)' is absent.") }
+        return value
+    }
 }
+
+extension Addressing: Decodable {}

@@ -38,6 +38,35 @@ struct StringFuzzTests {
         // The mutations are mild enough for some strings to remain good.
         #expect(permittedCount > Self.stringsPerSeed / 100)
     }
+
+    @Test(arguments: 0..<10)
+    func whateverRequestIsPermittedIsReadInOneWay(seed: UInt64) throws {
+        var mutator = StringMutator(seed: 100 + seed)
+        var permittedCount = 0
+        // Each needs a hash of its own.
+        let count = Self.stringsPerSeed / 10
+        for _ in 0..<count {
+            let text = mutator.nextRequest()
+            guard let permitted = try? Asked.oss(text, token: nil).permit() else { continue }
+            permittedCount += 1
+            let permission = permitted.permission
+            let scope = CredentialScope.oss(region: "cn-hangzhou")
+            let lines = text.components(separatedBy: "\n")
+            let path = (lines[1].removingPercentEncoding ?? "").utf8
+            guard try ReceivedCanonicalRequest(text, scope: scope).text.utf8.elementsEqual(text.utf8),
+                path.elementsEqual("/demo-bucket/\(permission.key)".utf8), permission.bucket == "demo-bucket",
+                let names = PlainReading.namesBesidesSignature(in: lines[2]),
+                PlainReading.operation(lines[0], names) == permission.operation.rawValue
+                    || names.isSubset(of: ["uploadId", "max-parts", "part-number-marker", "encoding-type"])
+                        && permission.operation == .listParts,
+                !lines.contains(where: { $0.hasPrefix("x-oss-copy") || $0.hasPrefix("x-oss-callback") })
+            else {
+                Issue.record("Another reading of \(text.debugDescription)")
+                return
+            }
+        }
+        #expect(permittedCount > count / 100)
+    }
 }
 
 /// Makes strings out of good ones by small changes that an attacker would try.
@@ -86,6 +115,25 @@ struct StringMutator {
         var bytes = Array(seed.utf8)
         for _ in 0..<Int.random(in: 1...3, using: &random) { mutate(&bytes) }
         return (String(decoding: bytes, as: UTF8.self), vendor)
+    }
+
+    private static let requests = [
+        "PUT\n/demo-bucket/u/a%20b.png\n\ncontent-type:image/png\nx-oss-content-sha256:UNSIGNED-PAYLOAD\n"
+            + "x-oss-date:20240517T083000Z\nx-oss-meta-a:1\n\n\nUNSIGNED-PAYLOAD",
+        "PUT\n/demo-bucket/a\n\ncontent-length:1\nx-oss-content-sha256:UNSIGNED-PAYLOAD\nx-oss-date:20240517T083000Z\n\n"
+            + "content-length\nUNSIGNED-PAYLOAD",
+        "GET\n/demo-bucket/a\nmax-parts=10&uploadId=A\nx-oss-content-sha256:UNSIGNED-PAYLOAD\n"
+            + "x-oss-date:20240517T083000Z\n\n\nUNSIGNED-PAYLOAD",
+        "GET\n/demo-bucket/u/%E6%97%A5\nresponse-content-type=image%2Fpng&x-oss-credential="
+            + "LTAIFAKEPUBLIC000001%2F20240517%2Fcn-hangzhou%2Foss%2Faliyun_v4_request&x-oss-date=20240517T083000Z"
+            + "&x-oss-expires=1800&x-oss-signature-version=OSS4-HMAC-SHA256\n\n\nUNSIGNED-PAYLOAD",
+    ]
+
+    /// A canonical request of OSS V4.
+    mutating func nextRequest() -> String {
+        var bytes = Array(pick(Self.requests).utf8)
+        for _ in 0..<Int.random(in: 1...2, using: &random) { mutate(&bytes) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private mutating func mutate(_ bytes: inout [UInt8]) {
@@ -152,7 +200,15 @@ struct PlainReading {
         flaw = Self.flaw(text, lines: lines, names: names, key: key)
     }
 
-    private static func operation(_ method: String, _ names: Set<String>) -> String? {
+    /// Names in a canonical query, without those of the signature; `nil` when one is given twice.
+    static func namesBesidesSignature(in query: String) -> Set<String>? {
+        let names = query.components(separatedBy: "&").filter { !$0.isEmpty }.map { $0.components(separatedBy: "=")[0] }
+        guard Set(names).count == names.count else { return nil }
+        let own = ["credential", "date", "expires", "signature-version", "additional-headers", "security-token"]
+        return Set(names).subtracting(own.map { "x-oss-\($0)" })
+    }
+
+    static func operation(_ method: String, _ names: Set<String>) -> String? {
         let reading = names.filter { !$0.hasPrefix("response-") && $0 != "x-oss-process" && $0 != "versionId" }
         return switch (method, names.sorted().joined(separator: " ")) {
         case ("PUT", ""): "PutObject"

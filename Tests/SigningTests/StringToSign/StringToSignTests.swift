@@ -328,6 +328,20 @@ struct StringToSignTests {
         }
     }
 
+    @Test func whatIsPermittedIsSignedAsTheSDKsDo() throws {
+        let vector = try #require(
+            V2Vector.of("oss-v1-header", in: "oss_v1_header").first { $0.name == "oss1-hdr-put-meta" })
+        let rules = StringRules(now: try vector.inputs.instant, maxLifeSeconds: 60)
+        let text = try #require(vector.expected.stringToSign)
+        let permitted = try ReceivedStringToSign(text, vendor: .alibaba).permitted(by: rules)
+        let signed = try permitted.sign(with: SigningKeyV2(vector.inputs.credential))
+        #expect(signed.signature == vector.expected.signature)
+        #expect(signed.authorization == vector.expected.authorization)
+        let key = try SigningKeyV4(
+            vector.inputs.credential, scope: .oss(region: "cn-hangzhou"), at: vector.inputs.instant)
+        #expect(throws: SigningError.keyOfAnotherScheme) { try permitted.sign(with: key) }
+    }
+
     @Test func refusalsSayWhatIsWrongWithoutRepeatingIt() {
         for refusal in StringToSignRefusal.allCases {
             #expect(refusal.detail.hasSuffix("."))

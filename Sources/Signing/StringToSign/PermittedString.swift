@@ -1,0 +1,37 @@
+/// A string that has passed every rule and may be signed once grants permit it.
+///
+/// Nothing but the rules can make one, so that no text of a client reaches a key unread.
+public struct PermittedString: Sendable, Hashable {
+    /// What kind of key may sign it.
+    enum Scheme: Sendable, Hashable {
+        case version2(StoreVendor)
+        case version4(scope: String)
+    }
+
+    /// What its signature allows.
+    public let permission: StringPermission
+    /// The string, written again from what was understood.
+    public let text: String
+
+    let scheme: Scheme
+
+    /// Signs the string with a key of its own "version 2" scheme.
+    ///
+    /// - Returns: Signature, and the value of the `Authorization` header that goes with it, `OSS id:signature`.
+    /// - Throws: ``SigningError/keyOfAnotherScheme``.
+    public func sign(with key: SigningKeyV2) throws(SigningError) -> (signature: String, authorization: String) {
+        guard case .version2(let vendor) = scheme else { throw .keyOfAnotherScheme }
+        let dialect = vendor.version2
+        let signature = try key.signature(of: Array(text.utf8), dialect: dialect)
+        return (signature, "\(dialect.authorizationScheme) \(key.accessKeyID):\(signature)")
+    }
+
+    /// Signs the string with a key of its own "version 4" scheme and scope.
+    ///
+    /// - Returns: Signature in lower-case hexadecimal.
+    /// - Throws: ``SigningError/keyOfAnotherScheme``.
+    public func sign(with key: SigningKeyV4) throws(SigningError) -> String {
+        guard case .version4(let scope) = scheme, key.scope == scope else { throw .keyOfAnotherScheme }
+        return try key.signature(of: Array(text.utf8)).hex
+    }
+}

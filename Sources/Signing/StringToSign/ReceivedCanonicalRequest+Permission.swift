@@ -1,0 +1,212 @@
+import LibCrypto
+
+extension ReceivedCanonicalRequest {
+    /// What a "version 4" signature is asked with.
+    public struct Signer: Sendable {
+        /// Where the bucket is.
+        public let address: BucketAddress
+        /// Region and service of the bucket.
+        public let scope: CredentialScope
+        /// Access key that would sign.
+        public let accessKeyID: String
+
+        /// Puts a signer together.
+        public init(address: BucketAddress, scope: CredentialScope, accessKeyID: String) {
+            self.address = address
+            self.scope = scope
+            self.accessKeyID = accessKeyID
+        }
+    }
+
+    /// Compares the request with the string to sign that was made of it, and holds it to all rules that can be known without
+    /// grants.
+    ///
+    /// - Parameters:
+    ///   - stringToSign: Algorithm, date, scope and hash, a line each.
+    ///   - signer: Whose signature is asked for.
+    ///   - rules: What it is held to.
+    /// - Throws: ``StringToSignRefusal``.
+    public func permitted(
+        stringToSign: String, by signer: Signer, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> PermittedString {
+        let (date, scope) = try check(stringToSign, signer: signer)
+        let vendor = dialect.vendor.store
+        let key = try objectKey(at: signer.address)
+        let own = dialect.parameters
+        guard !query.contains(where: { own.contain($0.name) && !ownNames.contains($0.name) }) else {
+            throw .invalidSubResources
+        }
+        let isInQuery = query.contains { $0.name == own.algorithm }
+        let (use, validUntil) =
+            isInQuery
+            ? try checkQuery(date: date, credential: "\(signer.accessKeyID)/\(scope)", rules)
+            : try checkHeaders(date: date, rules)
+        let parameters = query.filter { !ownNames.contains($0.name) }
+        let operation = try OperationParameters(
+            method: method, parameters: parameters, vendor: vendor,
+            listing: ["encoding-type", "max-parts", "part-number-marker"])
+        let bound = try checkedHeaders(signer: signer)
+        return PermittedString(
+            permission: StringPermission(
+                operation: operation.operation,
+                bucket: signer.address.bucket,
+                key: key,
+                uploadID: operation.uploadID,
+                partNumber: operation.partNumber,
+                contentType: bound.contentType,
+                bindsAbsentContentType: dialect.vendor == .oss,
+                contentMD5: bound.contentMD5,
+                contentLength: bound.contentLength,
+                use: use,
+                validUntil: validUntil,
+                headers: bound.others,
+                query: parameters
+            ),
+            text: "\(dialect.algorithm)\n\(date.basic)\n\(scope)\n\(hash)",
+            scheme: .version4(scope: scope)
+        )
+    }
+
+    private var hash: String {
+        DigestAlgorithm.sha256.digest(of: Array(text.utf8)).hex
+    }
+
+    private var ownNames: [String] {
+        let own = dialect.parameters
+        return [own.algorithm, own.credential, own.date, own.expires, own.headerNames]
+            + (own.securityToken.map { [$0] } ?? [])
+    }
+
+    private func value(_ name: String) -> String? {
+        query.first { $0.name == name }?.value
+    }
+
+    private func header(_ name: String) -> String? {
+        headers.first { $0.name == name }?.value
+    }
+
+    /// The four lines of the string to sign; gives its date and scope.
+    private func check(
+        _ stringToSign: String, signer: Signer
+    ) throws(StringToSignRefusal) -> (date: SigningInstant, scope: String) {
+        guard stringToSign.utf8.count <= ReceivedStringToSign.maxByteCount else { throw .tooLong }
+        let lines = stringToSign.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard lines.count == 4, lines[0].utf8.elementsEqual(dialect.algorithm.utf8),
+            signer.scope.dialect === dialect, let date = SigningInstant(basic: lines[1])
+        else { throw .invalidStringToSign }
+        let scope = "\(date.day)/\(signer.scope.region)/\(signer.scope.service)/\(dialect.terminator)"
+        guard lines[2].utf8.elementsEqual(scope.utf8) else { throw .wrongScope }
+        guard lines[3].utf8.elementsEqual(hash.utf8) else { throw .hashMismatch }
+        return (date, scope)
+    }
+
+    /// The key that the path names in the bucket.
+    private func objectKey(at address: BucketAddress) throws(StringToSignRefusal) -> String {
+        let bucketPath: String
+        if dialect.pathAlwaysNamesBucket {
+            bucketPath = "/\(address.bucket)/"
+        } else {
+            guard let base = PercentEncoding.decode(address.path.utf8, plusIsSpace: false) else { throw .invalidPath }
+            bucketPath = String(decoding: base, as: UTF8.self) + "/"
+        }
+        guard path.utf8.starts(with: bucketPath.utf8) else {
+            throw path.utf8.elementsEqual("/".utf8) ? .serviceResource : .invalidPath
+        }
+        let key = String(Substring(path.utf8.dropFirst(bucketPath.utf8.count)))
+        guard !key.isEmpty else { throw .bucketResource }
+        guard KeySyntax.flaw(inKey: key) == nil else { throw .invalidKey }
+        return key
+    }
+
+    private func checkQuery(
+        date: SigningInstant, credential: String, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> (StringPermission.Use, SigningInstant) {
+        let own = dialect.parameters
+        guard value(own.algorithm) == dialect.algorithm, value(own.date) == date.basic,
+            header("\(dialect.headerPrefix)date") == nil
+        else { throw .datesDiffer }
+        guard value(own.credential)?.utf8.elementsEqual(credential.utf8) == true else { throw .wrongScope }
+        let names = headerNames.joined(separator: ";")
+        guard value(own.headerNames) == (names.isEmpty ? nil : names) else { throw .invalidCanonicalRequest }
+        guard let text = value(own.expires), let seconds = Int(text), "\(seconds)".utf8.elementsEqual(text.utf8),
+            V4Dialect.expiryRange.contains(seconds), let expiry = date.advanced(bySeconds: seconds)
+        else { throw .invalidDate }
+        // A life that begins later would end after the cap, but stores refuse it as well.
+        guard date.epochSeconds <= rules.now.epochSeconds + Int64(StringRules.dateToleranceSeconds) else {
+            throw .dateOutsideWindow
+        }
+        try rules.check(expiry: expiry)
+        guard header("\(dialect.headerPrefix)security-token") == nil else { throw .securityToken }
+        try rules.check(securityToken: own.securityToken.flatMap(value))
+        return (.presignedURL(expiresAt: expiry), expiry)
+    }
+
+    private func checkHeaders(
+        date: SigningInstant, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> (StringPermission.Use, SigningInstant) {
+        guard !query.contains(where: { ownNames.contains($0.name) }) else { throw .invalidSubResources }
+        guard header("\(dialect.headerPrefix)date") == date.basic else { throw .datesDiffer }
+        guard header(dialect.payloadHeader) != nil else { throw .invalidCanonicalRequest }
+        try rules.check(securityToken: header("\(dialect.headerPrefix)security-token"))
+        return (.header(date), try rules.check(date: date))
+    }
+
+    private struct BoundValues {
+        var contentType: String?
+        var contentMD5: String?
+        var contentLength: Int64?
+        var others: [NamedValue] = []
+    }
+
+    private func checkedHeaders(signer: Signer) throws(StringToSignRefusal) -> BoundValues {
+        guard payload == PayloadHash.unsigned.text || PayloadHash(hex: payload) != nil,
+            header(dialect.payloadHeader) ?? PayloadHash.unsigned.text == payload
+        else { throw .invalidCanonicalRequest }
+        guard !dialect.bindsHost || header("host") != nil else { throw .wrongHost }
+        let own = ["date", "security-token", "content-sha256"].map { dialect.headerPrefix + $0 }
+        var bound = BoundValues()
+        for header in headers where !own.contains(header.name) {
+            switch header.name {
+            case "host":
+                guard header.value.utf8.elementsEqual(signer.address.authority.utf8) else { throw .wrongHost }
+            case "content-type":
+                guard ReceivedStringToSign.isContentType(header.value) else { throw .invalidContentType }
+                bound.contentType = header.value
+            case "content-md5":
+                guard Base64.decode(header.value)?.count == 16 else { throw .invalidContentMD5 }
+                bound.contentMD5 = header.value
+            case "content-length":
+                guard let length = Int64(header.value), length >= 0, "\(length)".utf8.elementsEqual(header.value.utf8)
+                else { throw .valueNotAllowed }
+                bound.contentLength = length
+            case let name where name.hasPrefix(dialect.headerPrefix):
+                try HeaderRules(dialect.vendor.store).check(header)
+                bound.others.append(header)
+            case let name where Self.harmless.contains(name):
+                bound.others.append(header)
+            default:
+                throw .headerNotAllowed
+            }
+        }
+        return bound
+    }
+
+    /// Headers of HTTP that say how an object is stored or read, and nothing of which object.
+    private static let harmless: Set<String> = [
+        "accept", "accept-encoding", "cache-control", "content-disposition", "content-encoding", "content-language",
+        "date",
+        "expires", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "range", "user-agent",
+    ]
+}
+
+extension V4Dialect.Vendor {
+    /// Whose stores sign so.
+    var store: StoreVendor {
+        switch self {
+        case .aws: .amazon
+        case .oss: .alibaba
+        case .gcs: .google
+        }
+    }
+}

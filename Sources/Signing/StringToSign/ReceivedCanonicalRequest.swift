@@ -1,0 +1,130 @@
+/// A canonical request of a "version 4" scheme that a client brought, taken apart.
+///
+/// Every part is kept decoded where there is exactly one way to write it, so that writing them again gives the same bytes.
+public struct ReceivedCanonicalRequest: Sendable, Hashable {
+    /// Most bytes that are read.
+    public static let maxByteCount = 16_384
+
+    /// Method in upper case.
+    public let method: String
+    /// The path, decoded.
+    public let path: String
+    /// The parameters of the query, decoded, ascending.
+    public let query: [NamedValue]
+    /// The headers, names in lower case, ascending.
+    public let headers: [NamedValue]
+    /// Names of the headers that are listed, ascending.
+    public let headerNames: [String]
+    /// What stands for the body.
+    public let payload: String
+
+    let dialect: V4Dialect
+
+    /// Takes a canonical request apart.
+    ///
+    /// - Parameters:
+    ///   - text: The request as it was hashed.
+    ///   - scope: Of which scheme.
+    /// - Throws: ``StringToSignRefusal`` for anything that is not in the one form of its scheme.
+    public init(_ text: String, scope: CredentialScope) throws(StringToSignRefusal) {
+        guard text.utf8.count <= Self.maxByteCount else { throw .tooLong }
+        let lineFeed = UInt8(ascii: "\n")
+        guard !text.utf8.contains(where: { $0 < 0x20 && $0 != lineFeed || $0 == 0x7F }) else {
+            throw .controlCharacter
+        }
+        let lines = text.utf8.split(separator: lineFeed, omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }
+        guard lines.count >= 6, lines[lines.count - 3].isEmpty else { throw .invalidCanonicalRequest }
+        dialect = scope.dialect
+        method = lines[0]
+        guard ["GET", "HEAD", "PUT", "POST", "DELETE"].contains(method) else { throw .methodNotAllowed }
+        path = try Self.decode(lines[1].utf8, keeping: PercentEncoding.unreservedAndSlash)
+        query = try Self.query(lines[2], writesBareNames: scope.dialect.writesBareNames)
+        headers = try Self.headers(lines[3..<(lines.count - 3)])
+        headerNames =
+            lines[lines.count - 2].isEmpty
+            ? []
+            : lines[lines.count - 2].utf8
+                .split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { String(Substring($0)) }
+        payload = lines[lines.count - 1]
+        let listed = headers.map(\.name).filter { scope.dialect.names($0.utf8) }
+        guard listed == headerNames else { throw .invalidCanonicalRequest }
+    }
+
+    /// The canonical request, written again from its parts.
+    public var text: String {
+        var canonicalQuery = CanonicalQuery(writesBareNames: dialect.writesBareNames)
+        for parameter in query { canonicalQuery.add(parameter.name, parameter.value) }
+        var buffer = Array("\(method)\n".utf8)
+        PercentEncoding.append(path, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
+        buffer.append(UInt8(ascii: "\n"))
+        canonicalQuery.append(to: &buffer)
+        buffer.append(UInt8(ascii: "\n"))
+        for header in headers { buffer += "\(header.name):\(header.value)\n".utf8 }
+        buffer += "\n\(headerNames.joined(separator: ";"))\n\(payload)".utf8
+        return String(decoding: buffer, as: UTF8.self)
+    }
+
+    /// Equal when the texts are, of the same scheme.
+    public static func == (left: ReceivedCanonicalRequest, right: ReceivedCanonicalRequest) -> Bool {
+        left.dialect === right.dialect && left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    /// Hashes the text.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(text)
+    }
+
+    /// Undoes an encoding that is the only one of its text.
+    private static func decode(
+        _ encoded: some Collection<UInt8>, keeping kept: PercentEncoding.ByteSet
+    ) throws(StringToSignRefusal) -> String {
+        guard let bytes = PercentEncoding.decode(encoded, plusIsSpace: false),
+            let text = String(validating: bytes, as: UTF8.self),
+            PercentEncoding.encode(text, keeping: kept).elementsEqual(encoded)
+        else { throw .invalidPath }
+        return text
+    }
+
+    private static func query(_ line: String, writesBareNames: Bool) throws(StringToSignRefusal) -> [NamedValue] {
+        guard !line.isEmpty else { return [] }
+        var parameters: [NamedValue] = []
+        var last: Substring.UTF8View?
+        for piece in line.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let sides = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            let isBare = sides.count == 1
+            guard !sides[0].isEmpty, isBare == (writesBareNames && (isBare || sides[1].isEmpty)) else {
+                throw .invalidSubResources
+            }
+            // No two parameters of a name, and names as all vendors write them.
+            guard last.map({ $0.lexicographicallyPrecedes(sides[0]) }) ?? true else { throw .notAscending }
+            last = sides[0]
+            parameters.append(
+                NamedValue(
+                    try decode(sides[0], keeping: PercentEncoding.unreserved),
+                    isBare ? "" : try decode(sides[1], keeping: PercentEncoding.unreserved)))
+        }
+        guard parameters.allSatisfy({ $0.name.utf8.allSatisfy { $0 < 0x80 } }) else { throw .invalidSubResources }
+        return parameters
+    }
+
+    private static func headers(_ lines: ArraySlice<String>) throws(StringToSignRefusal) -> [NamedValue] {
+        var headers: [NamedValue] = []
+        for line in lines {
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidCanonicalRequest }
+            let name = String(Substring(line.utf8[..<colon]))
+            let value = String(Substring(line.utf8[colon...].dropFirst()))
+            guard let lowerCased = try? CanonicalHeaders.lowerCased(name), lowerCased.elementsEqual(name.utf8) else {
+                throw .invalidCanonicalRequest
+            }
+            guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {
+                throw .valueNotAllowed
+            }
+            if let last = headers.last {
+                guard last.name.utf8.lexicographicallyPrecedes(name.utf8) else { throw .notAscending }
+            }
+            headers.append(NamedValue(name, value))
+        }
+        return headers
+    }
+}

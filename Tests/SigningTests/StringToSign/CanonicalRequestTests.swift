@@ -1,0 +1,288 @@
+import Foundation
+import Signing
+import Testing
+
+@Suite("Canonical requests of clients")
+struct CanonicalRequestTests {
+    /// Vectors that show both stages.
+    static let vectors = ["oss_v4_query", "oss_v4_header", "aws_v4_query", "aws_v4_header"].flatMap(Vector.all(in:))
+        .filter { $0.expected.canonicalRequest != nil && $0.expected.stringToSign != nil }
+
+    /// What those ask for that no single object's reading or writing is.
+    private static let refused: [String: StringToSignRefusal] = [
+        "aws4-doc-get-lifecycle": .bucketResource, "aws4-doc-list": .bucketResource,
+        // Empty segments.
+        "oss4-v2sdk-get-version-max-ttl": .invalidKey, "aws4-head-trailing-slash": .invalidKey,
+    ]
+
+    @Test(arguments: vectors)
+    func whatSDKsHashedIsPermittedAndSignedAlike(vector: Vector) throws {
+        let asked = try Asked(vector)
+        if let refusal = Self.refused[vector.name] {
+            #expect(throws: refusal) { try asked.permit() }
+            return
+        }
+        let permitted = try asked.permit()
+        #expect(permitted.permission.key == vector.inputs.key)
+        #expect(permitted.permission.bucket == vector.inputs.bucket)
+        #expect(permitted.permission.contentType == vector.inputs.contentType)
+        #expect(permitted.permission.contentMD5 == vector.inputs.contentMd5)
+        #expect(permitted.text == vector.expected.stringToSign)
+        #expect(try permitted.sign(with: vector.signingKey) == vector.expected.signature)
+        let another = try SigningKeyV2(vector.inputs.credential)
+        #expect(throws: SigningError.keyOfAnotherScheme) { try permitted.sign(with: another) }
+    }
+
+    @Test func aFewAreThere() {
+        #expect(Self.vectors.count > 20)
+    }
+
+    /// A request of OSS V4 in the header, as its parts.
+    private struct Draft {
+        var method = "PUT"
+        var path = "/demo-bucket/u/a%20b.png"
+        var query = ""
+        var headers = [
+            "content-type:image/png", "x-oss-content-sha256:UNSIGNED-PAYLOAD", "x-oss-date:20240517T083000Z",
+        ]
+        var names = ""
+        var payload = "UNSIGNED-PAYLOAD"
+
+        var text: String {
+            "\(method)\n\(path)\n\(query)\n\(headers.map { $0 + "\n" }.joined())\n\(names)\n\(payload)"
+        }
+    }
+
+    private func permit(
+        token: String? = nil, _ change: (inout Draft) -> Void = { _ in }
+    ) throws -> PermittedString {
+        var draft = Draft()
+        change(&draft)
+        return try Asked.oss(draft.text, token: token).permit()
+    }
+
+    private func refused(
+        _ refusal: StringToSignRefusal, token: String? = nil, _ change: (inout Draft) -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(throws: refusal, sourceLocation: sourceLocation) { try permit(token: token, change) }
+    }
+
+    @Test func aRequestInTheHeaderIsPermitted() throws {
+        let permission = try permit().permission
+        #expect(permission.operation == .putObject)
+        #expect(permission.key == "u/a b.png")
+        #expect(permission.contentType == "image/png")
+        #expect(permission.headers.isEmpty)
+        #expect(permission.validUntil.basic == "20240517T084500Z")
+    }
+
+    @Test func additionalHeadersAreBound() throws {
+        let permission = try permit {
+            $0.headers.insert("content-length:1024", at: 0)
+            $0.headers.insert("host:demo-bucket.oss-cn-hangzhou.aliyuncs.com", at: 2)
+            $0.names = "content-length;host"
+        }.permission
+        #expect(permission.contentLength == 1024)
+        refused(.invalidCanonicalRequest) { $0.headers.insert("content-length:1", at: 0) }
+        refused(.invalidCanonicalRequest) { $0.names = "content-length" }
+        refused(.wrongHost) {
+            $0.headers.insert("host:evil.example.com", at: 1)
+            $0.names = "host"
+        }
+        refused(.headerNotAllowed) {
+            $0.headers.append("x-other:1")
+            $0.names = "x-other"
+        }
+        refused(.valueNotAllowed) {
+            $0.headers.insert("content-length:-1", at: 0)
+            $0.names = "content-length"
+        }
+    }
+
+    @Test func theListingOfPartsHasItsParameters() throws {
+        let permitted = try permit {
+            $0.method = "GET"
+            $0.query = "encoding-type=url&max-parts=1000&part-number-marker=0&uploadId=A"
+        }
+        #expect(permitted.permission.operation == .listParts)
+        refused(.subResourceNotAllowed) {
+            $0.method = "GET"
+            $0.query = "max-parts=1"
+        }
+    }
+
+    @Test(arguments: [
+        "acl", "append&position=0", "delete", "prefix=a", "symlink", "tagging", "x-id=PutObject", "x-oss-acl=a",
+    ])
+    func otherParametersAreRefused(query: String) {
+        for method in ["GET", "PUT", "POST", "DELETE"] {
+            refused(.subResourceNotAllowed) {
+                $0.method = method
+                $0.query = query
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "uploads=", "b&a", "a&a", "&", "a&", "=a", "a%2fb", "a b", "%61", "a=%", "uploadId=a+b", "uploadId=%FF",
+        "%C3%A9",
+        "x-oss-signature=a", "X-Oss-Date=a", "x-oss-date=20240517T083000Z",
+    ])
+    func aQueryHasOneForm(query: String) {
+        #expect(throws: StringToSignRefusal.self) { try permit { $0.query = query } }
+    }
+
+    @Test(arguments: [
+        "/demo-bucket/a%2fb", "/demo-bucket/a%2Fb", "/demo-bucket/a b", "/demo-bucket/%61", "/demo-bucket/a+b",
+        "/other-bucket/a", "/demo-bucket", "demo-bucket/a", "", "/demo-bucketx/a",
+    ])
+    func aPathHasOneForm(path: String) {
+        refused(.invalidPath) { $0.path = path }
+    }
+
+    @Test func keysKeepTheRules() {
+        refused(.bucketResource) { $0.path = "/demo-bucket/" }
+        refused(.serviceResource) { $0.path = "/" }
+        refused(.invalidKey) { $0.path = "/demo-bucket/a/../b" }
+        refused(.invalidKey) { $0.path = "/demo-bucket/a%0Ab" }
+    }
+
+    @Test func headersKeepTheRules() {
+        refused(.copySource) { $0.headers.insert("x-oss-copy-source:/a/b", at: 2) }
+        refused(.accessControl) { $0.headers.append("x-oss-object-acl:public-read") }
+        refused(.notAscending) { $0.headers.append("content-md5:1B2M2Y8AsgTpgAmY7PhCfg==") }
+        refused(.invalidContentMD5) { $0.headers.insert("content-md5:a", at: 0) }
+        refused(.invalidContentType) { $0.headers[0] = "content-type:" }
+        refused(.valueNotAllowed) { $0.headers[0] = "content-type: a/b" }
+        refused(.invalidCanonicalRequest) { $0.headers[0] = "Content-Type:a/b" }
+        refused(.datesDiffer) { $0.headers[2] = "x-oss-date:20240517T083001Z" }
+        refused(.datesDiffer) { $0.headers.removeLast() }
+        refused(.invalidCanonicalRequest) { $0.headers.remove(at: 1) }
+        refused(.invalidCanonicalRequest) { $0.payload = String(repeating: "0", count: 64) }
+        refused(.invalidCanonicalRequest) {
+            $0.headers[1] = "x-oss-content-sha256:STREAMING"
+            $0.payload = "STREAMING"
+        }
+    }
+
+    @Test func aTokenIsTheKeysOwn() throws {
+        _ = try permit(token: "ours") { $0.headers.append("x-oss-security-token:ours") }
+        refused(.securityToken, token: "ours") { _ in }
+        refused(.securityToken) { $0.headers.append("x-oss-security-token:theirs") }
+    }
+
+    @Test func theStringIsThatOfTheRequest() throws {
+        let text = Draft().text
+        let good = try Asked.oss(text, token: nil)
+        let lines = good.stringToSign.split(separator: "\n").map(String.init)
+        let changes: [(Int, String, StringToSignRefusal)] = [
+            (0, "AWS4-HMAC-SHA256", .invalidStringToSign), (1, "20240517T083001Z", .datesDiffer),
+            (1, "20240518T083000Z", .wrongScope), (1, "2024", .invalidStringToSign),
+            (2, "20240517/cn-beijing/oss/aliyun_v4_request", .wrongScope),
+            (2, "20240516/cn-hangzhou/oss/aliyun_v4_request", .wrongScope),
+            (3, String(repeating: "0", count: 64), .hashMismatch), (3, lines[3].uppercased(), .hashMismatch),
+        ]
+        for (line, replacement, refusal) in changes {
+            var changed = good
+            var all = lines
+            all[line] = replacement
+            changed.stringToSign = all.joined(separator: "\n")
+            #expect(throws: refusal) { try changed.permit() }
+        }
+        for text in ["", good.stringToSign + "\n", lines.dropLast().joined(separator: "\n")] {
+            var changed = good
+            changed.stringToSign = text
+            #expect(throws: StringToSignRefusal.invalidStringToSign) { try changed.permit() }
+        }
+        var late = good
+        late.now = "2024-05-17T08:45:01Z"
+        #expect(throws: StringToSignRefusal.dateOutsideWindow) { try late.permit() }
+    }
+
+    @Test func aURLLivesNoLongerThanAllowed() throws {
+        let vector = try #require(Self.vectors.first { $0.name == "oss4-put-content-type" })
+        var asked = try Asked(vector)
+        let life = try #require(vector.inputs.expiresIn)
+        asked.maxLifeSeconds = life
+        let end = try vector.inputs.instant.advanced(bySeconds: life)
+        #expect(try asked.permit().permission.use == .presignedURL(expiresAt: #require(end)))
+        asked.maxLifeSeconds = life - 1
+        #expect(throws: StringToSignRefusal.expiryTooFar) { try asked.permit() }
+        asked.accessKeyID = "another"
+        #expect(throws: StringToSignRefusal.wrongScope) { try asked.permit() }
+    }
+
+    @Test(arguments: ["", "GET", "GET\n/\n\n\n", "GET\n/a/b\n\nhost:a\nhost\nUNSIGNED-PAYLOAD", "\n\n\n\n\n\n"])
+    func otherTextsAreRefused(text: String) {
+        #expect(throws: StringToSignRefusal.self) { try Asked.oss(text, token: nil).permit() }
+    }
+
+    @Test func hugeTextsAreRefused() {
+        #expect(throws: StringToSignRefusal.tooLong) {
+            try permit { $0.path += String(repeating: "a", count: 16_384) }
+        }
+    }
+}
+
+/// A canonical request, its string to sign, and whose signature is asked for.
+struct Asked {
+    var canonicalRequest: String
+    var stringToSign: String
+    var address: BucketAddress
+    var scope: CredentialScope
+    var accessKeyID: String
+    var now: String
+    var maxLifeSeconds = 604_800
+    var securityToken: String?
+
+    init(_ vector: Vector) throws {
+        canonicalRequest = try #require(vector.expected.canonicalRequest)
+        stringToSign = try #require(vector.expected.stringToSign)
+        address = try vector.inputs.address
+        let region = vector.inputs.region
+        scope = vector.scheme.hasPrefix("oss") ? .oss(region: region) : .aws(region: region)
+        accessKeyID = vector.inputs.accessKeyId
+        now = vector.inputs.now
+        securityToken = vector.inputs.securityToken
+    }
+
+    /// A request of OSS V4 with the string that belongs to it.
+    static func oss(_ canonicalRequest: String, token: String?) throws -> Asked {
+        Asked(
+            canonicalRequest: canonicalRequest,
+            stringToSign: """
+                OSS4-HMAC-SHA256
+                20240517T083000Z
+                20240517/cn-hangzhou/oss/aliyun_v4_request
+                \(PlainSHA256.hash(Array(canonicalRequest.utf8)).map { String(format: "%02x", $0) }.joined())
+                """,
+            address: try BucketAddress(
+                endpoint: StoreEndpoint("https://oss-cn-hangzhou.aliyuncs.com"), bucket: "demo-bucket",
+                addressing: .virtual),
+            scope: .oss(region: "cn-hangzhou"), accessKeyID: "LTAIFAKEPUBLIC000001", now: "2024-05-17T08:30:00Z",
+            securityToken: token)
+    }
+
+    private init(
+        canonicalRequest: String, stringToSign: String, address: BucketAddress, scope: CredentialScope,
+        accessKeyID: String, now: String, securityToken: String?
+    ) {
+        self.canonicalRequest = canonicalRequest
+        self.stringToSign = stringToSign
+        self.address = address
+        self.scope = scope
+        self.accessKeyID = accessKeyID
+        self.now = now
+        self.securityToken = securityToken
+    }
+
+    func permit() throws -> PermittedString {
+        let rules = StringRules(
+            now: try #require(SigningInstant(extended: now)), maxLifeSeconds: maxLifeSeconds,
+            securityToken: securityToken)
+        let signer = ReceivedCanonicalRequest.Signer(address: address, scope: scope, accessKeyID: accessKeyID)
+        return try ReceivedCanonicalRequest(canonicalRequest, scope: scope)
+            .permitted(stringToSign: stringToSign, by: signer, rules)
+    }
+}

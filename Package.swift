@@ -108,6 +108,9 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What script/bench measures the signers with.
+        .executableTarget(name: "SigningBenchmark", dependencies: ["LibCrypto", "Signing"], swiftSettings: strict),
+
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",

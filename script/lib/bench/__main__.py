@@ -9,20 +9,21 @@ import sys
 from pathlib import Path
 
 import rows
+import signing
 from database import Database
 from gateway import Gateway
 from load import Inserts, Issue, Static
 from report import Report, Series, facts
 
 ROOT = Path(__file__).resolve().parents[3]
-PARTS = ("issue", "grants")
+PARTS = ("issue", "grants", "signing")
 
 
 def options():
     parser = argparse.ArgumentParser(
         prog="script/bench",
         description="Measures POST /v1/presigned-urls beside single-row inserts of pgbench and a static answer of the same "
-                    "server, and with few and many grants; prints one table and writes bench.json. Ends with status 1 when "
+                    "server, with few and with many grants, and what one signature costs in each scheme; prints one table and writes bench.json. Ends with status 1 when "
                     "an answer was not 2xx or the ledger does not agree with the answers.")
     numbers = lambda text: [int(number) for number in text.split(",")]
     parser.add_argument("--parts", type=lambda text: text.split(","), default=",".join(PARTS), help="what to measure (%(default)s)")
@@ -113,14 +114,25 @@ def measure_grants(database, chosen, report):
                       series[-1].median() / series[0].median(), "")
 
 
+def measure_signing(chosen, report):
+    """Each scheme beside the hash work of the same bytes alone; needs no gateway and no database."""
+    binary = chosen.binary.with_name("SigningBenchmark")
+    if not binary.exists():
+        sys.exit(f"error: {binary} is missing; swift build -c release --product SigningBenchmark makes it")
+    signing.measure(binary, ROOT / "script/lib/count_malloc.c", chosen.rounds, report)
+
+
 def main():
     chosen = options()
     if chosen.binary is None:
         sys.exit("error: --binary is missing")
     # So that an interrupted run cleans up as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with Database() as database:
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(Database()) if set(chosen.parts) - {"signing"} else None
         report = Report(chosen, facts(database, ROOT))
+        if "signing" in chosen.parts:
+            measure_signing(chosen, report)
         if "issue" in chosen.parts:
             measure_issue(database, chosen, report)
         if "grants" in chosen.parts:

@@ -69,15 +69,16 @@ class Report:
         print("\n".join(f"{name}: {value}" for name, value in self.facts.items()))
         print(f"rounds: {self.options.rounds} of {self.options.seconds} s each, in alternation; medians;"
               " spread is (fastest - slowest) / median\n")
-        header = ["load", "connections", "requests/s", "spread", "p50 ms", "p99 ms", "gateway µs", "÷ pgbench 64",
-                  "÷ static"]
-        rows = [self._row(one) for one in self.series]
-        _print_table(header, rows)
-        if self.figures:
+        if self.series:
+            header = ["load", "connections", "requests/s", "spread", "p50 ms", "p99 ms", "gateway µs", "÷ pgbench 64",
+                      "÷ static"]
+            _print_table(header, [self._row(one) for one in self.series])
             print()
+        if self.figures:
             _print_table(["figure", "value"], [[one["name"], f"{one['value']:,.2f} {one['unit']}".rstrip()]
                                                for one in self.figures])
-        print("\ncommands:")
+        if self.series:
+            print("\ncommands:")
         for one in self.series:
             print(f"  {shown(one.load.command(self.options.seconds))}")
 
@@ -102,19 +103,24 @@ class Report:
 
 
 def facts(database, root):
-    """Where and with what the run takes place."""
-    return {
+    """Where and with what the run takes place; `database` is None for a run without one."""
+    known = {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": f"script/bench {' '.join(sys.argv[1:])}".strip(),
         "commit": _line("git", "-C", str(root), "describe", "--always", "--dirty"),
         "machine": f"{os.cpu_count()} cores, {_processor()}, Linux {platform.release()}, load before the run"
                    f" {os.getloadavg()[0]:.1f} (everything runs on these cores: gateway, PostgreSQL, wrk)",
-        "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
-                      + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
-        "libmicrohttpd": _line("dpkg-query", "-W", "-f", "${Version}", "libmicrohttpd12"),
-        "libpq": _line("dpkg-query", "-W", "-f", "${Version}", "libpq5"),
-        "wrk": _line("dpkg-query", "-W", "-f", "${Version}", "wrk"),
+        "libcrypto": _line("dpkg-query", "-W", "-f", "${Version}", "libssl3"),
     }
+    if database:
+        known |= {
+            "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
+                          + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
+            "libmicrohttpd": _line("dpkg-query", "-W", "-f", "${Version}", "libmicrohttpd12"),
+            "libpq": _line("dpkg-query", "-W", "-f", "${Version}", "libpq5"),
+            "wrk": _line("dpkg-query", "-W", "-f", "${Version}", "wrk"),
+        }
+    return known
 
 
 def _line(*command):

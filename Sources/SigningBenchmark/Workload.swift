@@ -1,0 +1,116 @@
+import LibCrypto
+import Signing
+
+/// A URL to sign by one scheme, and the hash work that nobody could leave out.
+struct Workload {
+    static let names = [
+        "aws-v4-query", "oss-v4-query", "gcs-v4-hmac-query", "gcs-v4-rsa-query", "aws-v2-query", "oss-v1-query",
+        "gcs-v2-rsa-query",
+    ]
+
+    /// Signs and answers the length of the URL.
+    let url: () throws -> Int
+    /// Hashes what the URL's signature hashes, with keys prepared alike, and answers the length of the result.
+    let hashes: () throws -> Int
+
+    /// Prepares a scheme of ``names``.
+    init(scheme: String, privateKey: String) throws {
+        let instant = SigningInstant(clampingEpochSeconds: 1_715_934_600)
+        let request = try Self.request()
+        let isRSA = scheme.contains("rsa")
+        let credential = SigningCredential(
+            accessKeyID: isRSA ? "signer@project.iam.gserviceaccount.com" : "AKIDEXAMPLE0123456789",
+            secretAccessKey: isRSA ? privateKey : "example/of+a/secret0123456789abcdefABCDEF"
+        )
+        switch scheme {
+        case "aws-v4-query":
+            self = try Self.version4(
+                request, instant, credential, .aws(region: "eu-west-1"), AWSV4.presign, AWSV4.presignedURL)
+        case "oss-v4-query":
+            self = try Self.version4(
+                request, instant, credential, .oss(region: "cn-hangzhou"), OSSV4.presign, OSSV4.presignedURL)
+        case "gcs-v4-hmac-query":
+            self = try Self.version4(request, instant, credential, .gcsHMAC(), GCSV4.presign, GCSV4.presignedURL)
+        case "gcs-v4-rsa-query":
+            self = try Self.version4(request, instant, credential, .gcsRSA(), GCSV4.presign, GCSV4.presignedURL)
+        case "aws-v2-query":
+            let key = try SigningKeyV2(credential)
+            self.init(
+                stages: try AWSV2.presign(request, with: key, at: instant), key: .sha1(credential),
+                url: { try AWSV2.presignedURL(request, with: key, at: instant) })
+        case "oss-v1-query":
+            let key = try SigningKeyV2(credential)
+            self.init(
+                stages: try OSSV1.presign(request, with: key, at: instant), key: .sha1(credential),
+                url: { try OSSV1.presignedURL(request, with: key, at: instant) })
+        case "gcs-v2-rsa-query":
+            let key = try SigningKeyV2(serviceAccount: credential)
+            self.init(
+                stages: try GCSV2.presign(request, with: key, at: instant), key: try .rsa(credential),
+                url: { try GCSV2.presignedURL(request, with: key, at: instant) })
+        default: throw UsageError(description: "no scheme '\(scheme)'")
+        }
+    }
+
+    /// The key of the bare hash work.
+    private enum Key {
+        case hmac(HMACKey)
+        case rsa(RSAPrivateKey)
+
+        static func sha1(_ credential: SigningCredential) -> Key {
+            .hmac(HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha1))
+        }
+
+        static func sha256(_ credential: SigningCredential) -> Key {
+            .hmac(HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha256))
+        }
+
+        static func rsa(_ credential: SigningCredential) throws -> Key {
+            .rsa(try RSAPrivateKey(pem: credential.secretAccessKey))
+        }
+    }
+
+    private init(stages: PresignedURL, key: Key, url: @escaping () throws -> String) {
+        let canonicalRequest = Array(stages.canonicalRequest.utf8)
+        let stringToSign = Array(stages.stringToSign.utf8)
+        self.url = { try url().utf8.count }
+        hashes = {
+            var count = 0
+            if !canonicalRequest.isEmpty {
+                count += DigestAlgorithm.sha256.digest(of: canonicalRequest).byteCount
+            }
+            switch key {
+            case .hmac(let key): count += key.authenticationCode(for: stringToSign).byteCount
+            case .rsa(let key): count += try key.signature(of: stringToSign).count
+            }
+            return count
+        }
+    }
+
+    private static func version4(
+        _ request: PresignRequest, _ instant: SigningInstant, _ credential: SigningCredential, _ scope: CredentialScope,
+        _ presign: (PresignRequest, SigningKeyV4, SigningInstant) throws -> PresignedURL,
+        _ presignedURL: @escaping (PresignRequest, SigningKeyV4, SigningInstant) throws -> String
+    ) throws -> Workload {
+        // The key comes from the cache, as in the gateway.
+        let keys = SigningKeyCache(capacity: 8)
+        let key = try keys.key(for: credential, scope: scope, at: instant)
+        let isRSA = credential.accessKeyID.contains("@")
+        return Workload(
+            stages: try presign(request, key, instant), key: try isRSA ? .rsa(credential) : .sha256(credential),
+            url: { try presignedURL(request, keys.key(for: credential, scope: scope, at: instant), instant) })
+    }
+
+    private static func request() throws -> PresignRequest {
+        PresignRequest(
+            method: "PUT",
+            address: try BucketAddress(
+                endpoint: StoreEndpoint("https://store.example.com"), bucket: "demo-bucket", addressing: .virtual),
+            key: "users/42/photos/2024/IMG_0001.jpg",
+            headers: [
+                NamedValue("content-type", "image/jpeg"), NamedValue("content-md5", "1B2M2Y8AsgTpgAmY7PhCfg=="),
+            ],
+            expiresInSeconds: 900
+        )
+    }
+}

@@ -147,10 +147,10 @@ import Testing
         }
     }
 
-    @Test("links of AWS V2 work at a store, bind type and MD5, and end")
-    func version2() async throws {
-        _ = try StoreBench.at(.radosgw)
-        try await StoreBench.with(.radosgw, options: ["scheme": "aws-v2"]) { bench in
+    @Test("links of AWS V2 bind type and MD5, work, and end", arguments: StoreKind.allCases)
+    func version2(kind: StoreKind) async throws {
+        _ = try StoreBench.at(kind)
+        try await StoreBench.with(kind, options: ["scheme": "aws-v2"]) { bench in
             let key = bench.freshKey("e\u{301} 猫+%.png")
             let link = try await bench.uploadLink(key, for: Self.body, ["contentLength": .null])
             #expect(link.url.contains("Signature=") && !link.url.contains("X-Amz"))

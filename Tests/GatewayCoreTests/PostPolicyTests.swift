@@ -219,13 +219,14 @@ import Testing
             case .awsV4: "x-amz-signature"
             case .ossV4: "x-oss-signature"
             case .gcsV4RSA, .gcsV4HMAC: "x-goog-signature"
-            case .awsV2, .ossV1: nil
+            case .ossV1: "Signature"
+            case .awsV2, .gcsV2RSA: nil
             }
         let ledger = ScriptedLedger()
         if let signature {
             let form = try await issue(ledger)
             #expect(form.fields.reveal().contains { $0.name == signature })
-            if scheme != .ossV4 {
+            if ![.ossV4, .ossV1].contains(scheme) {
                 let error = await #expect(throws: GatewayError.self) {
                     try await issue(ledger) { $0.contentTypes = ["image/png", "image/gif"] }
                 }

@@ -340,6 +340,7 @@ struct CacheAuthenticator: Authenticator {
             case .ossV1: "OSSAccessKeyId=AKIAEXAMPLE&"
             case .gcsV4RSA: "X-Goog-Algorithm=GOOG4-RSA-SHA256&"
             case .gcsV4HMAC: "X-Goog-Algorithm=GOOG4-HMAC-SHA256&"
+            case .gcsV2RSA: "GoogleAccessId=AKIAEXAMPLE&"
             }
         let url = try await issue(try Fixture.put(), ScriptedLedger()).url.reveal()
         #expect(url.hasPrefix("https://s3.example.com/demo-bucket/team/photo.png?"))

@@ -7,7 +7,8 @@ import Testing
 @Suite struct SchemeBindingTests {
     static let schemes = Bucket.Scheme.allCases
     static let bindLength: Set<Bucket.Scheme> = [.awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC]
-    static let bindRange: Set<Bucket.Scheme> = [.gcsV4RSA, .gcsV4HMAC]
+    static let bindRange: Set<Bucket.Scheme> = [.gcsV4RSA, .gcsV4HMAC, .gcsV2RSA]
+    static let bindSize = bindLength.union(bindRange)
 
     private func decided(
         _ request: IssueRequest, by scheme: Bucket.Scheme, conditions: GrantConditions = GrantConditions(),
@@ -34,8 +35,10 @@ import Testing
         scheme: Bucket.Scheme
     ) throws {
         let permit = try decided(Fixture.put(length: 5), by: scheme).permit
-        #expect(permit.enforcedBy == (Self.bindLength.contains(scheme) ? .signature : .none))
+        #expect(permit.enforcedBy == (Self.bindSize.contains(scheme) ? .signature : .none))
         #expect(headers(of: permit)["content-length"] == (Self.bindLength.contains(scheme) ? "5" : nil))
+        let range = headers(of: permit)["x-goog-content-length-range"]
+        #expect(range == (scheme == .gcsV2RSA ? "5,5" : nil))
     }
 
     @Test(arguments: schemes, [Int64(9), 10, 11])
@@ -44,7 +47,7 @@ import Testing
             Fixture.put(length: length), by: scheme, conditions: GrantConditions(maxBytes: 10))
         if length > 10 {
             #expect(decision.error == .entityTooLarge(maxBytes: 10))
-        } else if Self.bindLength.contains(scheme) {
+        } else if Self.bindSize.contains(scheme) {
             #expect(try decision.permit.enforcedBy == .signature)
         } else {
             guard case .notEnforceable(let reason) = decision.error else {
@@ -60,7 +63,7 @@ import Testing
     ) throws {
         let decision = try decided(Fixture.put(), by: scheme, conditions: GrantConditions(maxBytes: 10))
         switch scheme {
-        case .gcsV4RSA, .gcsV4HMAC:
+        case .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA:
             #expect(try headers(of: decision.permit)["x-goog-content-length-range"] == "0,10")
             #expect(try decision.permit.enforcedBy == .signature)
         case .awsV4, .ossV4: #expect(decision.error == .conditionFailed(.contentLengthRequired))
@@ -86,7 +89,7 @@ import Testing
         #expect(tooLong.error == .entityTooLarge(maxBytes: 10))
     }
 
-    @Test(arguments: [Bucket.Scheme.gcsV4RSA, .gcsV4HMAC])
+    @Test(arguments: bindRange)
     func `a quota of bytes reserves the end of the range`(scheme: Bucket.Scheme) throws {
         let quota = try Fixture.quota(1, metric: .bytes, limit: 1000)
         let limited = try decided(
@@ -114,7 +117,7 @@ import Testing
             case .awsV4: ["x-amz-meta-owner": "a", "if-none-match": "*"]
             case .awsV2: nil
             case .ossV4, .ossV1: ["x-oss-meta-owner": "a", "x-oss-forbid-overwrite": "true"]
-            case .gcsV4RSA, .gcsV4HMAC: ["x-goog-meta-owner": "a", "x-goog-if-generation-match": "0"]
+            case .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: ["x-goog-meta-owner": "a", "x-goog-if-generation-match": "0"]
             }
         guard var expected else {
             #expect(decision.error?.code == "NotEnforceable")
@@ -142,16 +145,21 @@ import Testing
             change(&response)
             return try decided(Fixture.get { $0.response = response }, by: scheme)
         }
-        let named = try get { $0.filename = "a.png" }.permit
-        #expect(named.query.map(\.name) == ["response-content-disposition"])
+        let named = try get { $0.filename = "a.png" }
         let cached = try get { $0.cacheControl = "no-cache" }
+        let forced = try decided(Fixture.get(), by: scheme, conditions: GrantConditions(forceDownload: true))
+        if scheme == .gcsV2RSA {
+            for decision in [named, cached, forced] { #expect(decision.error?.code == "NotEnforceable") }
+            #expect(try decided(Fixture.get(), by: scheme).permit.query.isEmpty)
+            return
+        }
+        #expect(try named.permit.query.map(\.name) == ["response-content-disposition"])
+        #expect(try forced.permit.query.map(\.value) == ["attachment"])
         if Self.bindRange.contains(scheme) {
             #expect(cached.error?.code == "NotEnforceable")
         } else {
             #expect(try cached.permit.query.map(\.name) == ["response-cache-control"])
         }
-        let forced = try decided(Fixture.get(), by: scheme, conditions: GrantConditions(forceDownload: true)).permit
-        #expect(forced.query.map(\.value) == ["attachment"])
     }
 
     @Test(arguments: schemes) func `objects are processed at Alibaba OSS alone`(scheme: Bucket.Scheme) throws {

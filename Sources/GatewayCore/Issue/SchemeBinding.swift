@@ -51,6 +51,7 @@ extension Bucket.Scheme {
         case .ossV4: .ossV4
         case .ossV1: .ossV1
         case .gcsV4RSA, .gcsV4HMAC: .gcsV4
+        case .gcsV2RSA: .gcsV2
         }
     }
 }
@@ -76,12 +77,18 @@ extension SchemeBinding {
     fileprivate static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
-        processParameter: "x-oss-process", takesQuestionMarks: false, form: .none
+        processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
     )
     // The XML API knows two parameters for the answer's headers, and ignores the others.
     fileprivate static let gcsV4 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
         overrides: [.contentDisposition, .contentType], processParameter: nil, takesQuestionMarks: true, form: .oneType
+    )
+    // Parameters for the answer's headers are no part of what is signed: a holder may change them.
+    fileprivate static let gcsV2 = SchemeBinding(
+        metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
+        bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
+        processParameter: nil, takesQuestionMarks: true, form: .none
     )
 }

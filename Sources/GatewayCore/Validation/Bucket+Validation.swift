@@ -63,7 +63,7 @@ extension Bucket.Provider {
         switch self {
         case .aws, .s3: [.awsV4, .awsV2]
         case .oss: [.ossV4, .ossV1]
-        case .gcs: [.gcsV4RSA, .gcsV4HMAC]
+        case .gcs: [.gcsV4RSA, .gcsV4HMAC, .gcsV2RSA]
         }
     }
 
@@ -89,7 +89,7 @@ extension Bucket.Scheme {
     public var credentialKind: StorageCredential.Kind {
         switch self {
         case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
-        case .gcsV4RSA: .serviceAccount
+        case .gcsV4RSA, .gcsV2RSA: .serviceAccount
         }
     }
 

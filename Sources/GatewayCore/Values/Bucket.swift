@@ -26,6 +26,8 @@ public struct Bucket: Sendable, Equatable {
         case gcsV4RSA = "gcs-v4-rsa"
         /// Google Cloud Storage, version 4, with an HMAC key.
         case gcsV4HMAC = "gcs-v4-hmac"
+        /// Google Cloud Storage, version 2, with the key of a service account.
+        case gcsV2RSA = "gcs-v2-rsa"
     }
 
     /// Who keeps the bytes; decides nothing by itself, fixes which schemes there are, defaults, and shows in lists.

@@ -39,8 +39,8 @@ public struct SigningKeyV2: Sendable {
     private init(_ credential: SigningCredential, secret: Secret) throws(SigningError) {
         let isVisible = { (byte: UInt8) in byte > 0x20 && byte != 0x7F }
         guard !credential.accessKeyID.isEmpty else { throw .invalidCredential("the access key id is empty") }
-        guard credential.accessKeyID.utf8.allSatisfy({ isVisible($0) && $0 != UInt8(ascii: ":") }) else {
-            throw .invalidCredential("the access key id holds a colon, white space or a control character")
+        guard credential.accessKeyID.utf8.allSatisfy(isVisible) else {
+            throw .invalidCredential("the access key id holds white space or a control character")
         }
         if let token = credential.securityToken {
             guard !token.isEmpty, token.utf8.allSatisfy(isVisible) else {

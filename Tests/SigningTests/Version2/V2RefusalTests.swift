@@ -121,7 +121,19 @@ struct V2RefusalTests {
         }
     }
 
-    @Test(arguments: ["", "a:b", "a b", "a\n", "a\u{7F}"])
+    @Test func anAccessKeyIDWithAColonSignsURLsAlone() throws {
+        let key = try SigningKeyV2(SigningCredential(accessKeyID: "a:b", secretAccessKey: "s"))
+        let instant = try #require(SigningInstant(basic: "20240517T083000Z"))
+        let address = try BucketAddress(endpoint: StoreEndpoint("https://h"), bucket: "b", addressing: .path)
+        let request = PresignRequest(method: "GET", address: address, key: "k", expiresInSeconds: 60)
+        #expect(try AWSV2.presignedURL(request, with: key, at: instant).contains("AWSAccessKeyId=a%3Ab&"))
+        let error = #expect(throws: SigningError.self) {
+            try AWSV2.authorize(SignableRequest(method: "GET", address: address, key: "k"), with: key, at: instant)
+        }
+        #expect(error?.code == "InvalidCredential")
+    }
+
+    @Test(arguments: ["", "a b", "a\n", "a\u{7F}"])
     func accessKeyIDsFitIntoAHeader(id: String) {
         let error = #expect(throws: SigningError.self) {
             try SigningKeyV2(SigningCredential(accessKeyID: id, secretAccessKey: "s"))

@@ -56,7 +56,7 @@ CREATE TABLE public.issuances (
     CONSTRAINT issuances_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
     CONSTRAINT issuances_content_length_check CHECK ((content_length >= 0)),
     CONSTRAINT issuances_content_md5_check CHECK ((octet_length(content_md5) = 16)),
-    CONSTRAINT issuances_delivery_check CHECK ((delivery = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-part'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))),
+    CONSTRAINT issuances_delivery_check CHECK ((delivery = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))),
     CONSTRAINT issuances_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text])))
 )
 PARTITION BY RANGE (issued_at);
@@ -274,11 +274,12 @@ BEGIN
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
     EXECUTE format(
         'GRANT INSERT ON policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, api_keys, '
-            'admin_audit, issuances, quota_usage, reservations, denials, tickets TO %I', p_role
+            'admin_audit, issuances, quota_usage, reservations, denials, tickets, '
+            'multipart_uploads, multipart_parts TO %I', p_role
     );
     EXECUTE format(
         'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations, '
-            'tickets TO %I', p_role
+            'tickets, multipart_parts TO %I', p_role
     );
     EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys TO %I', p_role);
     EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
@@ -288,6 +289,9 @@ BEGIN
     EXECUTE format('GRANT UPDATE (quota_limit) ON quotas TO %I', p_role);
     EXECUTE format('GRANT UPDATE (check_at) ON reservations TO %I', p_role);
     EXECUTE format('GRANT UPDATE (count) ON denials TO %I', p_role);
+    EXECUTE format(
+        'GRANT UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at) ON multipart_uploads TO %I', p_role
+    );
     EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
     EXECUTE format('REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role);
     RETURN true;
@@ -353,6 +357,27 @@ BEGIN
     ));
     GET DIAGNOSTICS v_denials = ROW_COUNT;
     RETURN v_usage + v_tickets + v_denials;
+END
+$$;
+
+CREATE FUNCTION public.prune_multipart_uploads(p_keep_days integer, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    -- Reservations of their parts are settled by then: a URL lives seven days at the most.
+    DELETE FROM multipart_uploads u
+    WHERE u.id = ANY (ARRAY(
+        SELECT o.id FROM multipart_uploads o
+        WHERE o.state IN ('completed', 'aborted')
+            AND o.expires_at < clock_timestamp() - make_interval(days => greatest(p_keep_days, 10))
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
 END
 $$;
 
@@ -558,6 +583,43 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.reserve_multipart_parts(p_id uuid, p_issuance_ids uuid[], p_numbers integer[], p_lengths bigint[], OUT verdict text, OUT object_length bigint, OUT max_length bigint) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_state text;
+BEGIN
+    SELECT u.state, u.content_length INTO v_state, max_length
+    FROM multipart_uploads u
+    WHERE u.id = p_id
+    FOR UPDATE;
+    IF v_state IS NULL OR NOT (v_state = 'open' OR v_state = 'completing' AND cardinality(p_numbers) = 0) THEN
+        verdict := 'closed';
+        RETURN;
+    END IF;
+    SELECT CASE WHEN count(*) = count(s.length) THEN coalesce(sum(s.length), 0) END INTO object_length
+    FROM (
+        SELECT CASE WHEN count(*) = count(p.length) THEN max(p.length) END AS length
+        FROM (
+            SELECT m.part_number AS number, m.content_length AS length FROM multipart_parts m WHERE m.upload_id = p_id
+            UNION ALL
+            SELECT t.number, t.length FROM unnest(p_numbers, p_lengths) AS t (number, length)
+        ) p
+        GROUP BY p.number
+    ) s;
+    verdict := CASE
+        WHEN max_length IS NULL OR object_length <= max_length THEN 'reserved'
+        WHEN object_length IS NULL THEN 'length-required'
+        ELSE 'too-large'
+    END;
+    IF verdict = 'reserved' THEN
+        INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
+        SELECT t.issuance_id, p_id, t.number, t.length
+        FROM unnest(p_issuance_ids, p_numbers, p_lengths) AS t (issuance_id, number, length);
+    END IF;
+END
+$$;
+
 CREATE FUNCTION public.settle_reservations(p_issuance_ids uuid[], p_quota_ids uuid[], p_landed bigint[], p_is_final boolean[], p_delay_seconds double precision) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -758,6 +820,35 @@ CREATE TABLE public.issuers (
     CONSTRAINT issuers_roles_check CHECK ((may_confer_roles <@ '{admin,auditor}'::text[]))
 );
 
+CREATE TABLE public.multipart_parts (
+    issuance_id uuid NOT NULL,
+    upload_id uuid NOT NULL,
+    part_number integer NOT NULL,
+    content_length bigint,
+    CONSTRAINT multipart_parts_content_length_check CHECK ((content_length >= 0)),
+    CONSTRAINT multipart_parts_part_number_check CHECK (((part_number >= 1) AND (part_number <= 10000)))
+);
+
+CREATE TABLE public.multipart_uploads (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    content_length bigint,
+    state text NOT NULL,
+    store_upload_id text COLLATE pg_catalog."C",
+    part_numbers integer[] DEFAULT '{}'::integer[] NOT NULL,
+    part_etags text[] DEFAULT '{}'::text[] NOT NULL,
+    etag text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    check_at timestamp with time zone NOT NULL,
+    CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
+    CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
+    CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
+);
+
 CREATE TABLE public.policy_log (
     seq bigint NOT NULL,
     tag uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -852,6 +943,12 @@ ALTER TABLE ONLY public.issuers
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_principal_prefix_key UNIQUE (principal_prefix);
 
+ALTER TABLE ONLY public.multipart_parts
+    ADD CONSTRAINT multipart_parts_pkey PRIMARY KEY (issuance_id);
+
+ALTER TABLE ONLY public.multipart_uploads
+    ADD CONSTRAINT multipart_uploads_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.policy_log
     ADD CONSTRAINT policy_log_pkey PRIMARY KEY (seq);
 
@@ -893,6 +990,12 @@ CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucke
 
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
 
+CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
+
+CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING btree (check_at) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'aborting'::text]));
+
+CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btree (bucket, object_key);
+
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 
 CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
@@ -910,6 +1013,9 @@ ALTER TABLE ONLY public.buckets
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_kind_fkey FOREIGN KEY (credential_id, credential_kind) REFERENCES public.storage_credentials(id, kind);
+
+ALTER TABLE ONLY public.multipart_parts
+    ADD CONSTRAINT multipart_parts_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES public.multipart_uploads(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);

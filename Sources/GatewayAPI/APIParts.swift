@@ -68,6 +68,8 @@ public struct APIParts: Sendable {
     public var advancePolicy: @Sendable () async throws(GatewayError) -> Void
     /// Issues URLs.
     public var presignedURLs: PresignedURLs
+    /// Uploads in parts.
+    public var multipartUploads: MultipartUploads
     /// Tells callers what they may do.
     public var accessOverview: AccessOverview
     /// Rows that admins manage.
@@ -88,7 +90,8 @@ public struct APIParts: Sendable {
     /// Puts the parts together.
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        presignedURLs: PresignedURLs, accessOverview: AccessOverview, stores: AdminStores,
+        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
+        stores: AdminStores,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -96,6 +99,7 @@ public struct APIParts: Sendable {
         self.authenticator = authenticator
         self.advancePolicy = advancePolicy
         self.presignedURLs = presignedURLs
+        self.multipartUploads = multipartUploads
         self.accessOverview = accessOverview
         self.stores = stores
         self.readinessChecks = readinessChecks
@@ -118,6 +122,8 @@ extension Routes {
         let stores = parts.stores
         urls = PresignedURLEndpoints(
             useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
+        multipart = MultipartUploadEndpoints(
+            useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout)
         access = AccessEndpoints(useCase: parts.accessOverview)
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)

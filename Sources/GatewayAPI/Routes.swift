@@ -4,6 +4,7 @@ import HTTPTypes
 /// The API on one screen: every path there is.
 struct Routes {
     let urls: PresignedURLEndpoints
+    let multipart: MultipartUploadEndpoints
     let access: AccessEndpoints
     let tickets: TicketEndpoints
     let admin: AdminRoutes
@@ -18,6 +19,15 @@ struct Routes {
                 urls.issueBatch),
             Route(.post, "/v1/post-policies", .user, urls.issueForm),
             Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, urls.redirect),
+            Route(.post, "/v1/multipart-uploads", .user, multipart.start),
+            Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
+            Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
+            Route(
+                .post, "/v1/multipart-uploads/{id}/parts", .user,
+                maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts),
+            Route(
+                .post, "/v1/multipart-uploads/{id}/complete", .user,
+                maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
             Route(.get, "/v1/access", .user, access.show),
             Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list),
@@ -60,6 +70,9 @@ struct Routes {
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
             Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),
+            Route(.get, "/admin/v1/multipart-uploads", .auditor, multipart.adminList),
+            Route(.get, "/admin/v1/multipart-uploads/{id}", .auditor, multipart.adminGet),
+            Route(.delete, "/admin/v1/multipart-uploads/{id}", .admin, multipart.adminAbort),
             Route(public: .get, "/healthz", service.health),
             Route(public: .get, "/readyz", service.readiness),
             Route(public: .get, "/metrics", service.metrics),

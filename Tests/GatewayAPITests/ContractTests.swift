@@ -84,6 +84,7 @@ struct ContractTests {
                 let gateway = TestGateway()
                 let json = String(decoding: try JSONSerialization.data(withJSONObject: example), as: UTF8.self)
                 let path = operation.path.replacing("{group}", with: "group:staff")
+                    .replacing("{id}", with: MemoryUploads.openID.lowercaseText)
                 let answer = await gateway.send(.post, path, token: "admin-token", json: json)
                 let success = operation.responses.keys.first { $0.hasPrefix("2") }
                 #expect(String(answer.status) == success, "\(operation.path) \(name): \(answer.text)")

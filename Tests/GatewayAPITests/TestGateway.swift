@@ -19,6 +19,7 @@ struct TestGateway {
     let ledger: StubLedger
     let policy: StubPolicy
     let stores = MemoryStores()
+    let uploads = MemoryUploads()
     let metrics = PrometheusFactory()
     let advances = Advances()
 
@@ -29,7 +30,7 @@ struct TestGateway {
     ) {
         self.ledger = ledger
         self.policy = policy
-        let (logs, metrics, stores, advances) = (logs, metrics, stores, advances)
+        let (logs, metrics, stores, advances, uploads) = (logs, metrics, stores, advances, uploads)
         logger = Logger(label: "test") { _ in logs }
         let cache = PolicyCache(source: policy)
         let seed = Mutex(UInt8(0))
@@ -40,15 +41,18 @@ struct TestGateway {
             }
             return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0 * 7) }
         }
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes
+        )
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in
                 advances.count.withLock { $0 += 1 }
                 try await cache.advance()
             },
-            presignedURLs: PresignedURLs(
-                cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes
-            ),
+            presignedURLs: urls,
+            multipartUploads: MultipartUploads(
+                urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
             accessOverview: AccessOverview(cache: cache, usage: ledger),
             stores: stores.all,
             readinessChecks: { checks },

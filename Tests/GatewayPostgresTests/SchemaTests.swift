@@ -16,6 +16,10 @@ import Testing
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
             PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
             PostgresHealth.read.text, PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
+            MultipartStatements.insert.text, MultipartStatements.find.text, MultipartStatements.open.text,
+            MultipartStatements.move.text, MultipartStatements.reserve.text, MultipartStatements.release.text,
+            MultipartStatements.storeUploadIDs.text, MultipartStatements.audit.text, MultipartStatements.page.text,
+            MultipartStatements.takeDue.text, MultipartStatements.prune.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")
@@ -40,6 +44,7 @@ import Testing
             "UPDATE policy_log SET actor = 'x'", "DELETE FROM policy_log", "UPDATE admin_audit SET actor = 'x'",
             "DELETE FROM admin_audit", "DELETE FROM grants", "UPDATE grants SET principal = '*'",
             "UPDATE quotas SET metric = 'urls'", "DELETE FROM quota_usage", "DELETE FROM denials",
+            "DELETE FROM multipart_uploads", "UPDATE multipart_uploads SET principal = '*'",
             "ALTER TABLE issuances ADD COLUMN extra text", "DROP TABLE grants", "CREATE TABLE mine (a integer)",
             "ALTER TABLE issuances DETACH PARTITION issuances_20200101",
             "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",

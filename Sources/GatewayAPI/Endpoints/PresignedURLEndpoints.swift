@@ -53,7 +53,7 @@ struct PresignedURLEndpoints: Sendable {
                 }
             }
         }
-        response.setRateLimit(Self.lowestBalances(of: answers))
+        response.setRateLimit(ofBatch: answers)
         return response
     }
 
@@ -63,8 +63,14 @@ struct PresignedURLEndpoints: Sendable {
         try body.end()
         return try useCase.request(fields)
     }
+}
 
-    /// What is left of each quota after the last item that it admitted.
+extension ServerResponse {
+    /// Says what is left of each quota after the last item that it admitted.
+    mutating func setRateLimit(ofBatch answers: [Result<IssuedURL, GatewayError>]) {
+        setRateLimit(Self.lowestBalances(of: answers))
+    }
+
     private static func lowestBalances(of answers: [Result<IssuedURL, GatewayError>]) -> [QuotaBalance] {
         var lowest: [QuotaBalance] = []
         for case .success(let issued) in answers {
@@ -82,7 +88,7 @@ struct PresignedURLEndpoints: Sendable {
 
 extension IssuedURL {
     /// Writes the members of the answer.
-    fileprivate func write(to json: inout JSONWriter) {
+    func write(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("method", method.rawValue)
         json.member("bucket", bucket.rawValue)
@@ -105,7 +111,7 @@ extension RequestMetrics {
     }
 
     /// Counts an item of a batch.
-    fileprivate func count(_ answer: Result<IssuedURL, GatewayError>) {
+    func count(_ answer: Result<IssuedURL, GatewayError>) {
         switch answer {
         case .success(let issued): self.issued(issued)
         case .failure(let error): refused(code: error.code)

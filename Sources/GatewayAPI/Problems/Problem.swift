@@ -83,6 +83,10 @@ extension Problem {
                 kind: .alreadyExists, detail: "\(resource.rawValue): one with this identifier or unique name exists.")
         case .conflict(let reason):
             self.init(kind: .conflict, detail: reason)
+        case .storeRefused(let status, let code):
+            self.init(kind: .storeRefused, detail: "The store refused what was asked of it.")
+            members = [("storeStatus", .number(String(status)))]
+            if let code { members.append(("storeCode", .string(code))) }
         case .slowDown(let seconds):
             self.init(kind: .slowDown)
             setRetryAfter(seconds)

@@ -14,6 +14,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case notFound = "not-found"
     case alreadyExists = "already-exists"
     case conflict = "conflict"
+    case storeRefused = "store-refused"
     case slowDown = "slow-down"
     case unavailable = "service-unavailable"
     case internalError = "internal-error"
@@ -51,6 +52,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .notFound: ("NoSuchResource", "There is no such resource", .notFound)
         case .alreadyExists: ("AlreadyExists", "The resource exists already", .conflict)
         case .conflict: ("Conflict", "The change contradicts what exists", .conflict)
+        case .storeRefused: ("StoreRefused", "The store refused", .badGateway)
         case .slowDown: ("SlowDown", "Too many requests at once", .serviceUnavailable)
         case .unavailable: ("ServiceUnavailable", "The service is not available", .serviceUnavailable)
         case .internalError: ("InternalError", "Something went wrong inside", .internalServerError)

@@ -18,6 +18,7 @@ extension SchemeBinding {
     ///   - request: What is asked for.
     ///   - limit: Most bytes that a grant allows.
     func size(of request: IssueRequest, limit: Int64?) -> SizeBinding? {
+        guard request.carriesBytes else { return nil }
         if request.delivery == .postPolicy {
             return request.contentLength.map { SizeBinding(maxBytes: $0, enforcedBy: .policy, header: nil) }
         }
@@ -68,7 +69,8 @@ extension IssueRequest {
         guard action == .putObject else { return [] }
         var headers: [NamedValue] = []
         headers.reserveCapacity(6 + metadata.entries.count)
-        if let contentType { headers.append(NamedValue("content-type", contentType.text)) }
+        // The type of an object in parts is bound when it is started.
+        if let contentType, bindsContentType { headers.append(NamedValue("content-type", contentType.text)) }
         if let contentMD5 { headers.append(NamedValue("content-md5", Base64.encode(contentMD5))) }
         if let header = size?.header { headers.append(header) }
         if let checksumSHA256 {
@@ -83,7 +85,8 @@ extension IssueRequest {
 
     /// The parameters that a URL for this request binds, decoded.
     func boundQuery(by binding: SchemeBinding, forcesDownload: Bool) -> [NamedValue] {
-        var query = overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
+        var query = multipartQuery
+        query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
         return query
     }

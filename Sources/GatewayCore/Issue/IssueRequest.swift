@@ -8,7 +8,7 @@ public struct IssueRequest: Sendable, Equatable {
         case put = "PUT"
         case get = "GET"
         case head = "HEAD"
-        /// Of browser forms; no URL is for it.
+        /// Of browser forms, and of what the gateway itself starts and completes uploads in parts with.
         case post = "POST"
 
         /// What it is a method of.
@@ -88,6 +88,8 @@ public struct IssueRequest: Sendable, Equatable {
     public let createsOnly: Bool
     /// How what is issued reaches the caller.
     public let delivery: Delivery
+    /// What it does to an upload in parts; `nil` for a whole object.
+    public internal(set) var multipart: MultipartStep?
 
     /// Checks the fields of a request.
     ///

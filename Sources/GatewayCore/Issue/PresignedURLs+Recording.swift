@@ -41,8 +41,9 @@ extension PresignedURLs {
     func proposal(
         for request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
     ) throws(GatewayError) -> IssuanceProposal {
-        IssuanceProposal(
-            id: try newID(at: permit.signedAt),
+        let id = if let fixed = request.issuance { fixed } else { try newID(at: permit.signedAt) }
+        return IssuanceProposal(
+            id: id,
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
             position: caller.position,
             scopes: policy.scopes + caller.scopes,
@@ -52,7 +53,7 @@ extension PresignedURLs {
             credentialID: permit.credential.id,
             delivery: request.delivery,
             action: request.action,
-            method: request.delivery == .postPolicy ? IssueRequest.Method.post.rawValue : request.method.rawValue,
+            method: request.httpMethod,
             bucket: request.bucket,
             key: request.key,
             expiresAt: permit.expiresAt,

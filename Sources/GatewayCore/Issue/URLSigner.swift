@@ -25,7 +25,7 @@ public final class URLSigner: Sendable {
     /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
         try url(
-            request.method.rawValue, of: request.key, in: permit.bucket, with: permit.credential,
+            request.httpMethod, of: request.key, in: permit.bucket, with: permit.credential,
             headers: permit.headers, query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
         )
     }
@@ -34,7 +34,7 @@ public final class URLSigner: Sendable {
     ///
     /// - Parameters:
     ///   - method: Method in upper case.
-    ///   - key: The object.
+    ///   - key: The object; `nil` for the bucket itself.
     ///   - bucket: Where it is.
     ///   - credential: The bucket's.
     ///   - headers: Headers that the URL binds and the client must send.
@@ -43,12 +43,13 @@ public final class URLSigner: Sendable {
     ///   - signedAt: When the life begins.
     /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     public func url(
-        _ method: String, of key: ObjectKey, in bucket: Bucket, with credential: StorageCredential,
+        _ method: String, of key: ObjectKey?, in bucket: Bucket, with credential: StorageCredential,
         headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> Secret<String> {
         do throws(SigningError) {
             let request = PresignRequest(
-                method: method, address: try address(of: bucket), key: key.rawValue, headers: headers, query: query,
+                method: method, address: try address(of: bucket), key: key?.rawValue ?? "", headers: headers,
+                query: query,
                 expiresInSeconds: expiresIn
             )
             return Secret(try presign(request, in: bucket, with: credential.forSigning, at: Self.instant(signedAt)))

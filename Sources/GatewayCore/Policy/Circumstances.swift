@@ -65,13 +65,15 @@ struct Circumstances {
         {
             return .conditionFailed(.contentType(allowed: patterns))
         }
-        if conditions.requireContentMD5 == true, request.contentMD5 == nil {
+        if conditions.requireContentMD5 == true, request.carriesBytes, request.contentMD5 == nil {
             return .conditionFailed(.contentMD5Required)
         }
         if let maxBytes = conditions.maxBytes {
-            if let length = request.contentLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
+            if let length = request.objectLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
+            // All parts together are bound by the length of each.
+            if request.multipart != nil, request.objectLength == nil { return .conditionFailed(.contentLengthRequired) }
             let binding = bucket.scheme.binding
-            guard binding.size(of: request, limit: maxBytes) == nil else { return nil }
+            guard request.carriesBytes, binding.size(of: request, limit: maxBytes) == nil else { return nil }
             if binding.bindsLength { return .conditionFailed(.contentLengthRequired) }
             if !bucket.allowsUnenforcedSize { return .unboundSize }
         }

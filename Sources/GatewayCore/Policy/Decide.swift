@@ -140,6 +140,6 @@ extension Quota {
     fileprivate func applies(to request: IssueRequest) -> Bool {
         (bucket == nil || bucket == request.bucket)
             && (action == nil || action == request.action)
-            && (metric == .urls || request.action == .putObject)
+            && (metric == .urls ? request.countsAsURL : request.carriesBytes)
     }
 }

@@ -35,6 +35,12 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     case postPolicy = "post-policy"
     /// A URL that a browser is led to.
     case redirect = "redirect"
+    /// Not at all: the gateway starts an upload in parts with it.
+    case multipartStart = "multipart-start"
+    /// A URL for one part of an upload.
+    case multipartPart = "multipart-part"
+    /// Not at all: the gateway completes an upload in parts with it.
+    case multipartComplete = "multipart-complete"
 }
 
 /// Everything that goes into a row of the ledger, and what proves and charges it.

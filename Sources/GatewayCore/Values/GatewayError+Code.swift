@@ -12,6 +12,7 @@ extension GatewayError {
         case .notFound(let kind): "NoSuch" + kind.rawValue
         case .alreadyExists: "AlreadyExists"
         case .conflict: "Conflict"
+        case .storeRefused: "StoreRefused"
         case .slowDown: "SlowDown"
         case .unavailable: "ServiceUnavailable"
         }

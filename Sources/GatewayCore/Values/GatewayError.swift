@@ -26,6 +26,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case alreadyExists(ResourceKind)
     /// 409 `Conflict`: the change contradicts other rows, for example the deletion of a credential that a bucket uses.
     case conflict(reason: String)
+    /// 502 `StoreRefused`: the store refused what the gateway asked of it; its status and its code, if it has one.
+    case storeRefused(status: Int, code: String?)
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.
@@ -42,6 +44,7 @@ public enum ResourceKind: String, Sendable, CaseIterable {
     case issuer = "Issuer"
     case apiKey = "APIKey"
     case ticket = "Ticket"
+    case multipartUpload = "Upload"
 }
 
 /// Which condition of a matching grant did not hold.

@@ -19,5 +19,7 @@ struct Migration: Sendable {
         Migration(
             version: 8, name: "add_schemes_and_deliveries",
             sql: PackageResources._008_add_schemes_and_deliveries_sql),
+        Migration(
+            version: 9, name: "create_multipart_uploads", sql: PackageResources._009_create_multipart_uploads_sql),
     ]
 }

@@ -85,6 +85,11 @@ public struct ReservationSweeper: Service {
 
     private func verify(_ reservation: Reservation) async -> Finding {
         var finding = Finding(reservation: reservation, landed: nil, isFinal: true)
+        if reservation.isPart {
+            finding.landed = reservation.landedPart
+            finding.isFinal = finding.landed != nil || reservation.overdue > schedule.patience.seconds
+            return finding
+        }
         do {
             finding.landed = try await verifier.landedBytes(
                 bucket: BucketName(reservation.bucket), key: ObjectKey(reservation.key),
@@ -111,6 +116,10 @@ extension ReservationSweeper {
         let key: String
         /// Seconds since the URL was dead and the grace had passed.
         let overdue: Double
+        /// Whether it is for a part of an upload, of which the store cannot be asked by the key.
+        let isPart: Bool
+        /// Bytes of the part that count, once the upload has ended.
+        let landedPart: Int64?
     }
 
     /// What the store said of one.
@@ -124,11 +133,18 @@ extension ReservationSweeper {
 
     static let readDue = Statement<(grace: Double, most: Int32), Reservation>(
         """
-        SELECT issuance_id, quota_id, bucket, object_key,
-            extract(epoch FROM clock_timestamp() - dead_at)::float8 - $1
-        FROM reservations
-        WHERE check_at < clock_timestamp() - make_interval(secs => $1)
-        ORDER BY check_at
+        SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
+            extract(epoch FROM clock_timestamp() - r.dead_at)::float8 - $1,
+            p.issuance_id IS NOT NULL,
+            CASE u.state
+                WHEN 'aborted' THEN 0
+                WHEN 'completed' THEN CASE WHEN p.part_number = ANY (u.part_numbers) THEN r.amount ELSE 0 END
+            END
+        FROM reservations r
+        LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
+        LEFT JOIN multipart_uploads u ON u.id = p.upload_id
+        WHERE r.check_at < clock_timestamp() - make_interval(secs => $1)
+        ORDER BY r.check_at
         LIMIT $2
         """
     ) {
@@ -136,7 +152,8 @@ extension ReservationSweeper {
     } decode: { row throws(PostgresError) in
         Reservation(
             issuanceID: try row.decode(0), quotaID: try row.decode(1), bucket: try row.decode(2),
-            key: try row.decode(3), overdue: try row.decode(4))
+            key: try row.decode(3), overdue: try row.decode(4), isPart: try row.decode(5), landedPart: try row.decode(6)
+        )
     }
 
     static let settle = Statement<(findings: [Finding], delay: Double), Void>(

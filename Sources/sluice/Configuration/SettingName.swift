@@ -25,6 +25,7 @@ enum SettingName: String, CaseIterable {
     case httpDrainDeadline = "http.drain-deadline"
     case ledgerKeepDays = "ledger.keep-days"
     case ledgerDaysAhead = "ledger.days-ahead"
+    case multipartMaxAge = "multipart.max-age"
     case clockMaxDifference = "clock.max-difference"
     case logLevel = "log.level"
     case logFormat = "log.format"
@@ -64,6 +65,8 @@ enum SettingName: String, CaseIterable {
         case .httpDrainDeadline: "Seconds that requests under way have when the gateway stops. Default 20."
         case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: for ever."
         case .ledgerDaysAhead: "Days for which partitions of the ledger are prepared. Default 7."
+        case .multipartMaxAge:
+            "Seconds after which an upload in parts that is not completed is aborted. Default 86400."
         case .clockMaxDifference:
             "Seconds that the clock may differ from PostgreSQL's before /readyz says 503. Default 5."
         case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."

@@ -28,6 +28,7 @@ extension Settings {
         }
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
+        let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
         let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
         let origins = reader.list(.corsAllowedOrigins)
         // Browsers send exactly this form, so that any other would never be equal.
@@ -48,6 +49,7 @@ extension Settings {
         self.allowedOrigins = Set(origins)
         self.ledgerKeepDays = keepDays
         self.ledgerDaysAhead = daysAhead ?? self.ledgerDaysAhead
+        self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge
         self.clockMaxDifference = clockDifference ?? self.clockMaxDifference
     }
 }

@@ -44,6 +44,7 @@ struct Settings: Sendable {
     var http = HTTP()
     var ledgerKeepDays: Int?
     var ledgerDaysAhead = 7
+    var multipartMaxAge = 86_400
     var clockMaxDifference = 5
 }
 

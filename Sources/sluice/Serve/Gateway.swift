@@ -44,11 +44,16 @@ struct Gateway {
         let stores = AdminStores(
             PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now))
         let health = PostgresHealth(connection: database.health, now: Self.now)
+        let urls = PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: Self.now, randomBytes: Self.random)
+        let multipart = MultipartUploads(
+            urls: urls, rows: PostgresMultipartUploads(connection: database.queries, now: Self.now),
+            store: MultipartCalls(client: cloud, cache: cache, now: Self.now),
+            life: .seconds(settings.multipartMaxAge), now: Self.now)
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
-            presignedURLs: PresignedURLs(
-                cache: cache, authenticator: authenticator, ledger: ledger, now: Self.now, randomBytes: Self.random),
+            presignedURLs: urls, multipartUploads: multipart,
             accessOverview: AccessOverview(
                 cache: cache, usage: PostgresQuotaUsage(connection: database.queries)),
             stores: stores,
@@ -74,6 +79,9 @@ struct Gateway {
                     connection: database.background,
                     verifier: StoredUploads(client: cloud, cache: cache, now: Self.now),
                     logger: logger),
+                MultipartUpkeep(connection: database.background, logger: logger) {
+                    upload async throws(GatewayError) in try await multipart.clean(upload)
+                },
             ] + servers
     }
 

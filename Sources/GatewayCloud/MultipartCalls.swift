@@ -1,0 +1,168 @@
+public import Foundation
+public import GatewayCore
+import LibCurl
+import Signing
+
+/// Asks stores to start, complete and forget uploads in parts, by signed URLs in the scheme of the bucket.
+public struct MultipartCalls: MultipartStore {
+    private let client: OutboundClient
+    private let cache: PolicyCache
+    private let now: @Sendable () -> Date
+    private let signer = URLSigner()
+
+    private static let urlLife = 60
+    private static let maxAnswerBytes = 65_536
+    private static let maxListBytes = 1 << 20
+    // Stores copy the bytes of large objects before they answer.
+    private static let completionTimeout = Duration.seconds(12)
+
+    /// Makes an adapter.
+    ///
+    /// - Parameters:
+    ///   - client: Reaches the stores.
+    ///   - cache: Holds the rows of buckets and credentials.
+    ///   - now: The clock of the signatures.
+    public init(client: OutboundClient, cache: PolicyCache, now: @escaping @Sendable () -> Date) {
+        self.client = client
+        self.cache = cache
+        self.now = now
+    }
+
+    /// Starts an upload by a URL that was issued for it.
+    public func start(_ issued: IssuedURL) async throws(GatewayError) -> String {
+        let answer = try await send(
+            .post(body: []), issued.url, fields: issued.headers.map { .init($0.name, $0.value) })
+        guard answer.status == 200 else { throw Self.refusal(answer) }
+        guard let root = XMLElement.read(answer.body), root.name == "InitiateMultipartUploadResult",
+            let id = root.text("UploadId"), Self.isUploadID(id)
+        else { throw Self.unreadable }
+        return id
+    }
+
+    /// Puts the parts of an upload together by a URL that was issued for it.
+    public func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
+        // Numbers and tags hold nothing that XML would read as its own.
+        let list = parts.map { "<Part><PartNumber>\($0.number)</PartNumber><ETag>\"\($0.etag)\"</ETag></Part>" }
+        let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
+        let answer = try await send(
+            .post(body: Array(body.utf8)), issued.url, fields: issued.headers.map { .init($0.name, $0.value) },
+            timeout: Self.completionTimeout)
+        // An error may come under the status 200, which was sent before the work was done.
+        guard answer.status == 200, let root = XMLElement.read(answer.body) else {
+            throw answer.status == 200 ? Self.unreadable : Self.completionRefusal(answer)
+        }
+        guard root.name == "CompleteMultipartUploadResult" else { throw Self.completionRefusal(answer) }
+        // Ceph leaves it empty.
+        return root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag }
+    }
+
+    /// Has the store forget an upload.
+    public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
+        let url = try await url(
+            "DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
+        let answer = try await send(.delete, url)
+        guard answer.status == 204 || answer.status == 200 || answer.status == 404 else { throw Self.refusal(answer) }
+    }
+
+    /// The uploads that are under way on the key of an upload.
+    public func underWay(
+        on upload: MultipartUpload
+    ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] {
+        let url = try await url(
+            "GET", of: nil, query: [NamedValue("uploads", ""), NamedValue("prefix", upload.key.rawValue)],
+            in: upload.bucket)
+        let answer = try await send(.get, url, maxBytes: Self.maxListBytes)
+        guard answer.status == 200 else { throw Self.refusal(answer) }
+        guard let root = XMLElement.read(answer.body), root.name == "ListMultipartUploadsResult" else {
+            throw Self.unreadable
+        }
+        // A page that is not the last says nothing of the uploads after it, which begin later by the key's bytes.
+        return root.children.filter { $0.name == "Upload" }.compactMap { found in
+            guard let key = found.text("Key"), key.utf8.elementsEqual(upload.key.rawValue.utf8),
+                let id = found.text("UploadId"), Self.isUploadID(id),
+                let text = found.text("Initiated"), let startedAt = Self.instant(text)
+            else { return nil }
+            return (id, startedAt)
+        }
+    }
+
+    /// Whether the object that lies under the key is the one that an upload's parts make.
+    public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool {
+        guard let etag = upload.expectedETag else { return false }
+        let url = try await url("HEAD", of: upload.key, in: upload.bucket)
+        let answer = try await send(.head, url, fields: [.init("if-match", "\"\(etag)\"")])
+        switch answer.status {
+        case 200: return true
+        case 404, 412: return false
+        default: throw Self.refusal(answer)
+        }
+    }
+}
+
+extension MultipartCalls {
+    private func url(
+        _ method: String, of key: ObjectKey?, query: [NamedValue] = [], in name: BucketName
+    ) async throws(GatewayError) -> Secret<String> {
+        guard let (bucket, credential) = try await cache.location(of: name) else {
+            // Only an admin can mend this.
+            throw .unavailable(retryAfter: 60)
+        }
+        return try signer.url(
+            method, of: key, in: bucket, with: credential, query: query, expiresIn: Self.urlLife, at: now())
+    }
+
+    private func send(
+        _ method: HTTPTransfer.Method, _ url: Secret<String>, fields: [HTTPTransfer.Field] = [],
+        maxBytes: Int = Self.maxAnswerBytes, timeout: Duration? = nil
+    ) async throws(GatewayError) -> HTTPTransfer.Answer {
+        // The length is libcurl's business.
+        let own = fields.filter { $0.name.lowercased() != "content-length" }
+        do throws(OutboundError) {
+            return try await client.send(method, url.reveal(), fields: own, maxBytes: maxBytes, timeout: timeout)
+        } catch {
+            throw .unavailable(retryAfter: 5)
+        }
+    }
+
+    /// What a refusal to complete means for the caller, where the parts are to blame.
+    private static func completionRefusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
+        switch code(answer) {
+        case "NoSuchUpload": .notFound(.multipartUpload)
+        case "InvalidPart", "InvalidPartOrder", "InvalidDigest", "MalformedXML":
+            .invalidArgument(field: "parts", reason: "The store does not have these parts.")
+        case "EntityTooSmall":
+            .invalidArgument(field: "parts", reason: "A part that is not the last one is too small.")
+        default: refusal(answer)
+        }
+    }
+
+    private static func refusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
+        let code = code(answer)
+        // The store itself is in trouble, and what it did is not known.
+        if answer.status >= 500 || ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) {
+            return .unavailable(retryAfter: 5)
+        }
+        return .storeRefused(status: answer.status, code: code)
+    }
+
+    private static let unreadable = GatewayError.unavailable(retryAfter: 5)
+
+    /// The store's word for what is wrong; `nil` for anything that is no plain word.
+    private static func code(_ answer: HTTPTransfer.Answer) -> String? {
+        guard let root = XMLElement.read(answer.body), root.name == "Error", let code = root.text("Code"),
+            1...64 ~= code.utf8.count,
+            code.utf8.allSatisfy({ 0x41...0x5a ~= $0 || 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2e })
+        else { return nil }
+        return code
+    }
+
+    private static func isUploadID(_ text: String) -> Bool {
+        1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }
+    }
+
+    /// Reads `2030-03-17T17:46:40.123Z`, with or without a fraction.
+    private static func instant(_ text: String) -> Date? {
+        let style = Date.ISO8601FormatStyle()
+        return (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    }
+}

@@ -1,0 +1,84 @@
+public import Foundation
+import LibCrypto
+
+extension MultipartUploads {
+    /// Aborts an upload of the caller; one that is aborted stays so.
+    ///
+    /// - Throws: `notFound`, `conflict` for one that is completed or about to be, `storeRefused`, `unavailable`.
+    public func abort(_ id: UUID, by caller: Caller) async throws(GatewayError) {
+        let upload = try await upload(id, of: caller)
+        guard upload.state != .completed, upload.state != .completing else {
+            throw .conflict(reason: "The upload is \(upload.state.rawValue).")
+        }
+        try await clean(upload)
+    }
+
+    /// Reads an upload of anybody, for admins.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    public func upload(_ id: UUID) async throws(GatewayError) -> MultipartUpload {
+        guard let upload = try await rows.find(id) else { throw .notFound(.multipartUpload) }
+        return upload
+    }
+
+    /// Reads a page of uploads of anybody, for admins.
+    ///
+    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    public func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
+        try await rows.list(query)
+    }
+
+    /// Aborts an upload of anybody, for admins.
+    ///
+    /// - Throws: `notFound`, `conflict` for one that turns out to be completed, `storeRefused`, `unavailable`.
+    public func abort(_ id: UUID, by change: ChangeContext) async throws(GatewayError) {
+        let upload = try await upload(id)
+        guard upload.state != .completed else { throw .conflict(reason: "The upload is completed.") }
+        if upload.state != .aborted { try await rows.noteAbort(of: id, by: change) }
+        try await clean(upload)
+        guard try await self.upload(id).state == .aborted else {
+            throw .conflict(reason: "The upload is completed.")
+        }
+    }
+
+    /// Has the store forget an upload that nobody goes on with; what turns out to be completed is written down as that.
+    ///
+    /// - Throws: `storeRefused`, `unavailable`; it is to be tried again.
+    public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
+        guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
+        if upload.state == .completing, let etag = upload.expectedETag, try await store.holdsObject(of: upload) {
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+            return
+        }
+        guard try await rows.move(upload.id, from: [upload.state], to: .aborting) else { return }
+        for storeUploadID in try await storeUploadIDs(of: upload) {
+            try await store.abort(storeUploadID, of: upload)
+        }
+        _ = try await rows.move(upload.id, from: [.aborting], to: .aborted)
+    }
+
+    /// What the store calls an upload; where its answer was lost, whatever was started on the key at that time and is nobody
+    /// else's.
+    private func storeUploadIDs(of upload: MultipartUpload) async throws(GatewayError) -> [String] {
+        if let known = upload.storeUploadID { return [known] }
+        let others = try await rows.storeUploadIDs(besides: upload)
+        let tolerance: TimeInterval = 300
+        return try await store.underWay(on: upload).filter { found in
+            !others.contains(found.storeUploadID)
+                && abs(found.startedAt.timeIntervalSince(upload.createdAt)) <= tolerance
+        }.map(\.storeUploadID)
+    }
+}
+
+extension MultipartUpload {
+    /// The entity tag that stores give an object of these parts: the MD5 of the MD5s of the parts, and how many there are;
+    /// `nil` where the tags of the parts are no MD5s.
+    public var expectedETag: String? {
+        var digests: [UInt8] = []
+        for part in parts {
+            guard let bytes = Hex.decode(part.etag), bytes.count == 16 else { return nil }
+            digests += bytes
+        }
+        return parts.isEmpty ? nil : "\(DigestAlgorithm.md5.digest(of: digests).hex)-\(parts.count)"
+    }
+}

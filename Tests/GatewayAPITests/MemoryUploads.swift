@@ -1,0 +1,83 @@
+import Foundation
+import GatewayCore
+import Synchronization
+
+/// Uploads in parts in memory, and a store that takes everything; one upload of `user:alice` is open from the beginning.
+final class MemoryUploads: MultipartUploadRows, MultipartStore {
+    static let openID = UUID(uuidString: "0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")!
+
+    let uploads = Mutex<[UUID: MultipartUpload]>([:])
+    /// What the store throws instead.
+    let failure = Mutex<GatewayError?>(nil)
+
+    init() {
+        let upload = MultipartUpload(
+            id: Self.openID, principal: try! .user("alice"), bucket: try! BucketName("photos"),
+            key: try! ObjectKey("uploads/large.png"), contentType: MediaType("image/png")!, contentLength: 10_000_000,
+            state: .open, storeUploadID: "store-1", createdAt: TestGateway.now,
+            expiresAt: TestGateway.now.addingTimeInterval(3600))
+        uploads.withLock { $0[Self.openID] = upload }
+    }
+
+    func insert(_ upload: MultipartUpload) async throws(GatewayError) {
+        uploads.withLock { $0[upload.id] = upload }
+    }
+
+    func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? { uploads.withLock { $0[id] } }
+
+    func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
+        uploads.withLock { $0[id]?.state = .open }
+        return .open
+    }
+
+    func move(
+        _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
+    ) async throws(GatewayError) -> Bool {
+        uploads.withLock { uploads in
+            guard var upload = uploads[id], states.contains(upload.state) else { return false }
+            switch change {
+            case .open: upload.state = .open
+            case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
+            case .completed(let etag): (upload.state, upload.etag) = (.completed, etag)
+            case .aborting: upload.state = .aborting
+            case .aborted: upload.state = .aborted
+            }
+            uploads[id] = upload
+            return true
+        }
+    }
+
+    func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
+        .reserved(objectLength: parts.reduce(0) { $0 + ($1.contentLength ?? 0) })
+    }
+
+    func release(_ issuances: [UUID]) async throws(GatewayError) {}
+
+    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> { [] }
+
+    func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
+
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
+        Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)
+    }
+
+    func start(_ issued: IssuedURL) async throws(GatewayError) -> String {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return "store-2"
+    }
+
+    func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return "5eb63bbbe01eeed093cb22bb8f5acdc3-2"
+    }
+
+    func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
+
+    func underWay(
+        on upload: MultipartUpload
+    ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] { [] }
+
+    func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool { false }
+}

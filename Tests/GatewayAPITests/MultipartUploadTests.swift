@@ -1,0 +1,115 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("POST /v1/multipart-uploads")
+struct MultipartUploadTests {
+    private static let path = "/v1/multipart-uploads/\(MemoryUploads.openID.lowercaseText)"
+    private static let start = #"{"bucket":"photos","key":"uploads/a.png","contentType":"image/png"}"#
+
+    @Test("tells a refusal of the store by its status and code, never by its text")
+    func storeRefusal() async {
+        let gateway = TestGateway()
+        gateway.uploads.failure.withLock { $0 = .storeRefused(status: 403, code: "AccessDenied") }
+        let answer = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
+        #expect(answer.status == 502 && answer.string("code") == "StoreRefused")
+        #expect(answer.number("storeStatus") == 403 && answer.string("storeCode") == "AccessDenied")
+        gateway.uploads.failure.withLock { $0 = .unavailable(retryAfter: 5) }
+        let down = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
+        #expect(down.status == 503 && down.headers[.retryAfter] == "5")
+        // The first is over, of the second nobody knows.
+        let states = gateway.uploads.uploads.withLock { $0.values.map(\.state) }
+        #expect(Set(states) == [.open, .aborted, .starting])
+    }
+
+    @Test("writes the upload down before it asks the store, and the URL before the upload")
+    func recordBeforeAct() async {
+        let gateway = TestGateway(ledger: StubLedger(failure: .unavailable(retryAfter: 1)))
+        let answer = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
+        #expect(answer.status == 503)
+        #expect(gateway.uploads.uploads.withLock { $0.count } == 1)
+    }
+
+    @Test("knows nobody else's upload", arguments: ["GET", "DELETE", "parts", "complete"])
+    func somebodyElses(what: String) async throws {
+        let gateway = TestGateway()
+        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
+        let json =
+            what == "complete" ? #"{"parts":[{"partNumber":1,"etag":"a"}]}"# : #"{"parts":[{"partNumber":1}]}"#
+        let answer =
+            switch what {
+            case "GET": await gateway.send(.get, Self.path, token: "user-token")
+            case "DELETE": await gateway.send(.delete, Self.path, token: "user-token")
+            default: await gateway.send(.post, Self.path + "/" + what, token: "user-token", json: json)
+            }
+        #expect(answer.status == 404 && answer.string("code") == "NoSuchUpload")
+        #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
+        #expect(await gateway.send(.get, "/v1/multipart-uploads/x", token: "user-token").status == 404)
+    }
+
+    @Test(
+        "refuses bodies that make no sense",
+        arguments: [
+            ("parts", #"{"parts":[{"partNumber":1},{"partNumber":1}]}"#, "parts"),
+            ("parts", #"{"parts":[{}]}"#, "parts[0].partNumber"),
+            ("parts", #"{"parts":[{"partNumber":1,"key":"x"}]}"#, "parts[0].key"),
+            ("parts", #"{"parts":[{"partNumber":1}],"uploadId":"x"}"#, "uploadId"),
+            ("parts", "{}", "parts"),
+            ("complete", #"{"parts":[]}"#, "parts"),
+            ("complete", #"{"parts":[{"partNumber":2,"etag":"a"},{"partNumber":1,"etag":"a"}]}"#, "parts"),
+            ("complete", #"{"parts":[{"partNumber":1,"etag":"<a>"}]}"#, "parts[0].etag"),
+            ("complete", #"{"parts":[{"partNumber":10001,"etag":"a"}]}"#, "parts[0].partNumber"),
+        ])
+    func badBodies(what: String, json: String, field: String) async {
+        let answer = await TestGateway().send(.post, "\(Self.path)/\(what)", token: "user-token", json: json)
+        #expect(answer.status == 400 && answer.string("field") == field, "\(answer.text)")
+    }
+
+    @Test("refuses single parts for themselves")
+    func badParts() async throws {
+        let json = #"{"parts":[{"partNumber":0},{"partNumber":1},{"partNumber":2,"contentMD5":"x"}]}"#
+        let answer = await TestGateway().send(.post, Self.path + "/parts", token: "user-token", json: json)
+        let results = try #require(answer.json["results"] as? [[String: Any]])
+        #expect(results.map { $0["field"] as? String } == ["partNumber", nil, "contentMD5"])
+        let url = try #require(results[1]["url"] as? String)
+        #expect(url.contains("partNumber=1&") && url.contains("uploadId=store-1"))
+        #expect(url.contains("/photos/uploads/large.png?"))
+    }
+
+    @Test("completes once, and says so as often as it is asked")
+    func completeTwice() async {
+        let gateway = TestGateway()
+        let json = #"{"parts":[{"partNumber":1,"etag":"\"5eb63bbbe01eeed093cb22bb8f5acdc3\""}]}"#
+        for _ in 0..<2 {
+            let answer = await gateway.send(.post, Self.path + "/complete", token: "user-token", json: json)
+            #expect(answer.status == 200 && answer.string("state") == "completed", "\(answer.text)")
+        }
+        #expect(gateway.ledger.proposals.withLock { $0.map(\.method) } == ["POST"])
+        let other = await gateway.send(
+            .post, Self.path + "/complete", token: "user-token", json: #"{"parts":[{"partNumber":1,"etag":"b"}]}"#)
+        #expect(other.status == 409)
+        #expect(await gateway.send(.delete, Self.path, token: "user-token").status == 409)
+        let parts = await gateway.send(
+            .post, Self.path + "/parts", token: "user-token", json: #"{"parts":[{"partNumber":1}]}"#)
+        #expect(parts.status == 409)
+    }
+
+    @Test("is an upload that admins see with its owner, and end")
+    func admins() async throws {
+        let gateway = TestGateway()
+        let list = await gateway.send(.get, "/admin/v1/multipart-uploads?state=open", token: "auditor-token")
+        let items = try #require(list.json["items"] as? [[String: Any]])
+        #expect(items.map { $0["principal"] as? String } == ["user:alice"])
+        #expect(await gateway.send(.get, "/admin/v1/multipart-uploads", token: "user-token").status == 403)
+        let path = "/admin" + Self.path
+        #expect(await gateway.send(.delete, path, token: "auditor-token").status == 403)
+        #expect(await gateway.send(.delete, path, token: "admin-token").status == 204)
+        let read = await gateway.send(.get, path, token: "auditor-token")
+        #expect(read.string("state") == "aborted")
+        #expect(await gateway.send(.delete, path, token: "admin-token").status == 204)
+    }
+}

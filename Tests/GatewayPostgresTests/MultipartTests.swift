@@ -1,0 +1,190 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// Uploads in parts, as the gateway's role keeps them.
+@Suite struct MultipartTests {
+    private func rows() throws -> (PostgresMultipartUploads, PostgresConnection) {
+        let connection = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        return (PostgresMultipartUploads(connection: connection, now: { Date() }), connection)
+    }
+
+    private func upload(
+        _ number: Int = 1, of user: String = "alice", contentLength: Int64? = nil, expiresIn: TimeInterval = 3600
+    ) throws -> MultipartUpload {
+        MultipartUpload(
+            id: .version7(at: Date(timeIntervalSince1970: 1_900_000_000 + Double(number)), randomBytes: []),
+            principal: try .user(user), bucket: try BucketName("demo"), key: try ObjectKey("a/large.bin"),
+            contentType: try #require(MediaType("image/png")), contentLength: contentLength, state: .starting,
+            createdAt: Date(), expiresAt: Date().addingTimeInterval(expiresIn))
+    }
+
+    private func part(_ number: Int, _ length: Int64?) -> ReservedPart {
+        ReservedPart(issuance: UUID(), number: number, contentLength: length)
+    }
+
+    @Test(.database(.migrated)) func aRowIsReadAsItWasWritten() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload(contentLength: 10)
+        try await rows.insert(upload)
+        let started = try #require(try await rows.find(upload.id))
+        #expect(started.state == .starting && started.contentLength == 10 && started.key == upload.key)
+        #expect(try await rows.open(upload.id, as: "store-1") == .open)
+        let parts = try [UploadedPart(number: 2, etag: "\"b\""), UploadedPart(number: 7, etag: "c")]
+        #expect(try await rows.move(upload.id, from: [.open], to: .completing(parts)))
+        #expect(try await !rows.move(upload.id, from: [.open], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.completing], to: .completed(etag: "e-2")))
+        let completed = try #require(try await rows.find(upload.id))
+        #expect(completed.state == .completed && completed.parts == parts && completed.etag == "e-2")
+        #expect(completed.storeUploadID == "store-1")
+        #expect(try await rows.find(UUID()) == nil)
+    }
+
+    @Test(.database(.migrated)) func anUploadThatWasGivenUpMeanwhileIsNotOpenedButAborted() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        #expect(try await rows.move(upload.id, from: [.starting], to: .aborted))
+        #expect(try await rows.open(upload.id, as: "store-1") == .aborting)
+    }
+
+    @Test(.database(.migrated)) func theLongestOfEachPartCountsAndAllTogetherStayWithinTheLength() async throws {
+        let (rows, connection) = try rows()
+        let upload = try upload(contentLength: 100)
+        try await rows.insert(upload)
+        #expect(try await rows.reserve([part(1, 1)], of: upload.id) == .closed)
+        _ = try await rows.open(upload.id, as: "store-1")
+        #expect(try await rows.reserve([part(1, 40), part(2, 30)], of: upload.id) == .reserved(objectLength: 70))
+        #expect(try await rows.reserve([part(1, 10), part(2, 50)], of: upload.id) == .reserved(objectLength: 90))
+        #expect(try await rows.reserve([part(3, 11)], of: upload.id) == .tooLarge(maxBytes: 100))
+        let last = part(3, 10)
+        #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
+        #expect(try await rows.reserve([part(4, nil)], of: upload.id) == .lengthRequired)
+        try await rows.release([last.issuance])
+        #expect(try await rows.reserve([part(5, 10)], of: upload.id) == .reserved(objectLength: 100))
+        #expect(try await connection.number("SELECT count(*) FROM multipart_parts") == 5)
+    }
+
+    @Test(.database(.migrated)) func manyAtOnceNeverTakeMoreThanTheLength() async throws {
+        let upload = try upload(contentLength: 100)
+        let (rows, connection) = try rows()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in 0..<4 {
+                let (own, _) = try self.rows()
+                group.addTask {
+                    for number in 0..<20 {
+                        _ = try await own.reserve([part(worker * 20 + number + 1, 7)], of: upload.id)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await connection.number("SELECT sum(content_length) FROM multipart_parts") == 98)
+    }
+
+    @Test(.database(.migrated)) func aPartOfUnknownLengthMakesThatOfTheObjectUnknown() async throws {
+        let (rows, _) = try rows()
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        #expect(try await rows.reserve([], of: upload.id) == .reserved(objectLength: 0))
+        #expect(try await rows.reserve([part(1, 5), part(2, nil)], of: upload.id) == .reserved(objectLength: nil))
+    }
+
+    @Test(.database(.migrated)) func pagesAndFilters() async throws {
+        let (rows, _) = try rows()
+        for number in 1...5 { try await rows.insert(try upload(number, of: number == 3 ? "bob" : "alice")) }
+        var seen: [UUID] = []
+        var token: String?
+        repeat {
+            let page = try await rows.list(ListQuery(pageSize: 2, pageToken: token))
+            #expect(page.items.count <= 2)
+            seen += page.items.map(\.id)
+            token = page.nextPageToken
+        } while token != nil
+        #expect(try seen == (1...5).map { try upload($0).id })
+        #expect(try await rows.list(ListQuery(filters: ["principal": "user:bob"])).items.count == 1)
+        #expect(try await rows.list(ListQuery(filters: ["state": "open"])).items.isEmpty)
+        #expect(try await rows.list(ListQuery(filters: ["state": "starting", "bucket": "demo"])).items.count == 5)
+        for query in [
+            ListQuery(filters: ["state": "gone"]), ListQuery(filters: ["key": "a"]), ListQuery(pageToken: "x"),
+            ListQuery(pageToken: PageToken.write(["x"], kind: .multipartUpload)),
+        ] {
+            await #expect(throws: GatewayError.self) { try await rows.list(query) }
+        }
+    }
+
+    @Test(.database(.migrated)) func whatIsDueIsEndedOnceAndAgainWhereItFailed() async throws {
+        let (rows, connection) = try rows()
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        for number in 1...3 { try await rows.insert(try upload(number, expiresIn: number == 3 ? 3600 : -1)) }
+        let cleaned = Mutex<[UUID]>([])
+        let upkeep = MultipartUpkeep(connection: connection, logger: .silent) {
+            (upload: MultipartUpload) async throws(GatewayError) in
+            let isFirst = cleaned.withLock {
+                $0.append(upload.id); return $0.count == 1
+            }
+            if isFirst { throw .unavailable(retryAfter: 1) }
+            _ = try await rows.move(upload.id, from: [.starting], to: .aborted)
+        }
+        await upkeep.runRound()
+        #expect(try cleaned.withLock { Set($0) } == [upload(1).id, upload(2).id])
+        await upkeep.runRound()
+        #expect(cleaned.withLock { $0.count } == 2)
+        try await owner.runScript(
+            "UPDATE multipart_uploads SET check_at = now() - interval '1 second' WHERE state = 'starting' AND expires_at < now()"
+        )
+        await upkeep.runRound()
+        #expect(cleaned.withLock { $0.count } == 3)
+        #expect(try await connection.number("SELECT count(*) FROM multipart_uploads WHERE state = 'aborted'") == 2)
+        try await owner.runScript("UPDATE multipart_uploads SET expires_at = now() - interval '31 days'")
+        await upkeep.runRound()
+        #expect(try await connection.number("SELECT count(*) FROM multipart_uploads") == 1)
+    }
+
+    @Test(.database(.migrated), arguments: ["open", "aborted", "completed"])
+    func partsAreSettledByTheirUpload(state: String) async throws {
+        let (rows, connection) = try rows()
+        let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
+        try await owner.insert(quota)
+        let upload = try upload()
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        let position = try await owner.position()
+        var proposals: [IssuanceProposal] = []
+        for number in [1, 2] {
+            var proposal = try IssuanceProposal.sample(
+                at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
+            proposal.delivery = .multipartPart
+            _ = try await rows.reserve(
+                [ReservedPart(issuance: proposal.id, number: number, contentLength: 100)], of: upload.id)
+            proposals.append(proposal)
+        }
+        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        if state == "completed" {
+            _ = try await rows.move(upload.id, from: [.open], to: .completing([UploadedPart(number: 2, etag: "b")]))
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: "e"))
+        }
+        if state == "aborted" { _ = try await rows.move(upload.id, from: [.open], to: .aborted) }
+        await ReservationSweeper(
+            connection: connection,
+            verifier: StubVerifier { _ in
+                Issue.record("the key says nothing of a part")
+                return 0
+            }, schedule: .init(grace: .zero), logger: .silent
+        ).runRound()
+        let used = try await owner.number("SELECT sum(used) FROM quota_usage")
+        #expect(used == ["open": 200, "aborted": 0, "completed": 100][state])
+        #expect(try await owner.number("SELECT count(*) FROM reservations") == (state == "open" ? 2 : 0))
+        #expect(try await QuotaAuditor(connection: connection).audit() == [])
+    }
+}

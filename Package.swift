@@ -164,7 +164,7 @@ let package = Package(
         .testTarget(
             name: "GatewayCloudTests",
             dependencies: [
-                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCurl", "MicroHTTPD",
+                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             swiftSettings: strict

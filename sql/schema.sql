@@ -53,11 +53,11 @@ CREATE TABLE public.issuances (
     request_id text NOT NULL,
     quota_ids uuid[],
     quota_amounts bigint[],
-    CONSTRAINT issuances_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
+    CONSTRAINT issuances_action_check CHECK (((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text])) OR ((action = 'PutObject,GetObject'::text) AND (delivery = 'sts'::text)))),
     CONSTRAINT issuances_content_length_check CHECK ((content_length >= 0)),
     CONSTRAINT issuances_content_md5_check CHECK ((octet_length(content_md5) = 16)),
     CONSTRAINT issuances_delivery_check CHECK ((delivery = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))),
-    CONSTRAINT issuances_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text])))
+    CONSTRAINT issuances_method_check CHECK (((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text])) OR ((method = '*'::text) AND (delivery = 'sts'::text))))
 )
 PARTITION BY RANGE (issued_at);
 
@@ -882,6 +882,7 @@ CREATE TABLE public.storage_credentials (
     expires_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     kind text DEFAULT 'access-key'::text NOT NULL,
+    session_role jsonb,
     CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text])))
 );
 

@@ -12,15 +12,18 @@ public struct APISettings: Sendable {
     public var trustedProxies: TrustedProxies
     /// How long a request may wait to be recorded.
     public var recordTimeout: Duration
+    /// How long the opening of a session may take besides.
+    public var sessionTimeout: Duration
 
     /// No origin and no proxy unless given.
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
-        recordTimeout: Duration = .seconds(5)
+        recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9)
     ) {
         self.allowedOrigins = allowedOrigins
         self.trustedProxies = trustedProxies
         self.recordTimeout = recordTimeout
+        self.sessionTimeout = sessionTimeout
     }
 }
 
@@ -72,6 +75,10 @@ public struct APIParts: Sendable {
     public var multipartUploads: MultipartUploads
     /// Tells callers what they may do.
     public var accessOverview: AccessOverview
+    /// Issues temporary credentials.
+    public var sessions: Sessions
+    /// Reads the ledger.
+    public var issuances: any IssuanceReader
     /// Rows that admins manage.
     public var stores: AdminStores
     /// What must hold for the gateway to be ready.
@@ -91,6 +98,7 @@ public struct APIParts: Sendable {
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
+        sessions: Sessions, issuances: any IssuanceReader,
         stores: AdminStores,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
@@ -101,6 +109,8 @@ public struct APIParts: Sendable {
         self.presignedURLs = presignedURLs
         self.multipartUploads = multipartUploads
         self.accessOverview = accessOverview
+        self.sessions = sessions
+        self.issuances = issuances
         self.stores = stores
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
@@ -125,6 +135,9 @@ extension Routes {
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout)
         access = AccessEndpoints(useCase: parts.accessOverview)
+        sessions = SessionEndpoints(
+            useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
+        issuances = IssuanceEndpoints(reader: parts.issuances)
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(

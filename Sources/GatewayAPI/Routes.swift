@@ -7,6 +7,8 @@ struct Routes {
     let multipart: MultipartUploadEndpoints
     let access: AccessEndpoints
     let tickets: TicketEndpoints
+    let sessions: SessionEndpoints
+    let issuances: IssuanceEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -29,6 +31,9 @@ struct Routes {
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
             Route(.get, "/v1/access", .user, access.show),
+            Route(.post, "/v1/sts", .user, sessions.issue),
+            Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI).telling(.credentialsURI),
+            Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI).telling(.credentialsURI),
             Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get),
@@ -67,6 +72,7 @@ struct Routes {
             Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
             Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
+            Route(.get, "/admin/v1/issuances", .auditor, issuances.list),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
             Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),

@@ -32,6 +32,9 @@ struct StubPolicy: PolicySource {
     static func credential() -> StorageCredential {
         StorageCredential(
             id: credentialID, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret(secret),
+            sessionRole: SessionRole(
+                roleARN: "acs:ram::1234567890123456:role/uploader", service: .alibaba,
+                endpoint: "https://sts.example", region: "eu-west-1"),
             createdAt: TestGateway.now
         )
     }
@@ -189,5 +192,35 @@ struct MemoryStores {
             buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
             issuers: issuers, apiKeys: apiKeys, tickets: tickets
         )
+    }
+}
+
+/// Opens sessions that show what they were ordered with.
+final class StubOpener: SessionOpener {
+    private let failure: GatewayError?
+    let orders = Mutex<[SessionOrder]>([])
+
+    init(failure: GatewayError? = nil) {
+        self.failure = failure
+    }
+
+    func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
+        orders.withLock { $0.append(order) }
+        if let failure { throw failure }
+        return SessionCredential(
+            accessKeyID: "STS.N1", secretAccessKey: Secret("session-secret"), sessionToken: Secret("session-token/+="),
+            expiresAt: TestGateway.now.addingTimeInterval(TimeInterval(order.duration) + 0.75))
+    }
+}
+
+/// A ledger to read, with one row.
+struct StubIssuances: IssuanceReader {
+    func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> Page<RecordedIssuance> {
+        let row = RecordedIssuance(
+            id: StubPolicy.grantID, issuedAt: TestGateway.now, expiresAt: TestGateway.now.addingTimeInterval(900),
+            delivery: "sts", principal: "user:alice", matchedPrincipal: "*", grantID: StubPolicy.grantID,
+            credentialID: StubPolicy.credentialID, actions: ["PutObject", "GetObject"], method: "*", bucket: "photos",
+            key: "uploads/", requestID: "request-1")
+        return Page(items: [row], nextPageToken: query.isAlive ? nil : "next")
     }
 }

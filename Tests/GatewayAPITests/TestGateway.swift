@@ -22,13 +22,15 @@ struct TestGateway {
     let uploads = MemoryUploads()
     let metrics = PrometheusFactory()
     let advances = Advances()
+    let opener: StubOpener
 
     init(
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
-        authenticator: any Authenticator = StubAuthenticator()
+        authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener()
     ) {
         self.ledger = ledger
+        self.opener = opener
         self.policy = policy
         let (logs, metrics, stores, advances, uploads) = (logs, metrics, stores, advances, uploads)
         logger = Logger(label: "test") { _ in logs }
@@ -54,6 +56,10 @@ struct TestGateway {
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
             accessOverview: AccessOverview(cache: cache, usage: ledger),
+            sessions: Sessions(
+                cache: cache, authenticator: authenticator, ledger: ledger,
+                sessions: SessionCache(opener: opener, now: { Self.now }), now: { Self.now }, randomBytes: randomBytes),
+            issuances: StubIssuances(),
             stores: stores.all,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
@@ -103,6 +109,9 @@ struct TestAnswer {
         guard case .bytes(let bytes) = response.body else { preconditionFailure("No route streams yet.") }
         self.bytes = bytes
     }
+
+    /// The status that the body tells, where it tells one, as SDKs read it.
+    var toldStatus: Int { number("StatusCode") ?? status }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 

@@ -16,6 +16,7 @@ extension StorageCredential: AdminResource {
             secretAccessKey: secret,
             sessionToken: try body.string("sessionToken").map { Secret($0) },
             expiresAt: try body.instant("expiresAt"),
+            sessionRole: try SessionRole(&body),
             createdAt: new.now
         )
     }
@@ -48,6 +49,35 @@ extension StorageCredential: AdminResource {
         json.member("accessKeyID", accessKeyID)
         json.member("hasSessionToken", sessionToken != nil)
         json.member("expiresAt", expiresAt)
+        if let sessionRole {
+            json.name("sessionRole")
+            json.object { sessionRole.write(to: &$0) }
+        }
         json.member("createdAt", createdAt)
+    }
+}
+
+extension SessionRole {
+    /// Takes the member `sessionRole`, if it is there.
+    fileprivate init?(_ body: inout JSONObject) throws(GatewayError) {
+        guard var role = try body.object("sessionRole") else { return nil }
+        self.init(
+            roleARN: try role.required("roleARN", role.string("roleARN")),
+            service: try role.required("service", role.word("service", Service.self)),
+            endpoint: try role.required("endpoint", role.string("endpoint")),
+            region: try role.required("region", role.string("region")),
+            maxDuration: try role.integer("maxDuration").map { Int(clamping: $0) } ?? 3600,
+            externalID: try role.string("externalID")
+        )
+        try role.end()
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("roleARN", roleARN)
+        json.member("service", service.rawValue)
+        json.member("endpoint", endpoint)
+        json.member("region", region)
+        json.member("maxDuration", maxDuration)
+        json.member("externalID", externalID)
     }
 }

@@ -12,6 +12,9 @@ struct RenderProblems: Sendable {
         } catch {
             let problem = problem(for: error, of: request)
             request.notes.note(problemCode: problem.code)
+            if case .route(let route, _, _) = request.match, route.refusals == .credentialsURI {
+                return CredentialsURI.response(CredentialsURI.body(of: problem))
+            }
             return problem.response(requestID: request.id)
         }
     }

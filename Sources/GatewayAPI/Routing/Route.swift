@@ -15,6 +15,8 @@ struct Route: Sendable {
     let access: Access
     let maxBodyBytes: Int
     let endpoint: Endpoint
+    /// How refusals are told.
+    private(set) var refusals = RefusalForm.problem
 
     /// Who may call a route.
     enum Access: String, Sendable {
@@ -28,6 +30,14 @@ struct Route: Sendable {
         case auditor
         /// The role `admin`.
         case admin
+    }
+
+    /// How refusals are told.
+    enum RefusalForm: Sendable {
+        /// As documents of RFC 9457, by the status.
+        case problem
+        /// In the body of a 200, as SDKs expect of an address of credentials.
+        case credentialsURI
     }
 
     /// What answers.
@@ -48,6 +58,13 @@ struct Route: Sendable {
         self.access = access
         self.maxBodyBytes = maxBodyBytes ?? (method == .post ? Self.defaultMaxBodyBytes : 0)
         self.endpoint = .authenticated(endpoint)
+    }
+
+    /// The same route with another form of refusals.
+    func telling(_ refusals: RefusalForm) -> Route {
+        var route = self
+        route.refusals = refusals
+        return route
     }
 
     /// A route for anyone; it reads no body.

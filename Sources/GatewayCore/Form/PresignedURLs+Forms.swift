@@ -73,7 +73,7 @@ extension PresignedURLs {
         _ requestID: String
     ) throws(GatewayError) -> IssuanceProposal {
         var proposal = try proposal(for: request.uploads[0], permit, caller, policy, requestID)
-        proposal.key = ObjectKey(ofForm: request)
+        proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
         proposal.contentType = request.contentTypes.joined(separator: ", ")
         return proposal
     }

@@ -41,6 +41,10 @@ public enum Delivery: String, Sendable, CaseIterable, Codable {
     case multipartPart = "multipart-part"
     /// Not at all: the gateway completes an upload in parts with it.
     case multipartComplete = "multipart-complete"
+    /// Temporary credentials.
+    case sts
+    /// A signature for a request that the client makes itself.
+    case remoteSignature = "remote-signature"
 }
 
 /// Everything that goes into a row of the ledger, and what proves and charges it.
@@ -63,12 +67,14 @@ public struct IssuanceProposal: Sendable {
     public var delivery: Delivery
     /// What it permits.
     public var action: Action
-    /// The method that is bound: `GET`, `HEAD`, `PUT` or `POST`.
+    /// What it permits besides; only temporary credentials permit two things.
+    public var furtherAction: Action?
+    /// The method that is bound; `*` for temporary credentials, which bind none.
     public var method: String
     /// Where.
     public var bucket: BucketName
-    /// On what.
-    public var key: ObjectKey
+    /// On what: a key; of temporary credentials the prefix.
+    public var key: ExactText
     /// Until when, by the signing clock.
     public var expiresAt: Date
     /// Content type that is bound, if any.
@@ -100,11 +106,35 @@ public struct IssuanceProposal: Sendable {
         self.action = action
         self.method = method
         self.bucket = bucket
-        self.key = key
+        self.key = ExactText(key.rawValue)
         self.expiresAt = expiresAt
         self.contentType = contentType
         self.contentMD5 = contentMD5
         self.contentLength = contentLength
+        self.requestID = requestID
+        self.charges = charges
+    }
+
+    /// Puts a proposal together that is for all keys below a prefix, whatever the method and the body.
+    public init(
+        id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
+        grantID: UUID, credentialID: UUID, delivery: Delivery, actions: Set<Action>, bucket: BucketName,
+        prefix: ExactText, expiresAt: Date, requestID: String, charges: [QuotaCharge]
+    ) {
+        self.id = id
+        self.position = position
+        self.scopes = scopes
+        self.principal = principal
+        self.matchedPrincipal = matchedPrincipal
+        self.grantID = grantID
+        self.credentialID = credentialID
+        self.delivery = delivery
+        action = actions.contains(.putObject) ? .putObject : .getObject
+        furtherAction = actions.count > 1 ? .getObject : nil
+        method = "*"
+        self.bucket = bucket
+        key = prefix
+        self.expiresAt = expiresAt
         self.requestID = requestID
         self.charges = charges
     }

@@ -113,7 +113,12 @@ extension StorageCredential {
         try require(
             expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token end."
         )
-        return self
+        try require(
+            sessionRole == nil || secretKind == .accessKey, "sessionRole", "Service accounts assume no roles here."
+        )
+        var credential = self
+        credential.sessionRole = try sessionRole?.validated()
+        return credential
     }
 
     private func checkAccessKey() throws(GatewayError) {

@@ -112,13 +112,15 @@ public struct StorageCredential: Sendable, Equatable {
     public var sessionToken: Secret<String>?
     /// When temporary credentials end; a URL made with them ends no later.
     public var expiresAt: Date?
+    /// The role that it assumes to open sessions for app users, if any.
+    public var sessionRole: SessionRole?
     /// Set by the store of rows.
     public var createdAt: Date
 
     /// Puts a credential together.
     public init(
         id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
-        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, createdAt: Date
+        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date
     ) {
         self.id = id
         self.name = name
@@ -127,6 +129,7 @@ public struct StorageCredential: Sendable, Equatable {
         self.secretAccessKey = secretAccessKey
         self.sessionToken = sessionToken
         self.expiresAt = expiresAt
+        self.sessionRole = sessionRole
         self.createdAt = createdAt
     }
 }

@@ -28,16 +28,16 @@ struct StorageCredentialStatements: Sendable {
             """, encode: \.parameters, decode: decode)
     }
 
-    static let insert = Statement<(credential: StorageCredential, sealed: SealedBytes), Date>(
+    static let insert = Statement<(credential: StorageCredential, sealed: SealedBytes, role: String?), Date>(
         """
-        INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id, expires_at, kind)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO storage_credentials (id, name, access_key_id, sealed, key_id, expires_at, kind, session_role)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
         RETURNING created_at
         """
     ) {
         [
             $0.credential.id, $0.credential.name, $0.credential.accessKeyID, $0.sealed.bytes, $0.sealed.keyID,
-            $0.credential.expiresAt, $0.credential.secretKind.rawValue,
+            $0.credential.expiresAt, $0.credential.secretKind.rawValue, $0.role,
         ]
     } decode: { row throws(PostgresError) in
         try row.decode(0)
@@ -54,7 +54,7 @@ struct StorageCredentialStatements: Sendable {
         "StorageCredential",
         members: """
             'id', r.id, 'name', r.name, 'kind', r.kind, 'accessKeyID', r.access_key_id, 'expiresAt', r.expires_at,
-            'createdAt', r.created_at
+            'sessionRole', r.session_role, 'createdAt', r.created_at
             """,
         from: "storage_credentials r WHERE r.id = $3::text::uuid")
 }
@@ -69,7 +69,10 @@ extension AdminTable<StorageCredential> {
             referenceConflict: "A bucket uses the credential.",
             insert: { credential, transaction in
                 let sealed = try StorageCredentialRow.seal(credential, with: keys)
-                return try transaction.execute(StorageCredentialStatements.insert, (credential, sealed))
+                let role = try credential.sessionRole.map {
+                    String(decoding: try JSONEncoder().encode($0), as: UTF8.self)
+                }
+                return try transaction.execute(StorageCredentialStatements.insert, (credential, sealed, role))
             }, read: statements.read, page: statements.page, lockRow: StorageCredentialStatements.lock,
             delete: { removal, transaction in
                 try transaction.perform(StorageCredentialStatements.delete, removal.id)

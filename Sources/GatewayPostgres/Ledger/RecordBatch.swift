@@ -68,7 +68,8 @@ struct RecordBatch: Sendable {
         grantIDs.append(proposal.grantID)
         credentialIDs.append(proposal.credentialID)
         deliveries.append(proposal.delivery.rawValue)
-        actions.append(proposal.action.rawValue)
+        actions.append(
+            [proposal.action, proposal.furtherAction].compactMap { $0?.rawValue }.joined(separator: ","))
         methods.append(proposal.method)
         buckets.append(proposal.bucket.rawValue)
         objectKeys.append(proposal.key.rawValue)

@@ -21,5 +21,6 @@ struct Migration: Sendable {
             sql: PackageResources._008_add_schemes_and_deliveries_sql),
         Migration(
             version: 9, name: "create_multipart_uploads", sql: PackageResources._009_create_multipart_uploads_sql),
+        Migration(version: 10, name: "create_sessions", sql: PackageResources._010_create_sessions_sql),
     ]
 }

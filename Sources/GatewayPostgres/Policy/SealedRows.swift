@@ -5,7 +5,9 @@ import LibPQ
 /// A credential of a store as it is kept.
 struct StorageCredentialRow: Sendable {
     /// What ``init(_:from:)`` reads, of a row `c`.
-    static let columns = "c.id, c.name, c.access_key_id, c.sealed, c.key_id, c.expires_at, c.created_at, c.kind"
+    static let columns = """
+        c.id, c.name, c.access_key_id, c.sealed, c.key_id, c.expires_at, c.created_at, c.kind, c.session_role::text
+        """
 
     /// The sealed half, as JSON.
     private struct Secrets: Codable {
@@ -20,6 +22,7 @@ struct StorageCredentialRow: Sendable {
     private let expiresAt: Date?
     private let createdAt: Date
     private let kind: StorageCredential.Kind
+    private let sessionRole: SessionRole?
 
     /// Reads a row, the columns of which begin at a place.
     init(_ row: borrowing PostgresRow, from first: Int) throws(PostgresError) {
@@ -30,6 +33,15 @@ struct StorageCredentialRow: Sendable {
         expiresAt = try row.decode(first + 5)
         createdAt = try row.decode(first + 6)
         kind = try row.word(first + 7)
+        sessionRole = try Self.sessionRole(row.decode(first + 8), column: first + 8)
+    }
+
+    private static func sessionRole(_ json: String?, column: Int) throws(PostgresError) -> SessionRole? {
+        guard let json else { return nil }
+        guard let role = try? JSONDecoder().decode(SessionRole.self, from: Data(json.utf8)) else {
+            throw .decoding(column: column, reason: "malformed role")
+        }
+        return role
     }
 
     /// Seals the secret half of a credential.
@@ -48,7 +60,8 @@ struct StorageCredentialRow: Sendable {
         return StorageCredential(
             id: id, name: name, secretKind: kind, accessKeyID: accessKeyID,
             secretAccessKey: Secret(secrets.secretAccessKey),
-            sessionToken: secrets.sessionToken.map { Secret($0) }, expiresAt: expiresAt, createdAt: createdAt)
+            sessionToken: secrets.sessionToken.map { Secret($0) }, expiresAt: expiresAt, sessionRole: sessionRole,
+            createdAt: createdAt)
     }
 }
 

@@ -27,6 +27,7 @@ enum SettingName: String, CaseIterable {
     case ledgerDaysAhead = "ledger.days-ahead"
     case multipartMaxAge = "multipart.max-age"
     case clockMaxDifference = "clock.max-difference"
+    case sessionsPerSecond = "sessions.per-second"
     case logLevel = "log.level"
     case logFormat = "log.format"
 
@@ -69,6 +70,8 @@ enum SettingName: String, CaseIterable {
             "Seconds after which an upload in parts that is not completed is aborted. Default 86400."
         case .clockMaxDifference:
             "Seconds that the clock may differ from PostgreSQL's before /readyz says 503. Default 5."
+        case .sessionsPerSecond:
+            "Sessions that this gateway opens in a second at most; providers allow 100 per account. Default 50."
         case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."
         case .logFormat: "text or json; logs go to standard error. Default text."
         }

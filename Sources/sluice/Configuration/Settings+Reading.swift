@@ -30,6 +30,7 @@ extension Settings {
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
         let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
+        let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
         let origins = reader.list(.corsAllowedOrigins)
         // Browsers send exactly this form, so that any other would never be equal.
         for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
@@ -51,6 +52,7 @@ extension Settings {
         self.ledgerDaysAhead = daysAhead ?? self.ledgerDaysAhead
         self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge
         self.clockMaxDifference = clockDifference ?? self.clockMaxDifference
+        self.sessionsPerSecond = sessionsPerSecond ?? self.sessionsPerSecond
     }
 }
 

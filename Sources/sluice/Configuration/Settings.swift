@@ -46,6 +46,7 @@ struct Settings: Sendable {
     var ledgerDaysAhead = 7
     var multipartMaxAge = 86_400
     var clockMaxDifference = 5
+    var sessionsPerSecond = 50
 }
 
 /// An address and a port to listen on.

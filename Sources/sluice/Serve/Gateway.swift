@@ -56,6 +56,14 @@ struct Gateway {
             presignedURLs: urls, multipartUploads: multipart,
             accessOverview: AccessOverview(
                 cache: cache, usage: PostgresQuotaUsage(connection: database.queries)),
+            sessions: Sessions(
+                cache: cache, authenticator: authenticator, ledger: ledger,
+                sessions: SessionCache(
+                    opener: SecurityTokenService(
+                        client: cloud, logger: logger, now: Self.now, randomBytes: Self.random),
+                    limits: .init(maxPerSecond: settings.sessionsPerSecond), now: Self.now),
+                now: Self.now, randomBytes: Self.random),
+            issuances: PostgresIssuances(pool: database.adminPool, logger: logger),
             stores: stores,
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,

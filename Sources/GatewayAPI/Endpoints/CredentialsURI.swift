@@ -1,0 +1,61 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+
+/// The CredentialsURI protocol: what the OSS SDKs for iOS, Android and JavaScript expect of an address that they fetch
+/// credentials from.
+///
+/// One of them ignores the status and another reads no body unless it is below 400, so everything is a 200, and the body tells
+/// the rest. They crash on `null`, and read no fractions of a second.
+enum CredentialsURI {
+    /// The body with credentials.
+    static func body(of credential: SessionCredential) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("StatusCode", 200)
+            json.member("AccessKeyId", credential.accessKeyID)
+            json.member("AccessKeySecret", credential.secretAccessKey.reveal())
+            json.member("SecurityToken", credential.sessionToken.reveal())
+            json.member("Expiration", credential.expiresAt)
+        }
+        return json.bytes
+    }
+
+    /// The body of a refusal.
+    static func body(of problem: Problem) -> [UInt8] {
+        var json = JSONWriter()
+        json.object { json in
+            json.member("StatusCode", problem.kind.status.code)
+            json.member("ErrorCode", problem.code)
+            json.member("ErrorMessage", problem.detail ?? problem.kind.title)
+        }
+        return json.bytes
+    }
+
+    /// The answer with a body in the clear.
+    static func response(_ body: [UInt8]) -> ServerResponse {
+        response(body, type: "application/json")
+    }
+
+    /// The answer with a body that only the app can read: a JWE in compact form, `dir` and `A256GCM` (RFC 7516).
+    static func response(_ body: [UInt8], encryptedWith key: Secret<[UInt8]>) throws -> ServerResponse {
+        let header = Base64URL.encode(Array(#"{"alg":"dir","enc":"A256GCM"}"#.utf8))
+        let sealed = try AESGCMKey(key.reveal()).seal(body, authenticating: Array(header.utf8))
+        let parts = [
+            sealed.prefix(AESGCMKey.nonceByteCount),
+            sealed.dropFirst(AESGCMKey.nonceByteCount).dropLast(AESGCMKey.tagByteCount),
+            sealed.suffix(AESGCMKey.tagByteCount),
+        ]
+        // The second part would be the encrypted key; with `dir` there is none.
+        let text = ([header, ""] + parts.map { Base64URL.encode(Array($0)) }).joined(separator: ".")
+        return response(Array(text.utf8), type: "application/jose")
+    }
+
+    private static func response(_ body: [UInt8], type: String) -> ServerResponse {
+        ServerResponse(
+            head: HTTPResponse(status: .ok, headerFields: [.contentType: type, .cacheControl: "no-store"]),
+            body: .bytes(body))
+    }
+}

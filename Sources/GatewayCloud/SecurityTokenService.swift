@@ -1,0 +1,174 @@
+public import Foundation
+public import GatewayCore
+import LibCurl
+public import Logging
+import Signing
+
+/// Opens sessions at the security token services of Alibaba Cloud, AWS and compatible ones, by AssumeRole.
+public struct SecurityTokenService: SessionOpener {
+    /// Longest answer that is read, in bytes; tokens have a few hundred.
+    public static let maxBytes = 65_536
+
+    private let client: OutboundClient
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let randomBytes: @Sendable (Int) throws -> [UInt8]
+    private let timeout: Duration
+
+    // A second attempt has another nonce and another time. More would only add to the load of a service in trouble.
+    private static let maxAttempts = 2
+
+    /// Makes a client of such services.
+    ///
+    /// - Parameters:
+    ///   - client: The way out.
+    ///   - logger: Hears why a session was not opened; never a secret, and of the answer only its code.
+    ///   - now: The clock that requests are dated by.
+    ///   - randomBytes: For nonces.
+    ///   - timeout: Time for one attempt.
+    public init(
+        client: OutboundClient, logger: Logger, now: @escaping @Sendable () -> Date,
+        randomBytes: @escaping @Sendable (Int) throws -> [UInt8], timeout: Duration = .seconds(4)
+    ) {
+        self.client = client
+        self.logger = logger
+        self.now = now
+        self.randomBytes = randomBytes
+        self.timeout = timeout
+    }
+
+    /// Opens a session; tries once more, with a fresh nonce, where that may help.
+    public func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
+        var failure = SessionFailure.noAnswer
+        for attempt in 1...Self.maxAttempts {
+            do throws(SessionFailure) {
+                return try await attemptToOpen(order)
+            } catch {
+                failure = error
+                logger.warning(
+                    "session not opened",
+                    metadata: [
+                        "credential.id": "\(order.credential.id.uuidString.lowercased())", "attempt": "\(attempt)",
+                        "reason": "\(error)",
+                    ])
+                guard error.mayPass, !Task.isCancelled else { break }
+            }
+        }
+        throw failure.asGatewayError
+    }
+
+    private func attemptToOpen(_ order: SessionOrder) async throws(SessionFailure) -> SessionCredential {
+        let call = try signedCall(order)
+        let answer: HTTPTransfer.Answer
+        do throws(OutboundError) {
+            answer = try await client.send(
+                .post(body: Array((call.body ?? "").utf8)), call.url,
+                fields: call.headers.map { HTTPTransfer.Field($0.name, $0.value) }, maxBytes: Self.maxBytes,
+                timeout: timeout)
+        } catch {
+            throw error == .notPermitted ? .notPermitted : .noAnswer
+        }
+        let reading =
+            order.role.service == .aws ? AssumeRoleAnswer(xml: answer.body) : AssumeRoleAnswer(json: answer.body)
+        guard answer.status == 200 else { throw .refused(status: answer.status, code: reading.code) }
+        guard let credential = reading.credential else { throw .malformed }
+        return credential
+    }
+
+    private func signedCall(_ order: SessionOrder) throws(SessionFailure) -> AuthorizedRequest {
+        let role = order.role
+        guard let instant = SigningInstant(epochSeconds: Int64(now().timeIntervalSince1970)),
+            let bytes = try? randomBytes(16)
+        else { throw .cannotSign }
+        let nonce = bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let call = AssumeRole(
+            roleARN: role.roleARN, sessionName: order.name, durationSeconds: order.duration, policy: order.policy,
+            externalID: role.externalID)
+        let credential = SigningCredential(
+            accessKeyID: order.credential.accessKeyID,
+            secretAccessKey: order.credential.secretAccessKey.reveal(),
+            securityToken: order.credential.sessionToken?.reveal())
+        do throws(SigningError) {
+            let endpoint = try StoreEndpoint(role.endpoint)
+            switch role.service {
+            case .alibaba:
+                return try ACS3.assumeRole(call, endpoint: endpoint, nonce: nonce, with: credential, at: instant)
+            case .alibabaRPC:
+                let parameters = [
+                    ("RoleArn", role.roleARN), ("RoleSessionName", order.name),
+                    ("DurationSeconds", String(order.duration)), ("Policy", order.policy),
+                ]
+                return try AlibabaRPC.sign(
+                    AlibabaRPC.Call(
+                        endpoint: endpoint, action: "AssumeRole", version: "2015-04-01",
+                        parameters: (parameters + (role.externalID.map { [("ExternalId", $0)] } ?? []))
+                            .map { NamedValue($0, $1) },
+                        nonce: nonce, placement: .query),
+                    with: credential, at: instant)
+            case .aws:
+                let key = try SigningKeyV4(credential, scope: .aws(region: role.region, service: "sts"), at: instant)
+                return try AWSV4.assumeRole(call, endpoint: endpoint, with: key, at: instant)
+            }
+        } catch {
+            throw .cannotSign
+        }
+    }
+}
+
+/// Why no session was opened.
+enum SessionFailure: Error, Equatable {
+    /// The endpoint is not one that the gateway may connect to.
+    case notPermitted
+    /// There was no whole answer in time.
+    case noAnswer
+    /// The service answered with a status and a code of its own.
+    case refused(status: Int, code: String?)
+    /// A 200 without credentials in it.
+    case malformed
+    /// The rows cannot be signed with.
+    case cannotSign
+
+    /// Whether another attempt with another nonce may help.
+    var mayPass: Bool {
+        switch self {
+        case .noAnswer, .malformed: true
+        case .refused(let status, let code): !isThrottled && (status >= 500 || Self.passing.contains(code ?? ""))
+        case .notPermitted, .cannotSign: false
+        }
+    }
+
+    /// Whether the service asks for patience.
+    private var isThrottled: Bool {
+        guard case .refused(let status, let code) = self else { return false }
+        return status == 429 || code?.hasPrefix("Throttling") == true || Self.throttling.contains(code ?? "")
+    }
+
+    /// What the caller can act on. All but patience and a narrower request is for an admin to mend.
+    var asGatewayError: GatewayError {
+        if isThrottled { return .slowDown(retryAfter: 2) }
+        switch self {
+        case .noAnswer, .malformed: return .unavailable(retryAfter: 5)
+        case .refused(let status, let code):
+            if Self.policyCodes.contains(code ?? "") {
+                return .notEnforceable(
+                    reason: """
+                        The service does not take the session policy; ask for a narrower prefix, or for presigned URLs \
+                        (POST /v1/presigned-urls) instead.
+                        """)
+            }
+            return .unavailable(retryAfter: status >= 500 ? 5 : 60)
+        case .notPermitted, .cannotSign: return .unavailable(retryAfter: 60)
+        }
+    }
+
+    private static let passing: Set<String> = [
+        "SignatureNonceUsed", "InvalidTimeStamp.Expired", "InternalError", "InternalFailure", "ServiceUnavailable",
+    ]
+    private static let throttling: Set<String> = [
+        "RequestLimitExceeded", "TooManyRequestsException", "SlowDown", "RequestThrottled",
+    ]
+    private static let policyCodes: Set<String> = [
+        "PackedPolicyTooLarge", "MalformedPolicyDocument", "InvalidParameter.PolicyGrammar",
+        "InvalidParameter.PolicySize",
+    ]
+}

@@ -1,0 +1,162 @@
+import Foundation
+import HTTPTesting
+import Testing
+
+/// Ceph with its security token service; CONTRIBUTING.md says how to start it.
+private enum CephSTS {
+    static func value(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment["SLUICE_TEST_" + name]
+    }
+
+    /// True when the store runs, or has to.
+    static var isExpected: Bool {
+        value("RADOSGW_STS_ENDPOINT") != nil || value("REQUIRE_STORES") == "1"
+    }
+}
+
+/// Temporary credentials of the gateway, tried at a store by AWS's own SDK.
+@Suite(.enabled(if: CephSTS.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"))
+struct SessionStoreTests {
+
+    private static let script = """
+        import json, sys, boto3
+        from botocore.config import Config
+        from botocore.exceptions import ClientError
+        job = json.load(sys.stdin)
+        c = job["credentials"]
+        config = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1})
+        s3 = boto3.client("s3", endpoint_url=job["endpoint"], region_name=job["region"], config=config,
+            aws_access_key_id=c["accessKeyID"], aws_secret_access_key=c["secretAccessKey"],
+            aws_session_token=c["sessionToken"])
+        for operation, key in job["attempts"]:
+            place = {"Bucket": job["bucket"], "Key": key}
+            try:
+                if operation == "put": answer = s3.put_object(Body=b"hello", **place)
+                elif operation == "get": answer = s3.get_object(**place)
+                elif operation == "delete": answer = s3.delete_object(**place)
+                elif operation == "acl": answer = s3.put_object_acl(ACL="public-read", **place)
+                elif operation == "list": answer = s3.list_objects_v2(Bucket=job["bucket"], Prefix=key)
+                elif operation == "multipart":
+                    upload = s3.create_multipart_upload(**place)["UploadId"]
+                    part = s3.upload_part(UploadId=upload, PartNumber=1, Body=b"hello", **place)
+                    s3.list_parts(UploadId=upload, **place)
+                    answer = s3.complete_multipart_upload(UploadId=upload, MultipartUpload={
+                        "Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}, **place)
+                elif operation == "abort":
+                    upload = s3.create_multipart_upload(**place)["UploadId"]
+                    answer = s3.abort_multipart_upload(UploadId=upload, **place)
+                print(answer["ResponseMetadata"]["HTTPStatusCode"])
+            except ClientError as error:
+                print(error.response["ResponseMetadata"]["HTTPStatusCode"])
+        """
+
+    /// What the store answers to each attempt.
+    private func attempt(_ attempts: [(String, String)], with session: JSON, endpoint: String) throws -> [Int] {
+        let job: JSON = [
+            "credentials": session["credentials"], "endpoint": "\(endpoint)", "region": session["region"],
+            "bucket": session["bucket"],
+            "attempts": .array(attempts.map { .array([.string($0.0), .string($0.1)]) }),
+        ]
+        let process = Process()
+        process.executableURL = URL(filePath: try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"))
+        process.arguments = ["-c", Self.script]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(job.bytes))
+        try input.fileHandleForWriting.close()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.split(separator: "\n").compactMap { Int($0) }
+    }
+
+    private func withGateway(
+        _ body: @Sendable (Deployment, _ bucket: String, _ endpoint: String) async throws -> Void
+    ) async throws {
+        func value(_ name: String) throws -> String { try #require(CephSTS.value("RADOSGW_" + name), "\(name)") }
+        let sts = try value("STS_ENDPOINT")
+        try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": sts]) { deployment in
+            let secret = try value("SECRET_KEY")
+            deployment.keepSecret(secret)
+            let credential = try await deployment.create(
+                "storage-credentials",
+                [
+                    "name": "ceph", "accessKeyID": "\(try value("ACCESS_KEY"))", "secretAccessKey": "\(secret)",
+                    "sessionRole": [
+                        "roleARN": "\(try value("ROLE"))", "service": "aws", "endpoint": "\(sts)",
+                        "region": "\(try value("REGION"))",
+                    ],
+                ])
+            // Requests with a session token go to the port that has the service.
+            try await deployment.create(
+                "buckets",
+                [
+                    "name": "\(try value("BUCKET"))", "endpoint": "\(sts)", "region": "\(try value("REGION"))",
+                    "addressing": "path", "credentialID": credential["id"],
+                ])
+            try await body(deployment, try value("BUCKET"), sts)
+        }
+    }
+
+    private func session(_ user: User, _ body: JSON, in deployment: Deployment) async throws -> JSON {
+        let answer = try await user.client.call("POST", "/v1/sts", body)
+        try #require(answer.status == 201, "\(answer.text)")
+        for name in ["secretAccessKey", "sessionToken"] {
+            deployment.keepSecret(answer.json["credentials"][name].text ?? "")
+        }
+        return answer.json
+    }
+
+    @Test func `put and get inside the prefix, and nothing elsewhere or else`() async throws {
+        try await withGateway { deployment, bucket, endpoint in
+            let user = try await deployment.makeUser("alice")
+            let base = UUID().uuidString.lowercased()
+            try await deployment.grant(["PutObject", "GetObject"], to: user.principal, in: bucket, prefix: "\(base)/")
+            let session = try await session(user, ["bucket": "\(bucket)", "prefix": "\(base)/in/"], in: deployment)
+            let inside = "\(base)/in/é a.txt"
+            let wide = try await self.session(user, ["bucket": "\(bucket)", "prefix": "\(base)/"], in: deployment)
+            #expect(try attempt([("put", "\(base)/inx/a")], with: wide, endpoint: endpoint) == [200])
+            let statuses = try attempt(
+                [
+                    ("put", inside), ("get", inside), ("multipart", "\(base)/in/parts"), ("abort", "\(base)/in/parts"),
+                    ("put", "\(base)/in2"), ("put", "\(base)/other"), ("get", "\(base)/inx/a"), ("delete", inside),
+                    ("acl", inside), ("list", "\(base)/in/"), ("put", "other/\(base)/in/a"), ("get", inside),
+                ], with: session, endpoint: endpoint)
+            #expect(statuses == [200, 200, 200, 204, 403, 403, 403, 403, 403, 403, 403, 200])
+            var broken = session
+            broken = broken.with([
+                "credentials": session["credentials"].with(["secretAccessKey": "wrong"])
+            ])
+            #expect(try attempt([("get", inside)], with: broken, endpoint: endpoint) == [403])
+
+            let reader = try await self.session(
+                user, ["bucket": "\(bucket)", "prefix": "\(base)/in/", "actions": ["GetObject"]], in: deployment)
+            #expect(try attempt([("get", inside), ("put", inside)], with: reader, endpoint: endpoint) == [200, 403])
+        }
+    }
+
+    @Test func `two prefixes and a deny inside one work as decided`() async throws {
+        try await withGateway { deployment, bucket, endpoint in
+            let user = try await deployment.makeUser("alice", groups: ["staff"])
+            let base = UUID().uuidString.lowercased()
+            try await deployment.grant(
+                ["PutObject", "GetObject"], to: user.principal, in: bucket, prefix: "\(base)/a/")
+            try await deployment.grant(["GetObject"], to: "group:staff", in: bucket, prefix: "\(base)/b/")
+            try await deployment.grant(
+                ["PutObject"], to: "*", in: bucket, prefix: "\(base)/a/sealed/", options: ["effect": "deny"])
+            let session = try await session(user, ["bucket": "\(bucket)", "prefix": "\(base)/"], in: deployment)
+            let statuses = try attempt(
+                [
+                    ("put", "\(base)/a/x"), ("get", "\(base)/a/x"), ("put", "\(base)/a/sealed/x"),
+                    ("put", "\(base)/b/x"), ("put", "\(base)/x"), ("put", "\(base)/a/sealed.txt"),
+                    ("get", "\(base)/a/sealed.txt"),
+                ], with: session, endpoint: endpoint)
+            #expect(statuses == [200, 200, 403, 403, 403, 200, 200])
+            let alive = try await deployment.admin.call("GET", "/admin/v1/issuances?alive=true")
+            let row = try #require(alive.json["items"].items.first)
+            #expect(row["delivery"].text == "sts" && row["key"].text == "\(base)/")
+            #expect(row["expiresAt"].text == session["expiresAt"].text)
+        }
+    }
+}

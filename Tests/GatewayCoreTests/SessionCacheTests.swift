@@ -1,0 +1,139 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+/// Opens sessions as the test says, and counts.
+final class ScriptedOpener: SessionOpener {
+    private let answer: @Sendable (SessionOrder) async throws(GatewayError) -> SessionCredential
+    private let opened = Mutex<[SessionOrder]>([])
+
+    var orders: [SessionOrder] { opened.withLock { $0 } }
+
+    init(_ answer: @escaping @Sendable (SessionOrder) async throws(GatewayError) -> SessionCredential) {
+        self.answer = answer
+    }
+
+    /// Sessions that live as long as was ordered from now on.
+    convenience init(now: @escaping @Sendable () -> Date = { Fixture.now }) {
+        self.init { order in .sample(until: now().addingTimeInterval(TimeInterval(order.duration))) }
+    }
+
+    func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
+        opened.withLock { $0.append(order) }
+        return try await answer(order)
+    }
+}
+
+extension SessionCredential {
+    static func sample(until end: Date) -> SessionCredential {
+        SessionCredential(
+            accessKeyID: "STS.1", secretAccessKey: Secret("secret"), sessionToken: Secret("token"), expiresAt: end)
+    }
+}
+
+@Suite("Sessions in memory", .timeLimit(.minutes(1)))
+struct SessionCacheTests {
+    private func order(
+        policy: String = "{}", for principal: String = "user:alice", duration: Int = 3600
+    ) throws -> SessionOrder {
+        SessionOrder(
+            credential: Fixture.credential(), role: Fixture.role, name: "alice", policy: policy, duration: duration,
+            principal: try Principal(principal))
+    }
+
+    @Test("are opened once, however many ask at the same time, also when that fails")
+    func singleFlight() async throws {
+        for fails in [false, true] {
+            let gate = Gate()
+            let opener = ScriptedOpener { order throws(GatewayError) in
+                await gate.pass()
+                if fails { throw .slowDown(retryAfter: 2) }
+                return .sample(until: Fixture.now.addingTimeInterval(3600))
+            }
+            let cache = SessionCache(opener: opener, now: { Fixture.now })
+            let order = try order()
+            let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<500 {
+                    group.addTask { (try? await cache.session(order, endingBy: nil)) != nil }
+                }
+                await gate.arrived()
+                gate.open()
+                return try await group.reduce(into: [Bool]()) { $0.append($1) }
+            }
+            #expect(outcomes == Array(repeating: !fails, count: 500))
+            // Those who came after a failure was answered opened another one, in turn.
+            #expect(fails || opener.orders.count == 1)
+        }
+    }
+
+    @Test("are shared until ten minutes before they end, by one user and for one scope")
+    func reuse() async throws {
+        let clock = SharedClock()
+        let opener = ScriptedOpener { order in
+            .sample(until: clock.now.addingTimeInterval(TimeInterval(order.duration)))
+        }
+        let cache = SessionCache(opener: opener, now: { clock.now })
+        _ = try await cache.session(order(), endingBy: nil)
+        clock.advance(2999)
+        _ = try await cache.session(order(), endingBy: nil)
+        #expect(opener.orders.count == 1)
+        _ = try await cache.session(order(for: "user:bob"), endingBy: nil)
+        _ = try await cache.session(order(policy: "[]"), endingBy: nil)
+        _ = try await cache.session(order(duration: 900), endingBy: nil)
+        #expect(opener.orders.count == 4)
+        clock.advance(2)
+        #expect(try await cache.session(order(), endingBy: nil).expiresAt == clock.now.addingTimeInterval(3600))
+        #expect(opener.orders.count == 5)
+    }
+
+    @Test("that end too late for the grant, or too soon for anybody, are not handed out")
+    func bounds() async throws {
+        let opener = ScriptedOpener()
+        let cache = SessionCache(opener: opener, now: { Fixture.now })
+        _ = try await cache.session(order(), endingBy: nil)
+        await #expect(throws: GatewayError.unavailable(retryAfter: 60)) {
+            try await cache.session(order(), endingBy: Fixture.now.addingTimeInterval(3599))
+        }
+        let stale = SessionCache(
+            opener: ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(599)) }, now: { Fixture.now })
+        await #expect(throws: GatewayError.unavailable(retryAfter: 60)) {
+            try await stale.session(order(), endingBy: nil)
+        }
+    }
+
+    @Test("are opened within a budget, and kept within a bound")
+    func budget() async throws {
+        let clock = SharedClock()
+        let opener = ScriptedOpener { _ in .sample(until: Fixture.now.addingTimeInterval(7200)) }
+        let cache = SessionCache(opener: opener, limits: .init(maxSessions: 2, maxPerSecond: 3), now: { clock.now })
+        for number in 0..<3 { _ = try await cache.session(order(policy: "\(number)"), endingBy: nil) }
+        #expect(cache.count == 2)
+        await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
+            try await cache.session(order(policy: "3"), endingBy: nil)
+        }
+        clock.advance(0.34)
+        _ = try await cache.session(order(policy: "3"), endingBy: nil)
+        await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
+            try await cache.session(order(policy: "4"), endingBy: nil)
+        }
+        #expect(opener.orders.count == 4)
+    }
+}
+
+/// A clock that the test moves.
+final class SharedClock: Sendable {
+    private let instant = Mutex(Fixture.now)
+
+    var now: Date { instant.withLock { $0 } }
+
+    func advance(_ seconds: TimeInterval) {
+        instant.withLock { $0 = $0.addingTimeInterval(seconds) }
+    }
+}
+
+extension Fixture {
+    static let role = SessionRole(
+        roleARN: "acs:ram::1234567890123456:role/uploader", service: .alibaba, endpoint: "https://sts.example",
+        region: "cn-hangzhou", maxDuration: 3600)
+}

@@ -1,0 +1,117 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite("Issuing temporary credentials", .timeLimit(.minutes(1)))
+struct SessionsTests {
+    private let source: ScriptedPolicy
+    private let cache: PolicyCache
+
+    init() throws {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = try Fixture.bucket()
+        var credential = Fixture.credential()
+        credential.sessionRole = Fixture.role
+        tables.credential = credential
+        tables.grants = [try Fixture.grant(1)]
+        tables.apiKeys = [
+            APIKey(
+                id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
+                createdAt: Fixture.now)
+        ]
+        source = ScriptedPolicy(tables)
+        cache = PolicyCache(source: source)
+    }
+
+    private func issue(
+        _ ledger: ScriptedLedger, _ opener: ScriptedOpener = ScriptedOpener(), prefix: String = "team/",
+        limits: PolicyCache.Limits = .init()
+    ) async throws -> IssuedSession {
+        let cache = PolicyCache(source: source, limits: limits)
+        let authenticator = CacheAuthenticator(cache: cache)
+        let sessions = Sessions(
+            cache: cache, authenticator: authenticator, ledger: ledger,
+            sessions: SessionCache(opener: opener, now: { Fixture.now }), now: { Fixture.now },
+            randomBytes: { [UInt8](repeating: 7, count: $0) })
+        return try await sessions.issue(
+            SessionRequest(bucket: try BucketName("demo-bucket"), prefix: prefix, actions: nil, duration: nil),
+            for: try await authenticator.authenticate(Secret("key")), sourceAddress: nil, requestID: "request-1",
+            deadline: .now + .seconds(10))
+    }
+
+    @Test("records what was granted, until when and for whom, after the session is open and before it leaves")
+    func records() async throws {
+        let opener = ScriptedOpener()
+        let ledger = ScriptedLedger { proposal, _ in
+            #expect(opener.orders.count == 1)
+            return .recorded(remaining: proposal.remainders)
+        }
+        let issued = try await issue(ledger, opener)
+        let proposal = try #require(ledger.proposals.first)
+        #expect(issued.id == proposal.id && issued.credential.expiresAt == proposal.expiresAt)
+        #expect(
+            proposal.key.rawValue == "team/" && proposal.action == .putObject && proposal.furtherAction == .getObject)
+        #expect(
+            proposal.scopes.contains(.credential(Fixture.id(500))) && proposal.scopes.contains(.apiKey(prefix: "key")))
+        #expect(opener.orders.first?.duration == 3600)
+    }
+
+    @Test("decides anew when policy changed while the session was opened; a revoked grant ends it")
+    func stale() async throws {
+        let source = source
+        let alice = try Principal("user:alice")
+        let opener = ScriptedOpener { order throws(GatewayError) in
+            if order.policy.contains("team/*") {
+                source.change([.principal(alice)]) { tables in tables.grants = [] }
+            }
+            return .sample(until: Fixture.now.addingTimeInterval(3600))
+        }
+        let ledger = ScriptedLedger { _, _ in .stale }
+        await #expect(throws: GatewayError.self) { try await issue(ledger, opener) }
+        #expect(ledger.proposals.count == 1)
+    }
+
+    @Test("is refused without a role, and where the policy is too long, each naming other deliveries")
+    func refusals() async throws {
+        source.set { tables in
+            tables.grants = (0..<60).compactMap { try? Fixture.grant($0, on: "team/number-\($0)-of-many/") }
+        }
+        let opener = ScriptedOpener()
+        for limits in [PolicyCache.Limits(), .init(literalGrantLimit: 10)] {
+            do {
+                _ = try await issue(ScriptedLedger(), opener, limits: limits)
+                Issue.record("Too long a policy was taken.")
+            } catch GatewayError.notEnforceable(let reason) {
+                #expect(reason.contains("presigned URLs"))
+            }
+        }
+        #expect(opener.orders.isEmpty)
+        _ = try await issue(ScriptedLedger(), opener, prefix: "team/number-7-of-many/")
+        let narrow = PolicyCache.Limits(literalGrantLimit: 10)
+        _ = try await issue(ScriptedLedger(), opener, prefix: "team/number-7-of-many/x/", limits: narrow)
+        #expect(opener.orders.count == 2)
+        source.set { $0.credential?.sessionRole = nil }
+        do {
+            _ = try await issue(ScriptedLedger(), opener, prefix: "team/number-7-of-many/")
+            Issue.record("There is no role.")
+        } catch GatewayError.notEnforceable(let reason) {
+            #expect(reason.contains("presigned URLs"))
+        }
+    }
+
+    @Test("names the session after the user, in the services' alphabet, and nobody after somebody else")
+    func names() async throws {
+        let long = String(repeating: "x", count: 65)
+        var seen: Set<String> = []
+        for name in ["alice", "a@b.c_d-e", "a", "née", "tenant/alice", "tenant:alice", long, long + "y"] {
+            source.change([.apiKey(prefix: "key")]) { $0.apiKeys[0].principal = try! Principal("user:" + name) }
+            source.set { $0.grants = [try! Fixture.grant(1, to: "*")] }
+            let opener = ScriptedOpener()
+            _ = try await issue(ScriptedLedger(), opener)
+            let session = try #require(opener.orders.first?.name)
+            #expect(session.wholeMatch(of: /[A-Za-z0-9.@_-]{2,64}/) != nil, "\(session)")
+            #expect(seen.insert(session).inserted)
+        }
+        #expect(seen.contains("alice") && seen.contains("a@b.c_d-e"))
+    }
+}

@@ -140,6 +140,64 @@ CREATE FUNCTION public.audit_quotas() RETURNS TABLE(quota_id uuid, holder text, 
    ORDER BY COALESCE(c.id, u.quota_id), COALESCE(c.holder, u.holder), COALESCE(c.starts_at, u.period_start);
 END;
 
+CREATE FUNCTION public.begin_remote_upload(p_principal text, p_bucket text, p_object_key text, p_content_type text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM remote_uploads u
+    WHERE u.id = ANY (ARRAY(
+        SELECT o.id FROM remote_uploads o
+        WHERE o.started_at < clock_timestamp() - interval '14 days'
+        LIMIT 20
+        FOR UPDATE SKIP LOCKED
+    ));
+    INSERT INTO remote_uploads (principal, bucket, object_key, content_type)
+    VALUES (p_principal, p_bucket, p_object_key, p_content_type);
+END
+$$;
+
+CREATE FUNCTION public.bind_remote_upload(p_principal text, p_bucket text, p_object_key text, p_upload_id text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_upload remote_uploads;
+BEGIN
+    -- Uploads that the gateway started itself have sizes and parts that it keeps account of.
+    IF EXISTS (
+        SELECT FROM multipart_uploads m
+        WHERE m.bucket = p_bucket AND m.object_key = p_object_key AND m.store_upload_id = p_upload_id
+    ) THEN
+        RETURN NULL;
+    END IF;
+    -- Twice, since another call may bind the id between the two statements.
+    FOR i IN 1..2 LOOP
+        SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
+        IF FOUND THEN
+            RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
+                THEN v_upload.content_type END;
+        END IF;
+        BEGIN
+            UPDATE remote_uploads u
+            SET upload_id = p_upload_id
+            WHERE u.id = (
+                SELECT o.id FROM remote_uploads o
+                WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
+                ORDER BY o.started_at DESC LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING u.* INTO v_upload;
+            RETURN v_upload.content_type;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION public.create_issuances_partition(p_day date) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -860,6 +918,16 @@ CREATE TABLE public.policy_log (
     CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
 );
 
+CREATE TABLE public.remote_uploads (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    upload_id text COLLATE pg_catalog."C",
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE public.reservations (
     issuance_id uuid NOT NULL,
     quota_id uuid NOT NULL,
@@ -959,6 +1027,12 @@ ALTER TABLE ONLY public.quota_usage
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.remote_uploads
+    ADD CONSTRAINT remote_uploads_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.remote_uploads
+    ADD CONSTRAINT remote_uploads_upload_id_key UNIQUE (bucket, upload_id);
+
 ALTER TABLE ONLY public.reservations
     ADD CONSTRAINT reservations_pkey PRIMARY KEY (issuance_id, quota_id);
 
@@ -1000,6 +1074,10 @@ CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btre
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 
 CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
+
+CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (bucket, object_key, principal) WHERE (upload_id IS NULL);
+
+CREATE INDEX remote_uploads_started_at_idx ON public.remote_uploads USING btree (started_at);
 
 CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
 

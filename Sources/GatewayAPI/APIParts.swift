@@ -77,6 +77,8 @@ public struct APIParts: Sendable {
     public var accessOverview: AccessOverview
     /// Issues temporary credentials.
     public var sessions: Sessions
+    /// Signs requests that clients make themselves.
+    public var remoteSignatures: RemoteSignatures
     /// Reads the ledger.
     public var issuances: any IssuanceReader
     /// Rows that admins manage.
@@ -98,7 +100,7 @@ public struct APIParts: Sendable {
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
-        sessions: Sessions, issuances: any IssuanceReader,
+        sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
         stores: AdminStores,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
@@ -110,6 +112,7 @@ public struct APIParts: Sendable {
         self.multipartUploads = multipartUploads
         self.accessOverview = accessOverview
         self.sessions = sessions
+        self.remoteSignatures = remoteSignatures
         self.issuances = issuances
         self.stores = stores
         self.readinessChecks = readinessChecks
@@ -135,6 +138,8 @@ extension Routes {
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout)
         access = AccessEndpoints(useCase: parts.accessOverview)
+        signatures = SignatureEndpoints(
+            useCase: parts.remoteSignatures, metrics: metrics, timeout: settings.recordTimeout)
         sessions = SessionEndpoints(
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
         issuances = IssuanceEndpoints(reader: parts.issuances)

@@ -8,6 +8,7 @@ struct Routes {
     let access: AccessEndpoints
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
+    let signatures: SignatureEndpoints
     let issuances: IssuanceEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
@@ -31,6 +32,8 @@ struct Routes {
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
             Route(.get, "/v1/access", .user, access.show),
+            Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS),
+            Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2),
             Route(.post, "/v1/sts", .user, sessions.issue),
             Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI).telling(.credentialsURI),
             Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI).telling(.credentialsURI),

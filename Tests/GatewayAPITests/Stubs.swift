@@ -29,6 +29,15 @@ struct StubPolicy: PolicySource {
         )
     }
 
+    /// The same at Alibaba OSS, `oss-photos`.
+    static func ossBucket() throws -> Bucket {
+        var bucket = try bucket()
+        bucket.name = try BucketName("oss-photos")
+        bucket.provider = .oss
+        bucket.scheme = .ossV1
+        return bucket
+    }
+
     static func credential() -> StorageCredential {
         StorageCredential(
             id: credentialID, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret(secret),
@@ -54,13 +63,25 @@ struct StubPolicy: PolicySource {
         )
     }
 
+    private func ossGrant() throws -> Grant {
+        var grant = try grant()
+        grant.id = uuid("018f0000-0000-7000-8000-00000000000f")
+        grant.bucket = try BucketName("oss-photos")
+        return grant
+    }
+
     private func rows(of key: PolicyKey) throws -> PolicyRows {
         switch key {
         case .principal(let principal):
             principal.rawValue == "user:alice"
-                ? .principal(PrincipalRows(grants: [try grant()], quotas: [try Self.quota()]))
+                ? .principal(PrincipalRows(grants: [try grant(), try ossGrant()], quotas: [try Self.quota()]))
                 : .principal(PrincipalRows())
-        case .bucket(let name): .bucket(name.rawValue == "photos" ? try Self.bucket() : nil)
+        case .bucket(let name):
+            switch name.rawValue {
+            case "photos": .bucket(try Self.bucket())
+            case "oss-photos": .bucket(try Self.ossBucket())
+            default: .bucket(nil)
+            }
         case .credential: .credential(Self.credential())
         case .issuer: .issuer(nil)
         case .apiKey: .apiKey(nil)

@@ -59,6 +59,9 @@ struct TestGateway {
             sessions: Sessions(
                 cache: cache, authenticator: authenticator, ledger: ledger,
                 sessions: SessionCache(opener: opener, now: { Self.now }), now: { Self.now }, randomBytes: randomBytes),
+            remoteSignatures: RemoteSignatures(
+                cache: cache, authenticator: authenticator, ledger: ledger, uploads: NoRemoteUploads(),
+                now: { Self.now }, randomBytes: randomBytes),
             issuances: StubIssuances(),
             stores: stores.all,
             readinessChecks: { checks },

@@ -22,5 +22,7 @@ struct Migration: Sendable {
         Migration(
             version: 9, name: "create_multipart_uploads", sql: PackageResources._009_create_multipart_uploads_sql),
         Migration(version: 10, name: "create_sessions", sql: PackageResources._010_create_sessions_sql),
+        Migration(
+            version: 11, name: "create_remote_uploads", sql: PackageResources._011_create_remote_uploads_sql),
     ]
 }

@@ -63,6 +63,10 @@ struct Gateway {
                         client: cloud, logger: logger, now: Self.now, randomBytes: Self.random),
                     limits: .init(maxPerSecond: settings.sessionsPerSecond), now: Self.now),
                 now: Self.now, randomBytes: Self.random),
+            remoteSignatures: RemoteSignatures(
+                cache: cache, authenticator: authenticator, ledger: ledger,
+                uploads: PostgresRemoteUploads(pool: database.adminPool, logger: logger), now: Self.now,
+                randomBytes: Self.random),
             issuances: PostgresIssuances(pool: database.adminPool, logger: logger),
             stores: stores,
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },

@@ -1,0 +1,257 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+import Synchronization
+import Testing
+
+/// Remembers uploads as PostgreSQL does.
+final class MemoryRemoteUploads: RemoteUploadStore {
+    private let started = Mutex<[(upload: RemoteUpload, type: String, id: String?)]>([])
+
+    func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
+        started.withLock { $0.append((upload, contentType, nil)) }
+    }
+
+    func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String? {
+        started.withLock { started in
+            if let known = started.first(where: { $0.id == id && $0.upload.bucket == upload.bucket }) {
+                return known.upload == upload ? known.type : nil
+            }
+            guard let index = started.firstIndex(where: { $0.upload == upload && $0.id == nil }) else { return nil }
+            started[index].id = id
+            return started[index].type
+        }
+    }
+}
+
+@Suite("Remote signatures", .timeLimit(.minutes(1)))
+struct RemoteSignaturesTests {
+    /// 2024-05-17 08:30:00 UTC, as the fixture's clock.
+    private static let date = "Fri, 17 May 2024 08:30:00 GMT"
+    private static let epoch = 1_715_934_600
+
+    private let source: ScriptedPolicy
+    private let uploads = MemoryRemoteUploads()
+
+    init() throws {
+        var tables = ScriptedPolicy.Tables()
+        var bucket = try Fixture.bucket()
+        bucket.provider = .oss
+        bucket.scheme = .ossV1
+        tables.bucket = bucket
+        tables.credential = Fixture.credential()
+        tables.grants = [try Fixture.grant(1), try Fixture.grant(2, to: "user:bob")]
+        tables.apiKeys = try ["alice", "bob"].map { name in
+            APIKey(
+                id: Fixture.id(name == "alice" ? 3 : 4), prefix: name, hash: [], name: name,
+                principal: try Principal("user:" + name), createdAt: Fixture.now)
+        }
+        source = ScriptedPolicy(tables)
+    }
+
+    private func sign(
+        _ content: String, as user: String = "alice", scheme: RemoteSignatures.Scheme = .oss,
+        canonicalRequest: String? = nil, ledger: ScriptedLedger = ScriptedLedger(), now: Date = Fixture.now
+    ) async throws -> RemoteSignature {
+        let cache = PolicyCache(source: source)
+        let authenticator = CacheAuthenticator(cache: cache)
+        let useCase = RemoteSignatures(
+            cache: cache, authenticator: authenticator, ledger: ledger, uploads: uploads, now: { now },
+            randomBytes: { [UInt8](repeating: 7, count: $0) })
+        return try await useCase.sign(
+            RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme), scheme: scheme,
+            for: try await authenticator.authenticate(Secret(user)), sourceAddress: nil, requestID: "request-1",
+            deadline: .now + .seconds(10))
+    }
+
+    private func error(
+        _ content: String, as user: String = "alice", scheme: RemoteSignatures.Scheme = .oss,
+        canonicalRequest: String? = nil
+    ) async -> GatewayError? {
+        do {
+            _ = try await sign(content, as: user, scheme: scheme, canonicalRequest: canonicalRequest)
+            return nil
+        } catch {
+            return error as? GatewayError
+        }
+    }
+
+    private func put(_ resource: String, type: String = "image/png", date: String = date) -> String {
+        "PUT\n\n\(type)\n\(date)\n\(resource)"
+    }
+
+    @Test("are those of the string as it came, in the form that the SDK wants, and on record before")
+    func signature() async throws {
+        let text = "PUT\n1B2M2Y8AsgTpgAmY7PhCfg==\nimage/png\n\(Self.date)\nx-oss-meta-a:é\n/demo-bucket/team/é a.png"
+        let ledger = ScriptedLedger()
+        let signed = try await sign(text, ledger: ledger)
+        let expected = HMACKey(Array("not-a-secret".utf8), algorithm: .sha1)
+            .authenticationCode(for: Array(text.utf8)).base64
+        #expect(signed.authorization?.reveal() == "OSS AKIAEXAMPLE:\(expected)")
+        #expect(signed.signature.reveal() == expected)
+        let parts = try #require(signed.authorization).reveal().split(separator: ":")
+        #expect(parts.count == 2 && parts[0].hasPrefix("OSS "))
+        let proposal = try #require(ledger.proposals.first)
+        #expect(proposal.delivery == .remoteSignature && proposal.method == "PUT")
+        #expect(proposal.key.rawValue == "team/é a.png" && proposal.contentType == "image/png")
+        #expect(proposal.contentMD5?.count == 16 && proposal.expiresAt == Fixture.now.addingTimeInterval(900))
+        #expect(proposal.id == signed.id)
+        let failing = ScriptedLedger { _, _ throws(GatewayError) in throw .unavailable(retryAfter: 1) }
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await sign(text, ledger: failing) }
+    }
+
+    @Test("are refused for what cannot be read in one way, without a word of the string")
+    func hostileStrings() async throws {
+        let strings = [
+            "", "x", put("/demo-bucket/team/a\n/demo-bucket/other"), put("/demo-bucket/team/../other"),
+            put("/demo-bucket/team/a?acl"), put("/demo-bucket/"), put("/"), put("/demo-bucket/team/a", date: ""),
+            put("/demo-bucket/team/a", date: "Fri, 17 May 2024 10:30:00 GMT"),
+            put("/demo-bucket/team/a", date: String(Self.epoch + 700_000)),
+            put("/demo-bucket/team/a", date: String(Self.epoch)), "POST\n\n\n\(Self.date)\n/demo-bucket/?delete",
+            "PUT\n\n\n\(Self.date)\nx-oss-copy-source:/demo-bucket/other\n/demo-bucket/team/a",
+            "GET\n\n\n\(Self.date)\nx-oss-security-token:stolen\n/demo-bucket/team/a",
+            "eyJleHBpcmF0aW9uIjoiIn0=", "OSS4-HMAC-SHA256\n20240517T083000Z\nscope\nhash",
+            String(repeating: "a", count: 10_000), "PUT\n\n\n\(Self.date)\n/demo-bucket/team/a\0",
+        ]
+        for string in strings {
+            guard case .invalidArgument(_, let reason)? = await error(string) else {
+                Issue.record("\(string)")
+                continue
+            }
+            #expect(!reason.contains("team") && !reason.contains("stolen"))
+        }
+        let v4 = await error(
+            "OSS4-HMAC-SHA256\n20240517T083000Z\n20240517/cn/oss/aliyun_v4_request\n\(String(repeating: "0", count: 64))"
+        )
+        guard case .invalidArgument(_, let reason)? = v4 else {
+            Issue.record("A bare hash was taken.")
+            return
+        }
+        #expect(reason.contains("canonical request"))
+    }
+
+    @Test("are decided by grants like a URL")
+    func decisions() async throws {
+        #expect(await error(put("/demo-bucket/other/a")) == .accessDenied)
+        #expect(await error(put("/no-bucket/team/a")) == .accessDenied)
+        source.set { $0.grants[0].conditions.contentTypes = ["image/*"] }
+        #expect(await error(put("/demo-bucket/team/a")) == nil)
+        for type in ["text/html", ""] {
+            guard case .conditionFailed? = await error(put("/demo-bucket/team/a", type: type)) else {
+                Issue.record("'\(type)' was taken.")
+                continue
+            }
+        }
+        source.set { $0.grants[0].conditions = GrantConditions(maxBytes: 10) }
+        guard case .notEnforceable(let reason)? = await error(put("/demo-bucket/team/a")) else {
+            Issue.record("A size cannot be bound.")
+            return
+        }
+        #expect(reason.contains("POST /v1/"))
+        source.set { $0.grants[0].conditions = GrantConditions(maxTTL: 600) }
+        #expect(await error(put("/demo-bucket/team/a", date: String(Self.epoch + 600))) == nil)
+        for date in [String(Self.epoch + 601), Self.date] {
+            guard case .notEnforceable? = await error(put("/demo-bucket/team/a", date: date)) else {
+                Issue.record("\(date)")
+                continue
+            }
+        }
+    }
+
+    @Test("of downloads keep to what the grant says of response headers")
+    func downloads() async throws {
+        func get(_ query: String) -> String { "GET\n\n\n\(Self.date)\n/demo-bucket/team/a\(query)" }
+        #expect(await error(get("")) == nil)
+        #expect(await error(get("?response-content-type=text/html")) == .conditionFailed(.responseOverride))
+        source.set { $0.grants[0].conditions.forceDownload = true }
+        #expect(await error(get("")) == .conditionFailed(.responseOverride))
+        #expect(await error(get("?response-content-disposition=inline")) == .conditionFailed(.responseOverride))
+        #expect(await error(get("?response-content-disposition=attachment")) == nil)
+    }
+
+    @Test("of uploads in parts are for the user who started one of the key, and nobody else")
+    func multipart() async throws {
+        let parts = "/demo-bucket/team/a?partNumber=1&uploadId=X1"
+        let start = "POST\n\nimage/png\n\(Self.date)\n/demo-bucket/team/a?uploads"
+        #expect(await error(put(parts)) == .accessDenied)
+        #expect(await error(start) == nil)
+        #expect(await error(put(parts), as: "bob") == .accessDenied)
+        #expect(await error(put(parts, type: "application/octet-stream")) == nil)
+        for text in [
+            put("/demo-bucket/team/a?partNumber=2&uploadId=X1", type: ""),
+            "GET\n\n\n\(Self.date)\n/demo-bucket/team/a?uploadId=X1",
+            "POST\n\napplication/xml\n\(Self.date)\n/demo-bucket/team/a?uploadId=X1",
+            "DELETE\n\n\n\(Self.date)\n/demo-bucket/team/a?uploadId=X1",
+        ] {
+            #expect(await error(text) == nil, "\(text)")
+        }
+        #expect(await error(start, as: "bob") == nil)
+        #expect(await error(put(parts), as: "bob") == .accessDenied)
+        #expect(await error(put("/demo-bucket/team/b?partNumber=1&uploadId=X1")) == .accessDenied)
+        #expect(await error(put("/demo-bucket/team/a?partNumber=1&uploadId=X2")) == .accessDenied)
+        #expect(await error(put("/demo-bucket/team/a?partNumber=1&uploadId=X2"), as: "bob") == nil)
+        // The type is that of the start, also when grants changed since.
+        source.change([.principal(try Principal("user:alice"))]) {
+            $0.grants[0].conditions.contentTypes = ["image/jpeg"]
+        }
+        guard case .conditionFailed? = await error(put(parts, type: "image/jpeg")) else {
+            Issue.record("The part is of an object of another type.")
+            return
+        }
+    }
+
+    @Test("of OSS version 4 need the canonical request, and are of its day and bucket")
+    func version4() async throws {
+        source.set { $0.bucket?.scheme = .ossV4 }
+        let request = """
+            PUT
+            /demo-bucket/team/a.png
+
+            content-type:image/png
+            x-oss-content-sha256:UNSIGNED-PAYLOAD
+            x-oss-date:20240517T083000Z
+
+
+            UNSIGNED-PAYLOAD
+            """
+        let hash = DigestAlgorithm.sha256.digest(of: Array(request.utf8)).hex
+        let scope = "20240517/eu-west-1/oss/aliyun_v4_request"
+        let string = "OSS4-HMAC-SHA256\n20240517T083000Z\n\(scope)\n\(hash)"
+        let signed = try await sign(string, canonicalRequest: request)
+        var key = Array("aliyun_v4not-a-secret".utf8)
+        for part in scope.split(separator: "/") {
+            key = HMACKey(key, algorithm: .sha256).authenticationCode(for: Array(part.utf8)).bytes
+        }
+        let expected = HMACKey(key, algorithm: .sha256).authenticationCode(for: Array(string.utf8)).hex
+        #expect(signed.signature.reveal() == expected && signed.authorization == nil)
+        for (text, other) in [
+            (string, request.replacing("a.png", with: "b.png")), (string.replacing("eu-west-1", with: "x"), request),
+            (string.replacing("20240517T", with: "20240518T"), request),
+            (string, request.replacing("/demo-bucket/team", with: "/demo-bucket/other")),
+        ] {
+            guard case .invalidArgument? = await error(text, canonicalRequest: other) else {
+                Issue.record("\(text)")
+                continue
+            }
+        }
+    }
+
+    @Test("for interoperability begin with AWS, and only stores get them whose words they are")
+    func awsV2() async throws {
+        let text = "PUT\n\nimage/jpeg\n\(Self.date)\n/demo-bucket/team/file.jpg"
+        guard case .notEnforceable? = await error(text, scheme: .awsV2) else {
+            Issue.record("OSS does not take AWS signatures.")
+            return
+        }
+        source.set {
+            $0.bucket?.provider = .gcs
+            $0.bucket?.scheme = .gcsV4HMAC
+        }
+        let signed = try await sign(text, scheme: .awsV2)
+        #expect(signed.authorization?.reveal().hasPrefix("AWS AKIAEXAMPLE:") == true)
+        guard case .notEnforceable? = await error(text) else {
+            Issue.record("Google does not take OSS signatures.")
+            return
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Who started which upload in parts.
+@Suite struct RemoteUploadTests {
+    private func store() throws -> PostgresRemoteUploads {
+        let database = try TestDatabase.current
+        let settings = PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")]
+        return PostgresRemoteUploads(
+            pool: PostgresPool(try database.configuration(sessionSettings: settings), size: 4, logger: .silent),
+            logger: .silent)
+    }
+
+    private func upload(_ user: String = "alice", _ key: String = "team/a") throws -> RemoteUpload {
+        RemoteUpload(principal: try Principal("user:" + user), bucket: try BucketName("demo"), key: try ObjectKey(key))
+    }
+
+    @Test(.database(.migrated)) func anIDBelongsToWhoStartedOneOfTheKeyAndCameFirst() async throws {
+        let store = try store()
+        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+        try await store.begin(upload(), contentType: "image/png")
+        try await store.begin(upload("bob"), contentType: "text/plain")
+        #expect(try await store.contentType(ofUpload: "X", upload("alice", "team/b")) == nil)
+        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
+        #expect(try await store.contentType(ofUpload: "X", upload()) == "image/png")
+        #expect(try await store.contentType(ofUpload: "X", upload("bob")) == nil)
+        #expect(try await store.contentType(ofUpload: "Y", upload()) == nil)
+        #expect(try await store.contentType(ofUpload: "Y", upload("bob")) == "text/plain")
+    }
+
+    @Test(.database(.migrated)) func oneStartBindsOneIDHoweverManyCome() async throws {
+        let store = try store()
+        try await store.begin(upload(), contentType: "image/png")
+        let bound = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<40 {
+                group.addTask { try await store.contentType(ofUpload: "X\(number % 8)", upload()) != nil }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        #expect(try await connection.number("SELECT count(*) FROM remote_uploads WHERE upload_id IS NOT NULL") == 1)
+        #expect(1...5 ~= bound)
+    }
+
+    @Test(.database(.migrated)) func oldStartsBindNothingAndAreForgotten() async throws {
+        let store = try store()
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await store.begin(upload(), contentType: "image/png")
+        try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '8 days'")
+        #expect(try await store.contentType(ofUpload: "X", upload()) == nil)
+        try await connection.runScript("UPDATE remote_uploads SET started_at = now() - interval '15 days'")
+        try await store.begin(upload("bob"), contentType: "image/png")
+        #expect(try await connection.number("SELECT count(*) FROM remote_uploads") == 1)
+    }
+
+    @Test(.database(.migrated)) func theGatewayForgetsNothingByItself() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript("SET ROLE sluice_gateway")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.runScript("DELETE FROM remote_uploads")
+        }
+        #expect(error?.sqlState == "42501")
+    }
+}

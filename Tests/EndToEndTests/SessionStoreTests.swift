@@ -159,4 +159,57 @@ struct SessionStoreTests {
             #expect(row["expiresAt"].text == session["expiresAt"].text)
         }
     }
+
+    @Test func `an SDK with nothing but a ticket in its URL is served until the ticket ends`() async throws {
+        try await withGateway { deployment, bucket, endpoint in
+            let user = try await deployment.makeUser("alice")
+            let base = UUID().uuidString.lowercased()
+            try await deployment.grant(["PutObject", "GetObject"], to: user.principal, in: bucket, prefix: "\(base)/")
+            let made = try await user.client.call(
+                "POST", "/v1/tickets",
+                ["bucket": "\(bucket)", "prefix": "\(base)/in/", "actions": ["PutObject"], "maxUses": 3])
+            let ticket = try #require(made.json["ticket"].text)
+            deployment.keepSecret(ticket)
+            let path = try #require(made.json["path"].text)
+            let bare = deployment.client()
+            // The SDK asks again when less than 300 s are left; what it gets meanwhile is the same session.
+            var tokens: Set<String> = []
+            for _ in 0..<3 {
+                let answer = try await bare.call("GET", path)
+                #expect(answer.status == 200 && answer.json["StatusCode"].integer == 200, "\(answer.text)")
+                #expect(answer["Cache-Control"] == "no-store")
+                let expiration = try #require(answer.json["Expiration"].text)
+                #expect(expiration.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
+                let end = try Date(expiration, strategy: .iso8601)
+                #expect(end.timeIntervalSinceNow > 600)
+                let token = try #require(answer.json["SecurityToken"].text)
+                deployment.keepSecret(token)
+                tokens.insert(token)
+                let session: JSON = [
+                    "credentials": [
+                        "accessKeyID": answer.json["AccessKeyId"], "secretAccessKey": answer.json["AccessKeySecret"],
+                        "sessionToken": .string(token),
+                    ], "region": "default", "bucket": "\(bucket)",
+                ]
+                let statuses = try attempt(
+                    [("put", "\(base)/in/a"), ("put", "\(base)/a"), ("get", "\(base)/in/a")], with: session,
+                    endpoint: endpoint)
+                #expect(statuses == [200, 403, 403])
+            }
+            #expect(tokens.count == 1)
+            let used = try await bare.call("GET", path)
+            #expect(used.status == 200 && used.json["StatusCode"].integer == 401, "\(used.text)")
+            #expect(used.json["ErrorCode"].text == "ExpiredToken")
+
+            let next = try await user.client.call("POST", "/v1/tickets", ["bucket": "\(bucket)", "prefix": "\(base)/"])
+            let other = try #require(next.json["path"].text)
+            deployment.keepSecret(next.json["ticket"].text ?? "")
+            #expect(try await bare.call("GET", other).json["StatusCode"].integer == 200)
+            let revoked = try await user.client.call("DELETE", "/v1/tickets/\(next.json["id"].text ?? "")")
+            #expect(revoked.status == 204)
+            let refused = try await bare.call("GET", other)
+            #expect(refused.json["ErrorCode"].text == "Unauthenticated")
+            #expect(try await deployment.number("SELECT count(*) FROM issuances WHERE delivery = 'sts'") == 4)
+        }
+    }
 }

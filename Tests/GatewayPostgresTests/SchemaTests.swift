@@ -20,6 +20,9 @@ import Testing
             MultipartStatements.move.text, MultipartStatements.reserve.text, MultipartStatements.release.text,
             MultipartStatements.storeUploadIDs.text, MultipartStatements.audit.text, MultipartStatements.page.text,
             MultipartStatements.takeDue.text, MultipartStatements.prune.text,
+            PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
+            PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresRemoteUploads.begin.text,
+            PostgresRemoteUploads.bind.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

@@ -11,10 +11,8 @@ public final class URLSigner: Sendable {
     }
 
     private static let maxAddresses = 1024
-    private static let maxAccountKeys = 64
 
     private let keys = SigningKeyCache(capacity: 256)
-    private let accountKeys = Mutex<[SigningCredential: SigningKeyV2]>([:])
     private let addresses = Mutex<[BucketName: Address]>([:])
 
     /// Makes a signer that holds nothing yet.
@@ -66,24 +64,13 @@ public final class URLSigner: Sendable {
         }
         return switch bucket.scheme {
         case .awsV4: try AWSV4.presignedURL(request, with: key(.aws(region: bucket.region)), at: instant)
-        case .awsV2: try AWSV2.presignedURL(request, with: SigningKeyV2(credential), at: instant)
+        case .awsV2: try AWSV2.presignedURL(request, with: keys.key(for: credential), at: instant)
         case .ossV4: try OSSV4.presignedURL(request, with: key(.oss(region: bucket.region)), at: instant)
-        case .ossV1: try OSSV1.presignedURL(request, with: SigningKeyV2(credential), at: instant)
+        case .ossV1: try OSSV1.presignedURL(request, with: keys.key(for: credential), at: instant)
         case .gcsV4RSA: try GCSV4.presignedURL(request, with: key(.gcsRSA(location: bucket.region)), at: instant)
         case .gcsV4HMAC: try GCSV4.presignedURL(request, with: key(.gcsHMAC(location: bucket.region)), at: instant)
-        case .gcsV2RSA: try GCSV2.presignedURL(request, with: accountKey(credential), at: instant)
+        case .gcsV2RSA: try GCSV2.presignedURL(request, with: keys.key(forServiceAccount: credential), at: instant)
         }
-    }
-
-    /// The key of a service account; reading one costs as much as a signature.
-    private func accountKey(_ credential: SigningCredential) throws(SigningError) -> SigningKeyV2 {
-        if let held = accountKeys.withLock({ $0[credential] }) { return held }
-        let key = try SigningKeyV2(serviceAccount: credential)
-        accountKeys.withLock { keys in
-            if keys.count >= Self.maxAccountKeys { keys.removeAll() }
-            keys[credential] = key
-        }
-        return key
     }
 
     /// Signs a form.
@@ -113,7 +100,7 @@ public final class URLSigner: Sendable {
         case .ossV4: try OSSV4.sign(form, with: key(.oss(region: bucket.region)), at: instant)
         case .gcsV4RSA: try GCSV4.sign(form, with: key(.gcsRSA(location: bucket.region)), at: instant)
         case .gcsV4HMAC: try GCSV4.sign(form, with: key(.gcsHMAC(location: bucket.region)), at: instant)
-        case .ossV1: try OSSV1.sign(form, with: SigningKeyV2(credential), at: instant)
+        case .ossV1: try OSSV1.sign(form, with: keys.key(for: credential), at: instant)
         case .awsV2, .gcsV2RSA: throw .conditionNotSupported("form")
         }
     }

@@ -23,7 +23,7 @@ public struct PermittedString: Sendable, Hashable {
         guard case .version2(let vendor) = scheme else { throw .keyOfAnotherScheme }
         let dialect = vendor.version2
         let signature = try key.signature(of: Array(text.utf8), dialect: dialect)
-        return (signature, "\(dialect.authorizationScheme) \(key.accessKeyID):\(signature)")
+        return (signature, try key.authorization(signature, dialect: dialect))
     }
 
     /// Signs the string with a key of its own "version 4" scheme and scope.

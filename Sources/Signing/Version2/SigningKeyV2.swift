@@ -53,6 +53,17 @@ public struct SigningKeyV2: Sendable {
         self.secret = secret
     }
 
+    /// The value of the `Authorization` header that goes with a signature.
+    ///
+    /// - Throws: ``SigningError/invalidCredential(_:)`` for a colon in the id at Alibaba OSS, whose clients split there; other
+    ///   stores take ids such as `account:user`.
+    func authorization(_ signature: String, dialect: V2Dialect) throws(SigningError) -> String {
+        if case .raw = dialect.resourceForm, accessKeyID.utf8.contains(UInt8(ascii: ":")) {
+            throw .invalidCredential("the access key id holds a colon")
+        }
+        return "\(dialect.authorizationScheme) \(accessKeyID):\(signature)"
+    }
+
     /// The signature of a text, in base64.
     ///
     /// - Throws: ``SigningError/keyOfAnotherScheme``, or ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private

@@ -59,4 +59,29 @@ struct SigningKeyCacheTests {
         }
         #expect(cache.count == 3)
     }
+
+    @Test func aKeyOfVersion2IsKeptPerCredential() throws {
+        let cache = SigningKeyCache(capacity: 2)
+        let vector = try #require(V2Vector.of("oss-v1-query", in: "oss_v1_query").first)
+        for round in 0..<3 {
+            let key = try cache.key(for: vector.inputs.credential)
+            let signed = try OSSV1.presign(vector.inputs.presignRequest, with: key, at: vector.inputs.instant)
+            #expect(signed.signature == vector.expected.signature)
+            _ = try cache.key(for: SigningCredential(accessKeyID: "a\(round)", secretAccessKey: "s"))
+            #expect(cache.count == 2)
+        }
+        // Equal as text, different as bytes.
+        let secrets = ["\u{E9}", "e\u{301}"]
+        let signatures = try secrets.map { secret in
+            let key = try cache.key(for: SigningCredential(accessKeyID: "a", secretAccessKey: secret))
+            return try OSSV1.presign(vector.inputs.presignRequest, with: key, at: vector.inputs.instant).signature
+        }
+        #expect(signatures[0] != signatures[1])
+        let account = try #require(V2Vector.of("gcs-v2-rsa-query", in: "gcs_v2_query").first)
+        let credential = SigningCredential(
+            accessKeyID: account.inputs.accessKeyID, secretAccessKey: try #require(account.inputs.privateKeyPEM))
+        let signed = try GCSV2.presign(
+            account.inputs.presignRequest, with: cache.key(forServiceAccount: credential), at: account.inputs.instant)
+        #expect(signed.signature == account.expected.signature)
+    }
 }

@@ -156,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "PrometheusMetrics", "Signing",
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "PrometheusMetrics",
+                "Signing",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics, yams,
             ],
             swiftSettings: strict

@@ -4,16 +4,19 @@ import Synchronization
 
 /// Uploads in parts in memory, and a store that takes everything; one upload of `user:alice` is open from the beginning.
 final class MemoryUploads: MultipartUploadRows, MultipartStore {
-    static let openID = UUID(uuidString: "0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")!
+    static let openID = uuid("0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")
 
     let uploads = Mutex<[UUID: MultipartUpload]>([:])
     /// What the store throws instead.
     let failure = Mutex<GatewayError?>(nil)
 
     init() {
+        guard let principal = try? Principal.user("alice"), let bucket = try? BucketName("photos"),
+            let key = try? ObjectKey("uploads/large.png"), let contentType = MediaType("image/png")
+        else { preconditionFailure("The names are good.") }
         let upload = MultipartUpload(
-            id: Self.openID, principal: try! .user("alice"), bucket: try! BucketName("photos"),
-            key: try! ObjectKey("uploads/large.png"), contentType: MediaType("image/png")!, contentLength: 10_000_000,
+            id: Self.openID, principal: principal, bucket: bucket, key: key, contentType: contentType,
+            contentLength: 10_000_000,
             state: .open, storeUploadID: "store-1", createdAt: TestGateway.now,
             expiresAt: TestGateway.now.addingTimeInterval(3600))
         uploads.withLock { $0[Self.openID] = upload }

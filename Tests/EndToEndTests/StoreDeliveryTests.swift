@@ -147,6 +147,37 @@ import Testing
         }
     }
 
+    @Test(
+        "a quota of bytes takes a form's largest file, and nothing that binds no length",
+        arguments: ["aws-v4", "aws-v2"])
+    func bytes(scheme: String) async throws {
+        _ = try StoreBench.at(.radosgw)
+        try await StoreBench.with(.radosgw, options: ["scheme": "\(scheme)", "allowsUnenforcedSize": true]) { bench in
+            try await bench.deployment.quota(150, for: bench.user.principal, options: ["metric": "bytes"])
+            let upload = JSON.upload(bench.freshKey(), to: bench.bucket)
+            func ask(_ maxBytes: Int) async throws -> Answer {
+                try await bench.user.client.call(
+                    "POST", "/v1/post-policies",
+                    [
+                        "bucket": "\(bench.bucket)", "keyStartsWith": "", "contentTypes": ["text/plain"],
+                        "maxBytes": .number(maxBytes),
+                    ])
+            }
+            guard scheme == "aws-v4" else {
+                #expect(try await bench.user.ask(upload).code == "NotEnforceable")
+                #expect(try await ask(1).code == "NotEnforceable")
+                return
+            }
+            #expect(try await bench.user.ask(upload.with(["contentLength": .null])).status == 403)
+            #expect(try await ask(100).status == 201)
+            #expect(try await ask(51).code == "QuotaExceeded")
+            #expect(try await ask(45).status == 201)
+            #expect(try await bench.user.ask(upload).status == 201)
+            #expect(try await ask(1).code == "QuotaExceeded")
+            #expect(try await bench.deployment.number("SELECT sum(amount) FROM reservations") == 150)
+        }
+    }
+
     @Test("links of AWS V2 bind type and MD5, work, and end", arguments: StoreKind.allCases)
     func version2(kind: StoreKind) async throws {
         _ = try StoreBench.at(kind)

@@ -59,7 +59,7 @@ struct PresignedURLBatchTests {
             #expect(status != 400 || answer.string("field") == "items")
         }
         let head = HTTPRequest(method: .post, scheme: "http", authority: "gw", path: Self.path)
-        #expect(gateway.responder.bodyPlan(for: head) == .collect(maxBytes: 4_194_304))
+        #expect(gateway.responder.bodyPlan(for: head) == .collect(maxBytes: 2_097_152))
     }
 
     @Test(

@@ -73,6 +73,15 @@ struct StubVerifier: UploadVerifier {
         #expect(try await state(connection) == [200, 0, 0])
     }
 
+    /// A form that leaves the name to its user may have written under any.
+    @Test(.database(.migrated)) func keepsCountedWhatFormsWithoutAKeyReserved() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await reserve(2, over: connection)
+        try await connection.runScript("UPDATE reservations SET object_key = 'team/${filename}'")
+        await sweep(over: connection) { _ in 0 }
+        #expect(try await state(connection) == [200, 0, 0])
+    }
+
     @Test(.database(.migrated)) func leavesURLsThatMayStillBeUsed() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         _ = try await reserve(2, over: connection)

@@ -5,8 +5,8 @@ import Signing
 
 /// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
 struct PresignedURLEndpoints: Sendable {
-    /// Body limit of a batch, in bytes: what 1,000 items take that say all that can be said.
-    static let maxBatchBytes = 4 << 20
+    /// Body limit of a batch, in bytes: 2 KiB for each of 1,000 items.
+    static let maxBatchBytes = 2 << 20
 
     let useCase: PresignedURLs
     let metrics: RequestMetrics

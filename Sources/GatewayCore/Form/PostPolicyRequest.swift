@@ -59,31 +59,47 @@ public struct PostPolicyRequest: Sendable, Equatable {
     ///   - newName: Makes a name that nothing has.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and what `newName` throws.
     public init(_ fields: Fields, newName: () throws(GatewayError) -> UUID) throws(GatewayError) {
+        contentLength = try Self.contentLength(fields)
+        let below = try Self.area(fields)
+        uploads = try Self.uploads(fields, below: below, name: newName())
+        bucket = uploads[0].bucket
+        target = below.map { .below($0) } ?? .key(uploads[0].key)
+        if let status = fields.successActionStatus {
+            try require([200, 201, 204].contains(status), "successActionStatus", "A status is 200, 201 or 204.")
+        }
+        successActionStatus = fields.successActionStatus.map { Int($0) }
+    }
+
+    private static func contentLength(_ fields: Fields) throws(GatewayError) -> ClosedRange<Int64> {
         guard let maxBytes = fields.maxBytes, 0...IssueRequest.maxContentLength ~= maxBytes else {
             throw .invalidArgument(
-                field: "maxBytes", reason: "The largest file is to be stated, 0 to 5,368,709,120 bytes.")
+                field: "maxBytes", reason: "The largest file is to be stated, 0 to 5,368,709,120 bytes."
+            )
         }
         let minBytes = fields.minBytes ?? 0
         try require(0...maxBytes ~= minBytes, "minBytes", "The smallest file has 0 to 'maxBytes' bytes.")
-        contentLength = minBytes...maxBytes
+        return minBytes...maxBytes
+    }
+
+    /// What the form permits, once for each content type, of which there is at least one.
+    private static func uploads(
+        _ fields: Fields, below: ExactText?, name: UUID
+    ) throws(GatewayError) -> [IssueRequest] {
         let types = fields.contentTypes ?? []
         try require(
             1...Self.maxContentTypes ~= types.count && Set(types).count == types.count, "contentTypes",
             "There are 1 to 20 content types, each once."
         )
-        let below = try Self.area(fields)
         var upload = IssueRequest.Fields()
         upload.action = Action.putObject.rawValue
         upload.bucket = fields.bucket
-        upload.key = fields.key
+        // No grant can be for a name that is made now: what covers it covers everything that begins like it.
+        upload.key = below.map { $0.rawValue + name.lowercaseText } ?? fields.key
         upload.keyPrefix = fields.keyPrefix
         upload.keyExtension = fields.keyExtension
-        upload.contentLength = maxBytes
+        upload.contentLength = fields.maxBytes
         upload.expiresIn = fields.expiresIn
         upload.metadata = fields.metadata
-        // No grant can be for a name that is made now: what covers it covers everything that begins like it.
-        let name = try newName()
-        if let below { upload.key = below.rawValue + name.lowercaseText }
         var uploads: [IssueRequest] = []
         for (index, type) in types.enumerated() {
             upload.contentType = type
@@ -93,13 +109,7 @@ public struct PostPolicyRequest: Sendable, Equatable {
                 throw .invalidArgument(field: field == "contentType" ? "contentTypes[\(index)]" : field, reason: reason)
             }
         }
-        bucket = uploads[0].bucket
-        target = below.map { .below($0) } ?? .key(uploads[0].key)
-        self.uploads = uploads
-        if let status = fields.successActionStatus {
-            try require([200, 201, 204].contains(status), "successActionStatus", "A status is 200, 201 or 204.")
-        }
-        successActionStatus = fields.successActionStatus.map { Int($0) }
+        return uploads
     }
 
     private static func area(_ fields: Fields) throws(GatewayError) -> ExactText? {

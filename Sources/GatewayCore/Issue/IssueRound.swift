@@ -50,37 +50,42 @@ struct IssueRound {
 }
 
 extension PresignedURLs {
-    /// Requests whose policy is put together at a time; bounds what a batch of hostile keys takes.
-    private static let chunk = 64
+    /// Requests that are recorded together. More would gain nothing, and would fill the queue that everybody waits in.
+    private static let chunk = 128
 
-    /// One attempt at everything that is pending: decides, signs, and records what is permitted together.
+    /// One attempt at everything that is pending.
     func run(_ round: inout IssueRound) async {
-        var prepared: [(place: Int, issuance: Issuance)] = []
-        prepared.reserveCapacity(round.pending.count)
         var rest = round.pending[...]
         while !rest.isEmpty {
-            await prepare(rest.prefix(Self.chunk), of: &round, into: &prepared)
+            await run(rest.prefix(Self.chunk), of: &round)
             rest = rest.dropFirst(Self.chunk)
         }
+        round.retainPending()
+    }
+
+    /// Decides, signs, and records what is permitted together.
+    private func run(_ places: ArraySlice<Int>, of round: inout IssueRound) async {
+        let prepared = await prepare(places, of: &round)
+        guard !prepared.isEmpty else { return }
         let verdicts = await ledger.record(prepared.map(\.issuance.proposal), deadline: round.deadline)
         for ((place, issuance), verdict) in zip(prepared, verdicts) {
             switch verdict {
             case .success(.recorded(let remaining)):
                 round.answer(place, .success(issuance.answer(remaining: remaining)))
             case .success(.quotaExceeded(let refusal)):
-                let error = refused(
-                    round.caller.error(for: refusal), round.caller, issuance.permit.bucket.name)
-                round.answer(place, .failure(error))
+                let error = round.caller.error(for: refusal)
+                round.answer(place, .failure(refused(error, round.caller, issuance.permit.bucket.name)))
             case .success(.stale): break
             case .failure(let error): round.answer(place, .failure(error))
             }
         }
-        round.retainPending()
     }
 
     private func prepare(
-        _ places: ArraySlice<Int>, of round: inout IssueRound, into prepared: inout [(place: Int, issuance: Issuance)]
-    ) async {
+        _ places: ArraySlice<Int>, of round: inout IssueRound
+    ) async -> [(place: Int, issuance: Issuance)] {
+        var prepared: [(place: Int, issuance: Issuance)] = []
+        prepared.reserveCapacity(places.count)
         do throws(GatewayError) {
             let policies = try await cache.access(
                 of: round.caller.principal, groups: round.caller.groups,
@@ -97,6 +102,7 @@ extension PresignedURLs {
         } catch {
             for place in places { round.answer(place, .failure(error)) }
         }
+        return prepared
     }
 
     /// Decides a request and signs what is permitted; `nil` where policy has to be read before anything can be said.

@@ -131,6 +131,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["sluice", "HTTPTesting", "LibCrypto", "LibPQ", "PostgresTesting", logging],
+            resources: [.copy("StoreSDKs")],
             swiftSettings: strict
         ),
         // Support of tests: HTTP/1.1 byte by byte.

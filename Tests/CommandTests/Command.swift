@@ -9,10 +9,10 @@ struct Command {
         let errors: String
     }
 
-    /// The program lies beside the test bundle, where the build put both.
+    /// The program lies beside the tests, where the build put both.
     static let program: URL = {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        let folder = (bundle ?? URL(filePath: CommandLine.arguments[0])).deletingLastPathComponent()
+        let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let folder = URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent()
         return folder.appending(path: "sluice")
     }()
 

@@ -86,7 +86,7 @@ install_build_packages() {
     install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
 }
 
-# The Python environment of the tests: the store Swift, and the S3 client that the answers are compared with.
+# The Python environment of the tests: the store Swift, and the stores' SDKs that the answers are compared with.
 ensure_venv() {
     local wanted=$root/script/lib/requirements.txt
     if [[ -x $venv/bin/python ]] && cmp -s "$wanted" "$venv/requirements.txt"; then return 0; fi

@@ -4,10 +4,10 @@ import Synchronization
 
 /// The built program.
 enum Program {
-    /// It lies beside the test bundle, where the build put both.
+    /// It lies beside the tests, where the build put both.
     static let path: String = {
-        let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }?.bundleURL
-        let folder = (bundle ?? URL(filePath: CommandLine.arguments[0])).deletingLastPathComponent()
+        let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let folder = URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent()
         return folder.appending(path: "sluice").path(percentEncoded: false)
     }()
 

@@ -3,6 +3,13 @@
 #define SLUICE_CMICROHTTPD_SHIM_H
 
 #include <microhttpd.h>
+#include <sys/eventfd.h>
+
+/// `eventfd`, whose flags Swift does not import.
+static inline int sluice_event_descriptor(void)
+{
+    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
 
 /// `MHD_start_daemon` with the callbacks that this project sets and its other options in an array that ends with
 /// `MHD_OPTION_END`. The logger comes first: libmicrohttpd would report a bad option on standard error otherwise.
@@ -15,6 +22,13 @@ static inline struct MHD_Daemon *sluice_start_daemon(
         flags, 0, NULL, NULL, handle, context, MHD_OPTION_EXTERNAL_LOGGER, log, context, MHD_OPTION_URI_LOG_CALLBACK,
         target, context, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, notify, context,
         MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// `MHD_get_daemon_info` for the descriptor of its epoll set, -1 where there is none.
+static inline int sluice_epoll_descriptor(struct MHD_Daemon *daemon)
+{
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info ? info->epoll_fd : -1;
 }
 
 /// `MHD_get_connection_info` for what `MHD_NotifyConnectionCallback` left with the socket.

@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Glibc
 import Logging
 
-// The entry points that libmicrohttpd calls; `context` is the server core, which outlives the daemon.
+// The entry points that libmicrohttpd calls; `context` is the event loop, which outlives the daemon.
 
 /// The request line is there: makes the exchange and retains it, until `requestCompleted` releases it.
 func requestBegan(
@@ -11,11 +11,12 @@ func requestBegan(
     guard let context = unsafe context, let connection = unsafe connection,
         let socket = unsafe sluice_socket_context(connection)
     else { return nil }
-    let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
     let client = unsafe Unmanaged<ClientConnection>.fromOpaque(socket).takeUnretainedValue()
     let exchange = unsafe Exchange(
-        core: core, client: client, connection: connection, target: TargetLine(reading: target))
+        loop: loop, client: client, connection: connection, target: TargetLine(reading: target))
     client.begin(exchange)
+    loop.headBegan(exchange)
     return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -52,17 +53,17 @@ func socketChanged(
     state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, what: MHD_ConnectionNotificationCode
 ) {
     guard let context = unsafe context, let connection = unsafe connection, let state = unsafe state else { return }
-    let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
     if what == .CONNECTION_NOTIFY_STARTED {
         guard let address = unsafe sluice_client_address(connection) else { return }
         let client = unsafe ClientConnection(
             socket: sluice_socket(connection), address: SocketAddress(reading: address))
-        core.register(client)
+        loop.core.register(client)
         unsafe state.pointee = Unmanaged.passRetained(client).toOpaque()
     } else if let opaque = unsafe state.pointee {
         let client = unsafe Unmanaged<ClientConnection>.fromOpaque(opaque)
         unsafe client.takeUnretainedValue().close()
-        core.unregister(unsafe client.takeUnretainedValue())
+        loop.core.unregister(unsafe client.takeUnretainedValue())
         unsafe client.release()
         unsafe state.pointee = nil
     }
@@ -71,13 +72,15 @@ func socketChanged(
 /// libmicrohttpd's own messages, most of them about a client's mistakes, which must not fill the log.
 func messageLogged(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
     guard let context = unsafe context, let format = unsafe format, let arguments = unsafe arguments else { return }
-    let core = unsafe Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-    guard core.logger.logLevel <= .debug else { return }
+    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
+    // It logs before it answers.
+    if unsafe strncmp(format, "Error processing request", 24) == 0 { loop.answerMalformedLengths() }
+    guard loop.core.logger.logLevel <= .debug else { return }
     var text = [CChar](repeating: 0, count: 512)
     let length = unsafe text.withUnsafeMutableBufferPointer {
         unsafe Int(vsnprintf($0.baseAddress, $0.count, format, arguments))
     }
     let bytes = text.prefix(max(0, min(length, text.count - 1))).map { UInt8(bitPattern: $0) }
     let message = String(decoding: bytes, as: UTF8.self)
-    core.logger.debug("libmicrohttpd", metadata: ["text": "\(message.filter { !$0.isNewline })"])
+    loop.core.logger.debug("libmicrohttpd", metadata: ["text": "\(message.filter { !$0.isNewline })"])
 }

@@ -1,29 +1,28 @@
 import CMicroHTTPD
 import Glibc
 
-/// Owns one `MHD_Daemon`.
+/// Owns one `MHD_Daemon`, which has no thread of its own.
 ///
-/// - Invariant: the pointer is constant from start to stop, and libmicrohttpd lets any thread add connections. `stop()` is
-///   called once, after the last `add`.
+/// - Invariant: pointer and descriptor are constant from start to stop. All but `init` is called on the one thread of its event
+///   loop, `stop()` once, as the last.
 @safe final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
+    /// Readable when ``work()`` has something to do.
+    let epollDescriptor: Int32
 
-    /// Starts libmicrohttpd's threads; `core` must live until ``stop()`` has returned.
-    init(core: ServerCore) throws(HTTPServerError) {
-        let limits = core.configuration
-        // Not epoll: where `epoll_wait` fills libmicrohttpd 0.9.75's 128 events exactly, it waits again, for up to the idle
-        // time, before it looks at any of them, and all connections of the thread stand still.
+    /// Starts a daemon; `loop` must live until ``stop()`` has returned.
+    init(loop: EventLoop) throws(HTTPServerError) {
+        let limits = loop.core.configuration
         var flags =
-            MHD_USE_POLL_INTERNAL_THREAD.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
-            | MHD_USE_NO_LISTEN_SOCKET.rawValue | MHD_USE_ERROR_LOG.rawValue
-        var options: [(MHD_OPTION, Int)] = [
+            MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
+            | MHD_USE_ERROR_LOG.rawValue
+        let options: [(MHD_OPTION, Int)] = [
             (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes * 2),
             // Left to the clients that do not take their answers: for all else the sweep is first, and says why.
             (.CONNECTION_TIMEOUT, Int((limits.idleTimeout / .seconds(1)).rounded(.up)) + 2),
             // The limits are enforced where clients are accepted; this one only must not come first.
-            (.CONNECTION_LIMIT, limits.maxConnections * limits.threads + 64),
+            (.CONNECTION_LIMIT, limits.maxConnections + 64),
         ]
-        if limits.threads > 1 { options.append((.THREAD_POOL_SIZE, limits.threads)) }
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe []
         defer { unsafe texts.forEach { unsafe free($0) } }
         var items = unsafe options.map { unsafe MHD_OptionItem(option: $0.0, value: $0.1, ptr_value: nil) }
@@ -43,11 +42,24 @@ import Glibc
             }
         }
         unsafe items.append(MHD_OptionItem(option: .END, value: 0, ptr_value: nil))
-        let context = unsafe Unmanaged.passUnretained(core).toOpaque()
+        let context = unsafe Unmanaged.passUnretained(loop).toOpaque()
         let started = unsafe sluice_start_daemon(
             flags, context, messageLogged, requestArrived, requestBegan, requestCompleted, socketChanged, &items)
         guard let pointer = unsafe started else { throw .cannotStart }
         unsafe self.pointer = pointer
+        epollDescriptor = unsafe sluice_epoll_descriptor(pointer)
+    }
+
+    /// How long libmicrohttpd may be left alone unless something happens, in milliseconds: 0 where it has work, -1 for ever.
+    var timeout: Int32 {
+        var milliseconds: UInt64 = 0
+        guard unsafe MHD_get_timeout(pointer, &milliseconds) == MHD_Result.YES else { return -1 }
+        return Int32(clamping: milliseconds)
+    }
+
+    /// Does what can be done without waiting.
+    func work() {
+        unsafe MHD_run(pointer)
     }
 
     /// Takes on a connected socket, which is libmicrohttpd's to close from here on; `false` where it has none to spare.
@@ -59,7 +71,7 @@ import Glibc
         }
     }
 
-    /// Closes every connection and ends the threads; blocks until they are gone. None may be suspended.
+    /// Closes every connection; none may be suspended.
     func stop() {
         unsafe MHD_stop_daemon(pointer)
     }

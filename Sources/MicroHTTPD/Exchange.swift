@@ -56,7 +56,7 @@ import Synchronization
         var outgoing: OutgoingBody?
     }
 
-    let core: ServerCore
+    let loop: EventLoop
     let client: ClientConnection
     let connection: OpaquePointer
     let target: TargetLine
@@ -66,13 +66,15 @@ import Synchronization
     var head: RequestHead?
     var collected: [UInt8] = []
 
-    init(core: ServerCore, client: ClientConnection, connection: OpaquePointer, target: TargetLine) {
-        self.core = core
+    var core: ServerCore { loop.core }
+
+    init(loop: EventLoop, client: ClientConnection, connection: OpaquePointer, target: TargetLine) {
+        self.loop = loop
         self.client = client
         unsafe self.connection = connection
         self.target = target
         state = Mutex(State(progress: start))
-        core.openExchanges.add(1, ordering: .relaxed)
+        loop.core.openExchanges.add(1, ordering: .relaxed)
     }
 
     /// Suspends the connection; the caller holds the lock, so nobody can resume before this is done.
@@ -88,6 +90,7 @@ import Synchronization
         guard state.pause != nil else { return }
         state.pause = nil
         unsafe MHD_resume_connection(connection)
+        loop.wake()
     }
 
     // MARK: The task
@@ -160,6 +163,7 @@ import Synchronization
         reader?.resume(throwing: RequestBodyError.disconnected)
         writer?.resume()
         task?.cancel()
+        loop.headEnded(self)
         client.end()
         core.openExchanges.subtract(1, ordering: .relaxed)
     }

@@ -34,9 +34,20 @@ public final class HTTPServer: Service, Sendable {
     ///
     /// - Throws: ``HTTPServerError`` where it cannot start.
     public func run() async throws {
-        let daemon = try Daemon(core: core)
+        let loops = try (0..<configuration.threads).map { _ in try EventLoop(core: core) }
+        let daemons = try loops.map { try Daemon(loop: $0) }
+        await withTaskGroup { threads in
+            for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
+            await serve(loops)
+            for loop in loops { loop.stop() }
+        }
+        core.logger.info("stopped", metadata: ["port": "\(port)"])
+    }
+
+    /// Takes on clients until the end, and sees to it that nothing is suspended then.
+    private func serve(_ loops: [EventLoop]) async {
         let accepting = DispatchQueue(label: "sluice.accept")
-        accepting.async { [core, listener] in acceptClients(listener, daemon: daemon, core: core) }
+        accepting.async { [core, listener] in acceptClients(listener, loops: loops, core: core) }
         core.logger.info(
             "listening",
             metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
@@ -52,14 +63,12 @@ public final class HTTPServer: Service, Sendable {
 
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         listener.stopAccepting()
-        await ended(accepting) {}
+        await ended(accepting)
         await wait(until: .now + configuration.drainDeadline)
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.connections { connection.abort() }
         // What was just given up still gets its 503.
         await wait(until: .now + .seconds(1))
-        await ended(accepting) { daemon.stop() }
-        core.logger.info("stopped", metadata: ["port": "\(port)"])
     }
 
     private func warnOfFewDescriptors() {
@@ -85,18 +94,16 @@ public final class HTTPServer: Service, Sendable {
     }
 }
 
-/// Runs blocking work after what the queue still does, off the threads that tasks share.
-private func ended(_ queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) async {
+/// Waits for what the queue still does.
+private func ended(_ queue: DispatchQueue) async {
     await withCheckedContinuation { continuation in
-        queue.async {
-            work()
-            continuation.resume()
-        }
+        queue.async { continuation.resume() }
     }
 }
 
 /// Takes on clients until the listener stops; those beyond the limits get 503 and are closed.
-private func acceptClients(_ listener: ListeningSocket, daemon: Daemon, core: ServerCore) {
+private func acceptClients(_ listener: ListeningSocket, loops: [EventLoop], core: ServerCore) {
+    var turn = 0
     while var client = listener.accept() {
         let key = unsafe withUnsafePointer(to: &client.address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe SocketAddress(reading: $0).key }
@@ -110,6 +117,8 @@ private func acceptClients(_ listener: ListeningSocket, daemon: Daemon, core: Se
             close(client.socket)
             continue
         }
-        if !daemon.add(client.socket, address: &client.address, length: client.length) { core.dismiss(key) }
+        loops[turn].add(
+            EventLoop.Arrival(socket: client.socket, address: client.address, length: client.length, key: key))
+        turn = (turn + 1) % loops.count
     }
 }

@@ -98,6 +98,15 @@ struct TargetLine {
         return try head.finish(method: method, scheme: scheme, path: text)
     }
 
+    /// Whether a field read so far is a `Content-Length` that libmicrohttpd takes for no number.
+    static func hasMalformedLength(_ connection: OpaquePointer) -> Bool {
+        guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else {
+            return false
+        }
+        let text = unsafe String(cString: value)
+        return text.isEmpty || !text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } || UInt64(text) == nil
+    }
+
     private func finish(
         method: HTTPRequest.Method, scheme: String, path: String
     ) throws(ServerFailure) -> RequestHead {

@@ -61,7 +61,8 @@ import Testing
             status: 400, code: "MalformedRequest"),
         Probe(
             testDescription: "a length that is no number",
-            request: "POST /v1/presigned-urls HTTP/1.1\r\nHost: a\r\nContent-Length: 0x2\r\n\r\n{}", status: 400),
+            request: "POST /v1/presigned-urls HTTP/1.1\r\nHost: a\r\nContent-Length: 0x2\r\n\r\n{}", status: 400,
+            code: "MalformedRequest"),
         Probe(testDescription: "no version", request: "GET /healthz\r\nHost: a\r\n\r\n", status: 400),
         Probe(testDescription: "HTTP/2.0", request: "GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", status: 505),
     ]
@@ -228,6 +229,27 @@ import Testing
             }
         }
         try await expectHealthy(site)
+    }
+
+    @Test func `a request that does not arrive in the time set for it gets 408`() async throws {
+        let site = try Deployment.current
+        let gateway = try await site.startGateway(["SLUICE_HTTP_REQUEST_TIMEOUT": "1", "SLUICE_HTTP_IDLE_TIMEOUT": "2"])
+        let post = "POST /v1/presigned-urls HTTP/1.1\r\nHost: a\r\n"
+        for part in [post, post + "X-A: b", post + "Content-Length: 10\r\n\r\n{"] {
+            let answer = try await withConnection(to: gateway.port) { connection in
+                try connection.send(part)
+                return try connection.response()
+            }
+            #expect(answer.status == 408)
+            #expect(Answer(answer).code == "RequestTimeout")
+            #expect(answer["Connection"] == "close")
+        }
+        let rest = try await withConnection(to: gateway.port) { connection in
+            try connection.send("POST /v1/pre")
+            return try connection.receive()
+        }
+        #expect(rest.isEmpty, "without a first line there is no request to answer")
+        await site.end(gateway) { #expect(await gateway.terminate() == 0) }
     }
 
     private func expectHealthy(_ site: Deployment) async throws {

@@ -116,6 +116,7 @@ extension Settings.HTTP {
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
+        requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
         answerDeadline = reader.integer(.httpAnswerDeadline, in: 1...600) ?? answerDeadline
         drainDeadline = reader.integer(.httpDrainDeadline, in: 0...600) ?? drainDeadline
     }

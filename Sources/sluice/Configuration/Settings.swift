@@ -28,6 +28,7 @@ struct Settings: Sendable {
         var maxConnectionsPerAddress = 1_024
         var maxRequestsInFlight = 4_096
         var idleTimeout = 30
+        var requestTimeout = 30
         var answerDeadline = 15
         var drainDeadline = 20
     }

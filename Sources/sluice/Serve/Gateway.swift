@@ -224,6 +224,7 @@ extension Settings.HTTP {
         configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
         configuration.maxRequestsInFlight = maxRequestsInFlight
         configuration.idleTimeout = .seconds(idleTimeout)
+        configuration.requestTimeout = .seconds(requestTimeout)
         configuration.answerDeadline = .seconds(answerDeadline)
         configuration.drainDeadline = .seconds(drainDeadline)
         return configuration

@@ -1,9 +1,10 @@
-CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_request_id text, p_created uuid[] DEFAULT '{}'::uuid[], p_removed uuid[] DEFAULT '{}'::uuid[]) RETURNS bigint
+CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_request_id text) RETURNS bigint
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
     AS $$
 DECLARE
     v_scopes text[] := CASE WHEN cardinality(p_scopes) > 1000 THEN '{all}' ELSE p_scopes END;
+    v_change uuid := current_policy_change();
     v_seq bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -11,15 +12,10 @@ BEGIN
     END IF;
     -- A statement of its own: the next one must see what was committed while this one waited.
     PERFORM pg_advisory_xact_lock(7310868744);
-    INSERT INTO policy_log (seq, scopes, actor, request_id)
-    SELECT max(l.seq) + 1, v_scopes, p_actor, p_request_id FROM policy_log l
+    INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
+    SELECT max(l.seq) + 1, v_change, v_scopes, p_actor, p_request_id FROM policy_log l
     RETURNING seq INTO STRICT v_seq;
-    IF cardinality(p_created) > 0 THEN
-        UPDATE grants SET created_seq = v_seq WHERE id = ANY (p_created);
-    END IF;
-    IF cardinality(p_removed) > 0 THEN
-        UPDATE grants SET removed_seq = v_seq WHERE id = ANY (p_removed);
-    END IF;
+    PERFORM set_config('sluice.change', '', true);
     PERFORM pg_notify('sluice_policy', v_seq::text);
     RETURN v_seq;
 END
@@ -83,6 +79,7 @@ CREATE TABLE public.quotas (
     sharing text NOT NULL,
     quota_limit bigint NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
     CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
     CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
@@ -225,6 +222,21 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.current_policy_change() RETURNS uuid
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_id uuid := nullif(current_setting('sluice.change', true), '');
+BEGIN
+    IF v_id IS NULL THEN
+        v_id := gen_random_uuid();
+        INSERT INTO policy_changes (id) VALUES (v_id);
+        PERFORM set_config('sluice.change', v_id::text, true);
+    END IF;
+    RETURN v_id;
+END
+$$;
+
 CREATE FUNCTION public.drop_issuances_partition(p_day date, p_keep_days integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -331,8 +343,8 @@ BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
     EXECUTE format(
-        'GRANT INSERT ON policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, api_keys, '
-            'admin_audit, issuances, quota_usage, reservations, denials, tickets, '
+        'GRANT INSERT ON policy_changes, policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, '
+            'api_keys, admin_audit, issuances, quota_usage, reservations, denials, tickets, '
             'multipart_uploads, multipart_parts TO %I', p_role
     );
     EXECUTE format(
@@ -341,10 +353,10 @@ BEGIN
     );
     EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys TO %I', p_role);
     EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
-    EXECUTE format('GRANT UPDATE (created_seq, removed_seq, removed_at, removed_by) ON grants TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
     EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
     -- A quota's other columns fix what its counters mean.
-    EXECUTE format('GRANT UPDATE (quota_limit) ON quotas TO %I', p_role);
+    EXECUTE format('GRANT UPDATE (quota_limit, revision) ON quotas TO %I', p_role);
     EXECUTE format('GRANT UPDATE (check_at) ON reservations TO %I', p_role);
     EXECUTE format('GRANT UPDATE (count) ON denials TO %I', p_role);
     EXECUTE format(
@@ -592,15 +604,13 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.refuse_unlogged_grant() RETURNS trigger
+CREATE FUNCTION public.refuse_unlogged_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF EXISTS (
-        SELECT FROM grants g
-        WHERE g.id = NEW.id AND (g.created_seq IS NULL OR (g.removed_at IS NOT NULL AND g.removed_seq IS NULL))
-    ) THEN
-        RAISE EXCEPTION 'grant % changed without append_policy_log', NEW.id USING ERRCODE = 'integrity_constraint_violation';
+    IF NOT EXISTS (SELECT FROM policy_log l WHERE l.tag = NEW.id) THEN
+        RAISE EXCEPTION 'change % ends without append_policy_log', NEW.id
+            USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NULL;
 END
@@ -775,7 +785,7 @@ CREATE TABLE public.admin_audit (
     resource_id text NOT NULL COLLATE pg_catalog."C",
     before jsonb,
     after jsonb,
-    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text])))
+    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text])))
 );
 
 CREATE TABLE public.api_keys (
@@ -788,6 +798,7 @@ CREATE TABLE public.api_keys (
     roles text[] NOT NULL,
     expires_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
 );
@@ -810,6 +821,7 @@ CASE
     WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
     ELSE 'access-key'::text
 END) STORED NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
@@ -839,20 +851,56 @@ CREATE TABLE public.grants (
     note text DEFAULT ''::text NOT NULL,
     created_by text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    created_seq bigint,
-    removed_seq bigint,
     removed_at timestamp with time zone,
     removed_by text,
+    created_change uuid DEFAULT public.current_policy_change() NOT NULL,
+    removed_change uuid,
     CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
     CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
-    CONSTRAINT grants_removal_check CHECK ((((removed_at IS NULL) = (removed_by IS NULL)) AND ((removed_seq IS NULL) OR (removed_at IS NOT NULL)))),
+    CONSTRAINT grants_removal_check CHECK ((num_nulls(removed_change, removed_at, removed_by) = ANY (ARRAY[0, 3]))),
     CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
 );
+
+CREATE TABLE public.policy_log (
+    seq bigint NOT NULL,
+    tag uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    scopes text[] NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    request_id text NOT NULL,
+    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
+    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
+);
+
+CREATE VIEW public.grant_history AS
+ SELECT g.id,
+    g.principal,
+    g.bucket,
+    g.prefix,
+    g.is_template,
+    g.actions,
+    g.effect,
+    g.conditions,
+    g.not_before,
+    g.not_after,
+    g.note,
+    g.created_by,
+    g.created_at,
+    g.created_change,
+    c.seq AS created_seq,
+    g.removed_change,
+    r.seq AS removed_seq,
+    g.removed_at,
+    g.removed_by
+   FROM ((public.grants g
+     JOIN public.policy_log c ON ((c.tag = g.created_change)))
+     LEFT JOIN public.policy_log r ON ((r.tag = g.removed_change)));
 
 CREATE TABLE public.group_members (
     group_principal text NOT NULL COLLATE pg_catalog."C",
     member_principal text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT group_members_kinds_check CHECK (((group_principal ~~ 'group:%'::text) AND (member_principal ~~ 'user:%'::text)))
 );
 
@@ -873,6 +921,7 @@ CREATE TABLE public.issuers (
     roles_claim text,
     may_confer_roles text[] NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT issuers_keys_check CHECK (((num_nonnulls(keys_url, keys_inline, keys_sealed) = 1) AND ((keys_sealed IS NULL) = (key_id IS NULL)))),
     CONSTRAINT issuers_lists_check CHECK (((cardinality(audiences) > 0) AND (cardinality(algorithms) > 0))),
     CONSTRAINT issuers_roles_check CHECK ((may_confer_roles <@ '{admin,auditor}'::text[]))
@@ -907,15 +956,8 @@ CREATE TABLE public.multipart_uploads (
     CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
 );
 
-CREATE TABLE public.policy_log (
-    seq bigint NOT NULL,
-    tag uuid DEFAULT gen_random_uuid() NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    scopes text[] NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL,
-    request_id text NOT NULL,
-    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
-    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
+CREATE TABLE public.policy_changes (
+    id uuid NOT NULL
 );
 
 CREATE TABLE public.remote_uploads (
@@ -951,7 +993,11 @@ CREATE TABLE public.storage_credentials (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     kind text DEFAULT 'access-key'::text NOT NULL,
     session_role jsonb,
-    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text])))
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    previous_access_key_id text,
+    previous_needed_until timestamp with time zone,
+    CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text]))),
+    CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
 
 CREATE TABLE public.tickets (
@@ -970,6 +1016,7 @@ CREATE TABLE public.tickets (
     sealed bytea,
     key_id text,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT tickets_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
     CONSTRAINT tickets_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT tickets_max_uses_check CHECK ((max_uses > 0)),
@@ -992,7 +1039,7 @@ ALTER TABLE ONLY public.denials
     ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
 
 ALTER TABLE ONLY public.grants
-    ADD CONSTRAINT grants_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
 
 ALTER TABLE ONLY public.group_members
     ADD CONSTRAINT group_members_pkey PRIMARY KEY (group_principal, member_principal);
@@ -1017,6 +1064,9 @@ ALTER TABLE ONLY public.multipart_parts
 
 ALTER TABLE ONLY public.multipart_uploads
     ADD CONSTRAINT multipart_uploads_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.policy_changes
+    ADD CONSTRAINT policy_changes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.policy_log
     ADD CONSTRAINT policy_log_pkey PRIMARY KEY (seq);
@@ -1059,6 +1109,8 @@ CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
 
 CREATE INDEX grants_bucket_prefix_principal_idx ON public.grants USING btree (bucket, prefix, principal) WHERE (removed_at IS NULL);
 
+CREATE UNIQUE INDEX grants_live_id_idx ON public.grants USING btree (id) WHERE (removed_at IS NULL);
+
 CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
 
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
@@ -1070,6 +1122,8 @@ CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree
 CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING btree (check_at) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'aborting'::text]));
 
 CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btree (bucket, object_key);
+
+CREATE UNIQUE INDEX policy_log_tag_idx ON public.policy_log USING btree (tag);
 
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 
@@ -1085,13 +1139,19 @@ CREATE INDEX tickets_expires_at_idx ON public.tickets USING btree (expires_at);
 
 CREATE INDEX tickets_principal_idx ON public.tickets USING btree (principal, id);
 
-CREATE CONSTRAINT TRIGGER grants_are_logged AFTER INSERT OR UPDATE ON public.grants DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((new.created_seq IS NULL) OR ((new.removed_at IS NOT NULL) AND (new.removed_seq IS NULL)))) EXECUTE FUNCTION public.refuse_unlogged_grant();
+CREATE CONSTRAINT TRIGGER changes_are_logged AFTER INSERT ON public.policy_changes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.refuse_unlogged_change();
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_kind_fkey FOREIGN KEY (credential_id, credential_kind) REFERENCES public.storage_credentials(id, kind);
+
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_created_change_fkey FOREIGN KEY (created_change) REFERENCES public.policy_changes(id);
+
+ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_removed_change_fkey FOREIGN KEY (removed_change) REFERENCES public.policy_changes(id);
 
 ALTER TABLE ONLY public.multipart_parts
     ADD CONSTRAINT multipart_parts_upload_id_fkey FOREIGN KEY (upload_id) REFERENCES public.multipart_uploads(id) ON DELETE CASCADE;

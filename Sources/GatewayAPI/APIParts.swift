@@ -146,7 +146,8 @@ extension Routes {
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(
-            buckets: AdminEndpoints(store: stores.buckets, newRow: newRow),
+            buckets: AdminEndpoints(
+                store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
             credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),

@@ -160,12 +160,12 @@ extension LoadTests {
 
         private func judge(_ course: Course, at site: Deployment) async throws -> Findings {
             var findings = Findings()
-            findings.revokes = try await site.number("SELECT count(*) FROM grants WHERE removed_seq IS NOT NULL")
+            findings.revokes = try await site.number("SELECT count(*) FROM grants WHERE removed_at IS NOT NULL")
             findings.issued = course.tally.count(of: 201)
             findings.lateRows = try await site.number(
                 """
                 SELECT count(*) FROM issuances i JOIN grants g ON g.id = i.grant_id
-                WHERE g.removed_seq IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
+                WHERE g.removed_at IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
                 """)
             let pairs = try await site.session().texts("SELECT id || ' ' || grant_id FROM issuances")
             let grants = Dictionary(

@@ -78,7 +78,7 @@ struct ContractTests {
 
     @Test("has examples of bodies that are accepted, and answers that fit their schemas")
     func bodyExamples() async throws {
-        for operation in contract.operations {
+        for operation in contract.operations where operation.method == "POST" {
             let content = contract.resolved(operation.body["requestBody"])["content"]
             for (name, example) in contract.examples(in: content, "application/json") {
                 let gateway = TestGateway()
@@ -105,6 +105,49 @@ struct ContractTests {
                 let conflictOrGone = await gateway.send(.delete, location, token: "admin-token")
                 #expect(conflictOrGone.status == 404)
                 #expect(flaws(of: conflictOrGone, to: try #require(contract.operation("DELETE", one.path))) == [])
+            }
+        }
+    }
+
+    @Test("has examples of changes that are accepted, once, and only in the state they were made for")
+    func changeExamples() async throws {
+        for operation in contract.operations where ["PUT", "PATCH"].contains(operation.method) {
+            let gateway = TestGateway()
+            let collection = operation.path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+            let creation = try #require(contract.operation("POST", collection))
+            let first = try #require(examples(of: creation).first)
+            let created = await gateway.send(.post, collection, token: "admin-token", json: first.json)
+            let location = try #require(created.headers[.location])
+            let tag = try #require(created.headers[.eTag])
+            let method = try #require(HTTPRequest.Method(rawValue: operation.method))
+            for (type, json) in try examples(of: operation) {
+                func send(_ ifMatch: String?) async -> TestAnswer {
+                    var headers: HTTPFields = [.contentType: type]
+                    headers[.ifMatch] = ifMatch
+                    return await gateway.send(method, location, token: "admin-token", headers: headers, json: json)
+                }
+                let required = await send(nil)
+                #expect(required.status == 428)
+                #expect(flaws(of: required, to: operation) == [])
+                let changed = await send(tag)
+                #expect(changed.status == 200, "\(operation.method) \(operation.path): \(changed.text)")
+                #expect(flaws(of: changed, to: operation) == [])
+                #expect(changed.headers[.eTag] != tag)
+                let read = await gateway.send(.get, location, token: "auditor-token")
+                #expect(read.text == changed.text && read.headers[.eTag] == changed.headers[.eTag])
+                let late = await send(tag)
+                #expect(late.status == 412)
+                #expect(flaws(of: late, to: operation) == [])
+            }
+        }
+    }
+
+    /// Examples of the body, with their media type.
+    private func examples(of operation: ContractDocument.Operation) throws -> [(type: String, json: String)] {
+        let content = contract.resolved(operation.body["requestBody"])["content"]
+        return try (content as? [String: Any] ?? [:]).keys.flatMap { type in
+            try contract.examples(in: content, type).values.map { value in
+                (type, String(decoding: try JSONSerialization.data(withJSONObject: value), as: UTF8.self))
             }
         }
     }

@@ -45,7 +45,8 @@ struct EdgeTests {
     func allowList() async {
         let allowed: Set<String> = [
             "content-type", "cache-control", "x-request-id", "ratelimit", "ratelimit-policy", "location", "allow",
-            "www-authenticate", "retry-after", "vary", "access-control-allow-origin", "access-control-expose-headers",
+            "www-authenticate", "retry-after", "etag", "vary", "access-control-allow-origin",
+            "access-control-expose-headers",
         ]
         let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
         let sent: [(HTTPRequest.Method, String, String?)] = [

@@ -151,7 +151,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
 final class MemoryStore<Resource: Sendable>: AdminStore {
     private let kind: ResourceKind
     private let identify: @Sendable (Resource) -> String
-    private let rows = Mutex<[(id: String, row: Resource)]>([])
+    private let rows = Mutex<[(id: String, row: Stored<Resource>)]>([])
     let queries = Mutex<[ListQuery]>([])
     let changes = Mutex<[ChangeContext]>([])
 
@@ -160,33 +160,49 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
         self.identify = identify
     }
 
-    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Resource {
+    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource> {
         changes.withLock { $0.append(change) }
         let id = identify(resource)
+        let stored = Stored(row: resource, revision: UUID())
         let isNew = rows.withLock { rows in
             guard !rows.contains(where: { $0.id == id }) else { return false }
-            rows.append((id, resource))
+            rows.append((id, stored))
             return true
         }
         guard isNew else { throw .alreadyExists(kind) }
-        return resource
+        return stored
     }
 
-    func get(_ id: String) async throws(GatewayError) -> Resource {
+    func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
         guard let row = rows.withLock({ rows in rows.first { $0.id == id }?.row }) else { throw .notFound(kind) }
         return row
     }
 
+    func update(
+        _ resource: Resource, from revision: UUID, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource> {
+        let id = identify(resource)
+        guard try await get(id).revision == revision else { throw .preconditionFailed }
+        changes.withLock { $0.append(change) }
+        let stored = Stored(row: resource, revision: UUID())
+        rows.withLock { rows in
+            for index in rows.indices where rows[index].id == id { rows[index].row = stored }
+        }
+        return stored
+    }
+
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
         queries.withLock { $0.append(query) }
-        let all = rows.withLock { rows in rows.map(\.row) }
+        let all = rows.withLock { rows in rows.map(\.row.row) }
         let start = query.pageToken.flatMap { Int($0) } ?? 0
         let items = Array(all.dropFirst(start).prefix(query.pageSize))
         let end = start + items.count
         return Page(items: items, nextPageToken: end < all.count ? String(end) : nil)
     }
 
-    func delete(_ id: String, by change: ChangeContext) async throws(GatewayError) {
+    func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
+        let current = try await get(id).revision
+        guard revision == nil || revision == current else { throw .preconditionFailed }
         changes.withLock { $0.append(change) }
         let wasThere = rows.withLock { rows in
             let index = rows.firstIndex { $0.id == id }

@@ -29,12 +29,12 @@ import Testing
         let credential = bucket.credentialID.uuidString.lowercased()
         #expect(await isConflict { try await stores.credentials.delete(credential, by: AdminWorld.change) })
 
-        let grant = try await stores.grants.create(.sample(), by: AdminWorld.change)
+        let grant = try await stores.grants.create(.sample(), by: AdminWorld.change).row
         #expect(await isConflict { try await stores.buckets.delete("demo", by: AdminWorld.change) })
         try await stores.grants.delete(grant.id.uuidString.lowercased(), by: AdminWorld.change)
         var quota = Quota.sample(limit: 1)
         quota.bucket = bucket.name
-        quota = try await stores.quotas.create(quota, by: AdminWorld.change)
+        quota = try await stores.quotas.create(quota, by: AdminWorld.change).row
         #expect(await isConflict { try await stores.buckets.delete("demo", by: AdminWorld.change) })
         try await stores.quotas.delete(quota.id.uuidString.lowercased(), by: AdminWorld.change)
 
@@ -45,12 +45,12 @@ import Testing
         #expect(try await world.connection.number("SELECT count(*) FROM policy_log") == lines + 2)
         #expect(
             try await world.connection.number(
-                "SELECT count(*) FROM grants WHERE removed_seq > created_seq AND removed_by = 'user:root'") == 1)
+                "SELECT count(*) FROM grant_history WHERE removed_seq > created_seq AND removed_by = 'user:root'") == 1)
     }
 
     @Test(.database(.migrated)) func noGrantOutlivesItsBucket() async throws {
         let world = try AdminWorld()
-        let credential = try await world.stores.credentials.create(.sample(), by: AdminWorld.change)
+        let credential = try await world.stores.credentials.create(.sample(), by: AdminWorld.change).row
         for _ in 0..<20 {
             _ = try await world.stores.buckets.create(.sample(credential: credential.id), by: AdminWorld.change)
             let outcomes = await withTaskGroup(of: Bool.self) { group in
@@ -159,10 +159,11 @@ import Testing
     @Test(.database(.migrated)) func ofRemovalsAtOnceOneIsToldOf() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
-        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
         let member = try await world.stores.members.create(
             GroupMember(group: try Principal("group:g"), member: try Principal("user:u"), createdAt: Date()),
-            by: AdminWorld.change)
+            by: AdminWorld.change
+        ).row
         let id = grant.id.uuidString
         await #expect(throws: GatewayError.notFound(.grant)) {
             try await world.stores.grants.delete(id, by: AdminWorld.change)

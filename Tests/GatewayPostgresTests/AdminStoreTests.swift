@@ -14,13 +14,14 @@ import Testing
         createdAt: WritableKeyPath<Row, Date>, world: AdminWorld
     ) async throws {
         let before = try await world.audit().count
-        let created = try await store.create(row, by: AdminWorld.change)
+        let stored = try await store.create(row, by: AdminWorld.change)
+        let created = stored.row
         var expected = row
         expected[keyPath: createdAt] = created[keyPath: createdAt]
         #expect(created == expected)
         #expect(abs(created[keyPath: createdAt].timeIntervalSinceNow) < 60)
         #expect(try await world.lastScopes() == [scope])
-        #expect(try await store.get(id) == created)
+        #expect(try await store.get(id) == stored)
         #expect(try await store.list(ListQuery()).items.contains(created))
         await #expect(throws: GatewayError.alreadyExists(kind)) {
             try await store.create(row, by: AdminWorld.change)
@@ -92,25 +93,31 @@ import Testing
         let credentials = StorageCredentialStatements(keys: keys)
         let issuers = IssuerStatements(keys: keys)
         let texts = [
-            AdminStatements.appendPolicyLog.text,
-            BucketStatements.insert.text, BucketStatements.read.text, BucketStatements.page.text,
+            AdminStatements.appendPolicyLog.text, AdminStatements.audit.text,
+            BucketStatements.insert.text, BucketStatements.update.text, BucketStatements.read.text,
+            BucketStatements.page.text,
             BucketStatements.lock.text, BucketStatements.hasLiveGrants.text, BucketStatements.delete.text,
-            BucketStatements.audit.text,
-            StorageCredentialStatements.insert.text, credentials.read.text, credentials.page.text,
+            BucketStatements.document.text,
+            StorageCredentialStatements.insert.text, StorageCredentialStatements.update.text, credentials.read.text,
+            credentials.page.text,
             StorageCredentialStatements.lock.text, StorageCredentialStatements.delete.text,
-            StorageCredentialStatements.audit.text,
+            StorageCredentialStatements.document.text,
             GrantStatements.insert.text, GrantStatements.lockBucket.text, GrantStatements.lockTemplates.text,
             GrantStatements.countTemplates.text, GrantStatements.read.text, GrantStatements.page.text,
-            GrantStatements.lock.text, GrantStatements.remove.text, GrantStatements.audit.text,
-            APIKeyStatements.insert.text, APIKeyStatements.read.text, APIKeyStatements.page.text,
-            APIKeyStatements.lock.text, APIKeyStatements.delete.text, APIKeyStatements.audit.text,
+            GrantStatements.lock.text, GrantStatements.remove.text, GrantStatements.document.text,
+            APIKeyStatements.insert.text, APIKeyStatements.update.text, APIKeyStatements.read.text,
+            APIKeyStatements.page.text,
+            APIKeyStatements.lock.text, APIKeyStatements.delete.text, APIKeyStatements.document.text,
             GroupMemberStatements.insert.text, GroupMemberStatements.read.text, GroupMemberStatements.page.text,
-            GroupMemberStatements.readScope.text, GroupMemberStatements.delete.text, GroupMemberStatements.audit.text,
-            QuotaStatements.insert.text, QuotaStatements.read.text, QuotaStatements.page.text,
-            QuotaStatements.lock.text, QuotaStatements.delete.text, QuotaStatements.audit.text,
-            IssuerStatements.insert.text, issuers.read.text, issuers.page.text, IssuerStatements.lockAll.text,
-            IssuerStatements.readPrefixes.text, IssuerStatements.lock.text, IssuerStatements.delete.text,
-            IssuerStatements.audit.text,
+            GroupMemberStatements.readScope.text, GroupMemberStatements.delete.text,
+            GroupMemberStatements.document.text,
+            QuotaStatements.insert.text, QuotaStatements.update.text, QuotaStatements.read.text,
+            QuotaStatements.page.text,
+            QuotaStatements.lock.text, QuotaStatements.delete.text, QuotaStatements.document.text,
+            IssuerStatements.insert.text, IssuerStatements.update.text, issuers.read.text, issuers.page.text,
+            IssuerStatements.lockAll.text,
+            IssuerStatements.readOthers.text, IssuerStatements.lock.text, IssuerStatements.delete.text,
+            IssuerStatements.document.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.changes.text,
         ]
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

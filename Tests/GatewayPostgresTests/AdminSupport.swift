@@ -40,7 +40,7 @@ struct AdminWorld: Sendable {
     @discardableResult
     func makeBucket(_ name: String = "demo") async throws -> Bucket {
         let credential = try await stores.credentials.create(.sample(name: "of " + name), by: Self.change)
-        return try await stores.buckets.create(.sample(name, credential: credential.id), by: Self.change)
+        return try await stores.buckets.create(.sample(name, credential: credential.id), by: Self.change).row
     }
 
     /// The scopes of the last line of the log.

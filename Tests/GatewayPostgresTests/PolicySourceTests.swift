@@ -18,6 +18,8 @@ extension PolicyRows {
 
 /// Policy as gateways read it.
 @Suite struct PolicySourceTests {
+    private let firstChange = "(SELECT tag FROM policy_log WHERE seq = 1)"
+
     @Test(.database(.migrated), .timeLimit(.minutes(1))) func aDatabaseThatDoesNotAnswerIsNotWaitedFor() async throws {
         let database = try TestDatabase.current
         // Nothing but the source's own patience ends the wait: the lock is held until it has.
@@ -41,20 +43,21 @@ extension PolicyRows {
     @Test(.database(.migrated)) func answersInTheOrderAskedAlsoWhereNothingIs() async throws {
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()
-        let credential = try await world.stores.credentials.get(bucket.credentialID.uuidString.lowercased())
-        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
-        let key = try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change)
-        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+        let credential = try await world.stores.credentials.get(bucket.credentialID.uuidString.lowercased()).row
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
+        let key = try await world.stores.apiKeys.create(.sample(), by: AdminWorld.change).row
+        let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
         let template = try await world.stores.grants.create(
-            .sample("user:alice", "users/${sub}/", template: true), by: AdminWorld.change)
-        let removed = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+            .sample("user:alice", "users/${sub}/", template: true), by: AdminWorld.change
+        ).row
+        let removed = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
         try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
         let alice = try Principal("user:alice")
         let staff = try Principal("group:staff")
         _ = try await world.stores.members.create(
             GroupMember(group: staff, member: alice, createdAt: Date()), by: AdminWorld.change)
         var quota = Quota.sample(limit: 7, principal: alice)
-        quota = try await world.stores.quotas.create(quota, by: AdminWorld.change)
+        quota = try await world.stores.quotas.create(quota, by: AdminWorld.change).row
 
         let keys: [PolicyKey] = [
             .bucket(try BucketName("absent")), .principal(try Principal("user:nobody")), .credential(UUID()),
@@ -98,7 +101,8 @@ extension PolicyRows {
             _ = try await world.stores.grants.create(.sample("user:bob", "b\(index)/"), by: AdminWorld.change)
         }
         let template = try await world.stores.grants.create(
-            .sample("user:alice", "${sub}/", template: true), by: AdminWorld.change)
+            .sample("user:alice", "${sub}/", template: true), by: AdminWorld.change
+        ).row
         let load = try await world.source.load([.principal(alice)], literalGrantLimit: limit)
         let rows = try #require(load.rows.first?.asPrincipal)
         #expect(rows.isComplete == isComplete)
@@ -117,7 +121,8 @@ extension PolicyRows {
         ] {
             grants.append(
                 try await world.stores.grants.create(
-                    .sample("user:" + principal, prefix + "/"), by: AdminWorld.change))
+                    .sample("user:" + principal, prefix + "/"), by: AdminWorld.change
+                ).row)
         }
         _ = try await world.stores.grants.create(
             .sample("user:" + composed, "${sub}/", template: true), by: AdminWorld.change)
@@ -182,12 +187,14 @@ extension PolicyRows {
         try await world.connection.runScript(
             """
             WITH made AS (
-                INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
-                SELECT gen_random_uuid(), 'user:hog', 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x', 1
+                INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_change)
+                SELECT gen_random_uuid(), 'user:hog', 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x',
+                    \(firstChange)
                 FROM generate_series(1, 100000) n RETURNING 1
             ) SELECT count(*) FROM made;
-            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
-            VALUES (gen_random_uuid(), 'user:hog', 'demo', '${sub}/', true, '{GetObject}', 'allow', 'x', 1);
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_change)
+            VALUES (gen_random_uuid(), 'user:hog', 'demo', '${sub}/', true, '{GetObject}', 'allow', 'x',
+                    \(firstChange));
             ANALYZE grants;
             """)
         let session = try PostgresConnection(
@@ -217,8 +224,9 @@ extension PolicyRows {
         try await world.makeBucket()
         try await world.connection.runScript(
             """
-            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_seq)
-            SELECT gen_random_uuid(), 'user:' || n, 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x', 1
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_change)
+            SELECT gen_random_uuid(), 'user:' || n, 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', 'x',
+                    \(firstChange)
             FROM generate_series(1, 5000) n
             """)
         let keys = try (1...5000).reversed().map { PolicyKey.principal(try Principal("user:\($0)")) }

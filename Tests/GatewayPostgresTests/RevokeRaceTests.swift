@@ -77,12 +77,12 @@ import Testing
             try await group.waitForAll()
         }
         let judge = try PostgresConnection(testing: connectionString)
-        #expect(try await judge.number("SELECT count(*) FROM grants WHERE removed_seq IS NOT NULL") == Int64(revokes))
+        #expect(try await judge.number("SELECT count(*) FROM grants WHERE removed_at IS NOT NULL") == Int64(revokes))
         #expect(try await judge.number("SELECT count(*) FROM issuances") > 100)
         return try await judge.number(
             """
             SELECT count(*) FROM issuances i JOIN grants g ON g.id = i.grant_id
-            WHERE g.removed_seq IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
+            WHERE g.removed_at IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
             """)
     }
 
@@ -156,14 +156,17 @@ import Testing
     ) { [$0.0, $0.1] }
 
     private static let logGrant = Statement<(UUID, String), Void>(
-        "SELECT append_policy_log(ARRAY[$2], 'test', '', p_created => ARRAY[$1])"
-    ) { [$0.0, $0.1] }
+        "SELECT append_policy_log(ARRAY[$1], 'test', '')"
+    ) { [$0.1] }
 
     private static let removeGrant = Statement<(UUID, String), Void>(
-        "UPDATE grants SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL"
+        """
+        UPDATE grants SET removed_at = clock_timestamp(), removed_by = $2, removed_change = current_policy_change()
+        WHERE id = $1 AND removed_at IS NULL
+        """
     ) { [$0.0, $0.1] }
 
     private static let logRemoval = Statement<(UUID, String), Void>(
-        "SELECT append_policy_log(ARRAY[$2], 'test', '', p_removed => ARRAY[$1])"
-    ) { [$0.0, $0.1] }
+        "SELECT append_policy_log(ARRAY[$1], 'test', '')"
+    ) { [$0.1] }
 }

@@ -102,11 +102,11 @@ import Testing
             """
         let error = await #expect(throws: PostgresError.self) { try await connection.runScript(insert) }
         #expect(error?.sqlState == "23000")
-        let id = "ARRAY['00000000-0000-0000-0000-000000000002'::uuid]"
-        try await connection.runScript(insert + "SELECT append_policy_log('{*}', 'test', '', p_created => \(id))")
-        let removal = "UPDATE grants SET removed_at = now(), removed_by = 'test';"
+        try await connection.runScript(insert + "SELECT append_policy_log('{*}', 'test', '')")
+        let removal =
+            "UPDATE grants SET removed_at = now(), removed_by = 'test', removed_change = current_policy_change();"
         await #expect(throws: PostgresError.self) { try await connection.runScript(removal) }
-        try await connection.runScript(removal + "SELECT append_policy_log('{*}', 'test', '', p_removed => \(id))")
-        #expect(try await connection.number("SELECT removed_seq - created_seq FROM grants") == 1)
+        try await connection.runScript(removal + "SELECT append_policy_log('{*}', 'test', '')")
+        #expect(try await connection.number("SELECT removed_seq - created_seq FROM grant_history") == 1)
     }
 }

@@ -39,9 +39,10 @@ import Testing
     @Test(.database(.migrated)) func secretsAreSealedAndOpenInTheirOwnRowOnly() async throws {
         let world = try AdminWorld()
         let first = try await world.stores.credentials.create(
-            .sample(name: "first", token: "session-token"), by: AdminWorld.change)
-        let second = try await world.stores.credentials.create(.sample(name: "second"), by: AdminWorld.change)
-        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
+            .sample(name: "first", token: "session-token"), by: AdminWorld.change
+        ).row
+        let second = try await world.stores.credentials.create(.sample(name: "second"), by: AdminWorld.change).row
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
         for table in ["storage_credentials", "issuers"] {
             let found = try await world.connection.number(
                 """
@@ -77,9 +78,9 @@ import Testing
         var credentials: [StorageCredential] = []
         for index in 0..<7 {
             credentials.append(
-                try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change))
+                try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change).row)
         }
-        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change)
+        let issuer = try await world.stores.issuers.create(.sample(), by: AdminWorld.change).row
         let gateway = try PostgresConnection(
             testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
         let both = try MasterKeyRing.sample("new", "old")
@@ -97,9 +98,9 @@ import Testing
         #expect(try await rotate(both, over: gateway) == .init())
         let after = try AdminWorld(keys: .sample("new"))
         for credential in credentials {
-            #expect(try await after.stores.credentials.get(credential.id.uuidString.lowercased()) == credential)
+            #expect(try await after.stores.credentials.get(credential.id.uuidString.lowercased()).row == credential)
         }
-        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()) == issuer)
+        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()).row == issuer)
 
         // A key that is missing is named, and the row stays as it is.
         let third = try MasterKeyRing.sample("third", "old")
@@ -107,7 +108,7 @@ import Testing
         #expect(outcome.resealed == 0 && outcome.unopened.count == 8)
         #expect(outcome.unopened.allSatisfy { $0.reason == .unknownKey("new") })
         #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
-        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()) == issuer)
+        #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()).row == issuer)
 
         // So is another key of the same name, which must not pass for the one that sealed.
         let namesake = try MasterKeyRing(

@@ -33,13 +33,14 @@ extension Ticket {
     @Test(.database(.migrated)) func areReadAsTheyWereMadeWithoutALineInTheLog() async throws {
         let world = try AdminWorld()
         let before = try await world.connection.position()
-        let plain = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let plain = try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row
         let sealed = try await world.stores.tickets.create(
-            .sample(key: [UInt8](0..<32)), by: AdminWorld.change)
+            .sample(key: [UInt8](0..<32)), by: AdminWorld.change
+        ).row
         for ticket in [plain, sealed] {
             let (position, row) = try await loaded(ticket, from: world)
             #expect(row == ticket && position == before)
-            #expect(try await world.stores.tickets.get(ticket.id.uuidString.lowercased()) == ticket)
+            #expect(try await world.stores.tickets.get(ticket.id.uuidString.lowercased()).row == ticket)
         }
         #expect(sealed.responseKey?.reveal() == [UInt8](0..<32))
         let page = try await world.stores.tickets.list(ListQuery(filters: ["principal": "user:alice"], pageSize: 1))
@@ -52,7 +53,7 @@ extension Ticket {
     @Test(.database(.migrated)) func aRevokedOneIsGoneAndWhatRestedOnItIsStale() async throws {
         let world = try AdminWorld()
         let database = try TestDatabase.current
-        let ticket = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        let ticket = try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row
         let (position, _) = try await loaded(ticket, from: world)
         try await withLedger(database.connectionString) { ledger, _ in
             func proposal() throws -> IssuanceProposal {
@@ -77,7 +78,7 @@ extension Ticket {
     @Test(.database(.migrated)) func areNeverUsedMoreOftenThanAllowed() async throws {
         let world = try AdminWorld()
         let database = try TestDatabase.current
-        let ticket = try await world.stores.tickets.create(.sample(uses: 57), by: AdminWorld.change)
+        let ticket = try await world.stores.tickets.create(.sample(uses: 57), by: AdminWorld.change).row
         let (position, _) = try await loaded(ticket, from: world)
         let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<3 {
@@ -108,8 +109,8 @@ extension Ticket {
 
     @Test(.database(.migrated)) func endedOnesArePrunedWithTheirCountersAndLiveOnesKept() async throws {
         let world = try AdminWorld()
-        let live = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
-        let ended = try await world.stores.tickets.create(.sample(life: -90_000), by: AdminWorld.change)
+        let live = try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row
+        let ended = try await world.stores.tickets.create(.sample(life: -90_000), by: AdminWorld.change).row
         let proposals = try await [
             IssuanceProposal.sample(at: world.connection.position(), charges: [live.charge]),
             IssuanceProposal.sample(at: world.connection.position(), charges: [ended.charge]),
@@ -144,13 +145,13 @@ extension Ticket {
 
     @Test(.database(.migrated)) func theKeysOfTheirAnswersAreSealedAnewByRotation() async throws {
         let world = try AdminWorld()
-        let ticket = try await world.stores.tickets.create(.sample(key: [UInt8](0..<32)), by: AdminWorld.change)
+        let ticket = try await world.stores.tickets.create(.sample(key: [UInt8](0..<32)), by: AdminWorld.change).row
         let newer = try MasterKeyRing.sample("k2", "k1")
         let outcome = try await MasterKeyRotation(connection: world.connection, keys: newer, now: { Date() }).run(
             requestID: "r")
         #expect(outcome == .init(resealed: 1, unopened: []))
         let after = try AdminWorld(keys: newer)
-        #expect(try await after.stores.tickets.get(ticket.id.uuidString.lowercased()) == ticket)
+        #expect(try await after.stores.tickets.get(ticket.id.uuidString.lowercased()).row == ticket)
     }
 
     @Test(.database(.migrated)) func grantsAroundAPrefixAreThoseAboveAndBelowIt() async throws {
@@ -163,7 +164,7 @@ extension Ticket {
         _ = try await world.stores.grants.create(.sample("user:bob", "a/b/"), by: AdminWorld.change)
         _ = try await world.stores.grants.create(
             .sample("user:alice", "a/b/${sub}/", template: true), by: AdminWorld.change)
-        let removed = try await world.stores.grants.create(.sample("user:alice", "a/b/"), by: AdminWorld.change)
+        let removed = try await world.stores.grants.create(.sample("user:alice", "a/b/"), by: AdminWorld.change).row
         try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
         func around(_ prefix: String, limit: Int = 100, bucket: String = "demo") async throws -> [String] {
             try await world.source.grants(

@@ -21,10 +21,11 @@ struct APIKeyEndpoints: Sendable {
         row.hash = key.hash
         let created = try await rows.store.create(row.validated(), by: caller.change(in: request))
         var response = ServerResponse.json(.created) { json in
-            created.write(to: &json)
+            created.row.write(to: &json)
             json.member("key", key.text.reveal())
         }
-        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.identifier
+        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.row.identifier
+        response.head.headerFields[.eTag] = EntityTag(of: created).text
         return response
     }
 }
@@ -33,8 +34,24 @@ extension APIKey: AdminResource {
     static var kind: ResourceKind { .apiKey }
     static var filters: Set<String> { ["principal"] }
     static var collectionPath: String { "/admin/v1/api-keys" }
+    static var ownMembers: Set<String> { ["id", "prefix", "createdAt"] }
+    static var lastingMembers: Set<String> { ["principal"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        try self.init(&body, new)
+        if let expiresAt, expiresAt <= new.now { throw body.invalid("expiresAt", "The time has passed.") }
+    }
+
+    /// A key that ended already may say so again.
+    init(_ body: inout JSONObject, as new: NewRow, over old: APIKey) throws(GatewayError) {
+        try self.init(&body, new)
+        keep(old)
+        if let expiresAt, expiresAt <= new.now, expiresAt != old.expiresAt {
+            throw body.invalid("expiresAt", "The time has passed.")
+        }
+    }
+
+    private init(_ body: inout JSONObject, _ new: NewRow) throws(GatewayError) {
         var groups: [Principal] = []
         for (index, text) in (try body.strings("groups") ?? []).enumerated() {
             guard let group = try? Principal(text) else {
@@ -51,10 +68,16 @@ extension APIKey: AdminResource {
             expiresAt: try body.instant("expiresAt"),
             createdAt: new.now
         )
-        if let expiresAt, expiresAt <= new.now { throw body.invalid("expiresAt", "The time has passed.") }
     }
 
     var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: APIKey) {
+        id = old.id
+        prefix = old.prefix
+        hash = old.hash
+        createdAt = old.createdAt
+    }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

@@ -3,10 +3,12 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// Create, read, list and delete, the same for every kind of row.
+/// Create, read, list, change and delete, the same for every kind of row.
 struct AdminEndpoints<Resource: AdminResource>: Sendable {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
+    /// Takes what a change needs besides the members of the row, and refuses the change without it.
+    var confirm: @Sendable (RowChange<Resource>, inout JSONObject) async throws -> Void = { _, _ in }
 
     /// `POST` on the collection.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -15,17 +17,16 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         let resource = try Resource(&body, as: newRow(caller))
         try body.end()
         let created = try await store.create(resource.validated(), by: caller.change(in: request))
-        var response = ServerResponse.json(.created) { created.write(to: &$0) }
+        var response = Self.answer(.created, created)
         response.head.headerFields[.location] =
-            Resource.collectionPath + "/" + PathSegment.encoded(created.identifier)
+            Resource.collectionPath + "/" + PathSegment.encoded(created.row.identifier)
         return response
     }
 
     /// `GET` on one row.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let resource = try await store.get(identifier(in: request))
-        return .json(.ok) { resource.write(to: &$0) }
+        return Self.answer(.ok, try await store.get(identifier(in: request)))
     }
 
     /// `GET` on the collection.
@@ -37,10 +38,41 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
+    /// `PUT` on one row: the body is the row as it shall be.
+    @Sendable func replace(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try await change(request, caller) { _, sent in sent }
+    }
+
+    /// `PATCH` on one row: the body says what shall be different (RFC 7396).
+    @Sendable func patch(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try await change(request, caller) { current, sent in current.merged(with: sent) }
+    }
+
+    private func change(
+        _ request: APIRequest, _ caller: Caller, _ combine: (_ current: JSONValue, _ sent: JSONValue) -> JSONValue
+    ) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let sent = try request.jsonValue(orOf: request.method == .patch ? "application/merge-patch+json" : nil)
+        let ifMatch = try request.ifMatch()
+        guard ifMatch != .absent else { throw APIError.preconditionRequired }
+        let stored = try await store.get(identifier(in: request))
+        guard ifMatch.admits(stored.revision) else { throw GatewayError.preconditionFailed }
+        let current = JSONValue.object { stored.row.write(to: &$0) }
+        var body = try JSONObject(
+            combine(current, sent).settable(Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
+        let resource = try Resource(&body, as: newRow(caller), over: stored.row).validated()
+        try await confirm(RowChange(old: stored.row, new: resource), &body)
+        try body.end()
+        return Self.answer(
+            .ok, try await store.update(resource, from: stored.revision, by: caller.change(in: request)))
+    }
+
     /// `DELETE` on one row.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try await store.delete(identifier(in: request), by: caller.change(in: request))
+        let id = try identifier(in: request)
+        let revision = try await request.ifMatch().revision(of: id, in: store)
+        try await store.delete(id, revision: revision, by: caller.change(in: request))
         return .noContent
     }
 
@@ -51,6 +83,18 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         return identifier
     }
 
+    /// The answer that shows a row.
+    static func answer(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
+        var response = ServerResponse.json(status) { stored.row.write(to: &$0) }
+        response.head.headerFields[.eTag] = EntityTag(of: stored).text
+        return response
+    }
+}
+
+/// A row as it is and as it shall be.
+struct RowChange<Resource: Sendable>: Sendable {
+    let old: Resource
+    let new: Resource
 }
 
 extension APIRequest {

@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
 
-/// A kind of row that admins create, read, list and delete, in its JSON form.
+/// A kind of row that admins create, read, list, change and delete, in its JSON form.
 protocol AdminResource: Sendable {
     /// The word in `NoSuch…`.
     static var kind: ResourceKind { get }
@@ -12,6 +12,17 @@ protocol AdminResource: Sendable {
 
     /// Takes the members of a row to be created.
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError)
+
+    /// Takes the members of a row to be written over another, whose secrets stay where the body has none.
+    init(_ body: inout JSONObject, as new: NewRow, over old: Self) throws(GatewayError)
+
+    /// Members of answers that the gateway sets; a change may repeat them.
+    static var ownMembers: Set<String> { get }
+    /// Members that a row has for life; a change may repeat them.
+    static var lastingMembers: Set<String> { get }
+
+    /// Takes over what no change touches.
+    mutating func keep(_ old: Self)
 
     /// Refuses what could not work, and writes the rest in the form that is kept.
     func validated() throws(GatewayError) -> Self
@@ -40,6 +51,17 @@ struct NewRow: Sendable {
 }
 
 extension AdminResource {
+    static var ownMembers: Set<String> { ["id", "createdAt"] }
+    static var lastingMembers: Set<String> { [] }
+
+    /// Rows that never change keep nothing.
+    mutating func keep(_ old: Self) {}
+
+    init(_ body: inout JSONObject, as new: NewRow, over old: Self) throws(GatewayError) {
+        try self.init(&body, as: new)
+        keep(old)
+    }
+
     /// Rows are named by UUID unless they say otherwise.
     static func identifier(from segment: String) -> String? {
         UUID(uuidString: segment)?.uuidString.lowercased()

@@ -5,6 +5,8 @@ extension Bucket: AdminResource {
     static var kind: ResourceKind { .bucket }
     static var filters: Set<String> { ["provider", "credentialID"] }
     static var collectionPath: String { "/admin/v1/buckets" }
+    static var ownMembers: Set<String> { ["createdAt"] }
+    static var lastingMembers: Set<String> { ["name"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
         let maxTTL = Int(try body.integer("maxTTL") ?? 604_800)
@@ -28,6 +30,10 @@ extension Bucket: AdminResource {
     }
 
     var identifier: String { name.rawValue }
+
+    mutating func keep(_ old: Bucket) {
+        createdAt = old.createdAt
+    }
 
     func write(to json: inout JSONWriter) {
         json.member("name", name.rawValue)

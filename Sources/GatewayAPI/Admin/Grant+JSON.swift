@@ -5,6 +5,7 @@ extension Grant: AdminResource {
     static var kind: ResourceKind { .grant }
     static var filters: Set<String> { ["principal", "bucket", "prefix"] }
     static var collectionPath: String { "/admin/v1/grants" }
+    static var ownMembers: Set<String> { ["id", "createdBy", "createdAt"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
         self.init(
@@ -35,6 +36,12 @@ extension Grant: AdminResource {
     }
 
     var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: Grant) {
+        id = old.id
+        createdBy = old.createdBy
+        createdAt = old.createdAt
+    }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

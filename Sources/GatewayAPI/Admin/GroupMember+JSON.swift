@@ -17,16 +17,19 @@ struct GroupMemberEndpoints: Sendable {
         try body.end()
         let row = GroupMember(group: group, member: member, createdAt: now())
         let created = try await store.create(row.validated(), by: caller.change(in: request))
-        var response = ServerResponse.json(.created) { created.write(to: &$0) }
+        var response = ServerResponse.json(.created) { created.row.write(to: &$0) }
         response.head.headerFields[.location] = created.path
+        response.head.headerFields[.eTag] = EntityTag(of: created).text
         return response
     }
 
     /// `GET /admin/v1/groups/{group}/members/{member}`.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let row = try await store.get(Self.identifier(in: request))
-        return .json(.ok) { row.write(to: &$0) }
+        let stored = try await store.get(Self.identifier(in: request))
+        var response = ServerResponse.json(.ok) { stored.row.write(to: &$0) }
+        response.head.headerFields[.eTag] = EntityTag(of: stored).text
+        return response
     }
 
     /// `GET /admin/v1/groups/{group}/members`.
@@ -41,7 +44,9 @@ struct GroupMemberEndpoints: Sendable {
     /// `DELETE /admin/v1/groups/{group}/members/{member}`.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try await store.delete(Self.identifier(in: request), by: caller.change(in: request))
+        let id = try Self.identifier(in: request)
+        let revision = try await request.ifMatch().revision(of: id, in: store)
+        try await store.delete(id, revision: revision, by: caller.change(in: request))
         return .noContent
     }
 

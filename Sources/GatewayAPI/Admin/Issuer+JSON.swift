@@ -7,12 +7,21 @@ extension Issuer: AdminResource {
     static var collectionPath: String { "/admin/v1/issuers" }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        try self.init(&body, new, keys: Self.keys(&body, over: nil))
+    }
+
+    init(_ body: inout JSONObject, as new: NewRow, over old: Issuer) throws(GatewayError) {
+        try self.init(&body, new, keys: Self.keys(&body, over: old.keys))
+        keep(old)
+    }
+
+    private init(_ body: inout JSONObject, _ new: NewRow, keys: Keys) throws(GatewayError) {
         self.init(
             id: new.id,
             issuer: try body.required("issuer", body.string("issuer")),
             audiences: try body.required("audiences", body.strings("audiences")),
             algorithms: try body.required("algorithms", body.strings("algorithms")),
-            keys: try Self.keys(&body),
+            keys: keys,
             principalPrefix: try body.required("principalPrefix", body.string("principalPrefix")),
             groupPrefix: try body.required("groupPrefix", body.string("groupPrefix")),
             subjectClaim: try body.string("subjectClaim") ?? "sub",
@@ -24,8 +33,11 @@ extension Issuer: AdminResource {
         )
     }
 
-    private static func keys(_ body: inout JSONObject) throws(GatewayError) -> Keys {
+    /// - Parameter old: The keys of the row that is changed: a secret stays where `hasSecret` stands alone.
+    private static func keys(_ body: inout JSONObject, over old: Keys?) throws(GatewayError) -> Keys {
         var json = try body.required("keys", body.object("keys"))
+        let keepsSecret: Bool
+        if case .secret? = old { keepsSecret = try json.bool("hasSecret") ?? false } else { keepsSecret = false }
         var found: [Keys] = []
         if let url = try json.string("url") { found.append(.url(url)) }
         if let set = json.value("inline") {
@@ -36,6 +48,7 @@ extension Issuer: AdminResource {
         }
         if let secret = try json.string("secret") { found.append(.secret(Secret(secret))) }
         try json.end()
+        if let old, keepsSecret, found.isEmpty { return old }
         guard found.count == 1, let keys = found.first else {
             throw body.invalid("keys", "Exactly one of url, inline and secret is expected.")
         }
@@ -43,6 +56,11 @@ extension Issuer: AdminResource {
     }
 
     var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: Issuer) {
+        id = old.id
+        createdAt = old.createdAt
+    }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

@@ -5,6 +5,7 @@ extension Quota: AdminResource {
     static var kind: ResourceKind { .quota }
     static var filters: Set<String> { ["principal", "bucket"] }
     static var collectionPath: String { "/admin/v1/quotas" }
+    static var lastingMembers: Set<String> { ["principal", "bucket", "action", "metric", "period", "sharing"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
         self.init(
@@ -21,6 +22,11 @@ extension Quota: AdminResource {
     }
 
     var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: Quota) {
+        id = old.id
+        createdAt = old.createdAt
+    }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

@@ -24,12 +24,13 @@ struct TicketEndpoints: Sendable {
         ticket.responseKey = isEncrypting ? Secret(try randomBytes(32)) : nil
         let created = try await rows.store.create(ticket.validated(), by: caller.change(in: request))
         var response = ServerResponse.json(.created) { json in
-            created.write(to: &json)
+            created.row.write(to: &json)
             json.member("ticket", text.text.reveal())
             json.member("path", "/distribute-token.json?ticket=" + text.text.reveal())
             if let key = created.responseKey { json.member("responseKey", Base64URL.encode(key.reveal())) }
         }
-        response.head.headerFields[.location] = "/v1/tickets/" + created.identifier
+        response.head.headerFields[.location] = "/v1/tickets/" + created.row.identifier
+        response.head.headerFields[.eTag] = EntityTag(of: created).text
         return response
     }
 
@@ -46,18 +47,20 @@ struct TicketEndpoints: Sendable {
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let ticket = try await ownTicket(in: request, caller)
-        return .json(.ok) { ticket.write(to: &$0) }
+        return AdminEndpoints.answer(.ok, ticket)
     }
 
     /// `DELETE /v1/tickets/{id}`: in force on every gateway once it is answered.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let ticket = try await ownTicket(in: request, caller)
-        try await rows.store.delete(ticket.identifier, by: caller.change(in: request))
+        let id = ticket.row.identifier
+        let revision = try await request.ifMatch().revision(of: id, in: rows.store)
+        try await rows.store.delete(id, revision: revision, by: caller.change(in: request))
         return .noContent
     }
 
-    private func ownTicket(in request: APIRequest, _ caller: Caller) async throws(GatewayError) -> Ticket {
+    private func ownTicket(in request: APIRequest, _ caller: Caller) async throws(GatewayError) -> Stored<Ticket> {
         guard let id = Ticket.identifier(from: request.parameter(0)) else { throw .notFound(.ticket) }
         let ticket = try await rows.store.get(id)
         // Somebody else's ticket is as good as none.

@@ -10,4 +10,6 @@ enum APIError: Error, Equatable, Sendable {
     case methodNotAllowed([HTTPRequest.Method])
     /// 415: the body is not said to be JSON.
     case unsupportedMediaType
+    /// 428: a change does not say which state of the row it was made for.
+    case preconditionRequired
 }

@@ -87,6 +87,9 @@ extension Problem {
             self.init(kind: .storeRefused, detail: "The store refused what was asked of it.")
             members = [("storeStatus", .number(String(status)))]
             if let code { members.append(("storeCode", .string(code))) }
+        case .preconditionFailed:
+            self.init(
+                kind: .preconditionFailed, detail: "The row has changed since; read it again and repeat the change.")
         case .slowDown(let seconds):
             self.init(kind: .slowDown)
             setRetryAfter(seconds)
@@ -144,6 +147,8 @@ extension Problem {
             headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
         case .unsupportedMediaType:
             self.init(kind: .unsupportedMediaType, detail: "Send Content-Type: application/json.")
+        case .preconditionRequired:
+            self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
         }
     }
 

@@ -15,6 +15,8 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case alreadyExists = "already-exists"
     case conflict = "conflict"
     case storeRefused = "store-refused"
+    case preconditionFailed = "precondition-failed"
+    case preconditionRequired = "precondition-required"
     case slowDown = "slow-down"
     case unavailable = "service-unavailable"
     case internalError = "internal-error"
@@ -53,6 +55,9 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .alreadyExists: ("AlreadyExists", "The resource exists already", .conflict)
         case .conflict: ("Conflict", "The change contradicts what exists", .conflict)
         case .storeRefused: ("StoreRefused", "The store refused", .badGateway)
+        case .preconditionFailed: ("PreconditionFailed", "The row is in another state", .preconditionFailed)
+        case .preconditionRequired:
+            ("PreconditionRequired", "The change must name the state it is for", .preconditionRequired)
         case .slowDown: ("SlowDown", "Too many requests at once", .serviceUnavailable)
         case .unavailable: ("ServiceUnavailable", "The service is not available", .serviceUnavailable)
         case .internalError: ("InternalError", "Something went wrong inside", .internalServerError)

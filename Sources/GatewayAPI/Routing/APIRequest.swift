@@ -35,12 +35,19 @@ struct APIRequest: Sendable {
 
     /// Reads the body as one strict JSON object.
     func jsonObject() throws -> JSONObject {
+        try JSONObject(jsonValue())
+    }
+
+    /// Reads the body as one strict JSON value.
+    ///
+    /// - Parameter other: A media type that is accepted besides `application/json`.
+    func jsonValue(orOf other: String? = nil) throws -> JSONValue {
         let type = headers[.contentType] ?? ""
-        guard type == "application/json" || Self.essence(of: type) == "application/json" else {
+        guard type == "application/json" || ["application/json", other].contains(Self.essence(of: type)) else {
             throw APIError.unsupportedMediaType
         }
         guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
-        return try JSONObject(JSONReader.read(bytes))
+        return try JSONReader.read(bytes)
     }
 
     /// A media type without its parameters, in lower case.

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// One operation of the API: a method, a path, who may call it, how much it reads, and what answers.
 struct Route: Sendable {
-    /// Body limit of a `POST` that says nothing else, in bytes; other methods read no body.
+    /// Body limit of a `POST`, `PUT` or `PATCH` that says nothing else, in bytes; other methods read no body.
     static let defaultMaxBodyBytes = 65_536
 
     let method: HTTPRequest.Method
@@ -56,7 +56,7 @@ struct Route: Sendable {
         self.template = template
         self.takesRest = takesRest
         self.access = access
-        self.maxBodyBytes = maxBodyBytes ?? (method == .post ? Self.defaultMaxBodyBytes : 0)
+        self.maxBodyBytes = maxBodyBytes ?? ([.post, .put, .patch].contains(method) ? Self.defaultMaxBodyBytes : 0)
         self.endpoint = .authenticated(endpoint)
     }
 

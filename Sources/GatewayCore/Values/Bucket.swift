@@ -116,11 +116,28 @@ public struct StorageCredential: Sendable, Equatable {
     public var sessionRole: SessionRole?
     /// Set by the store of rows.
     public var createdAt: Date
+    /// The key that this one took the place of; set by the store of rows.
+    public var previousKey: PreviousKey?
+
+    /// A key that was replaced.
+    public struct PreviousKey: Sendable, Equatable {
+        /// Public half.
+        public var accessKeyID: String
+        /// Until when URLs may live that it signed; the store must know it so long.
+        public var neededUntil: Date
+
+        /// Puts both together.
+        public init(accessKeyID: String, neededUntil: Date) {
+            self.accessKeyID = accessKeyID
+            self.neededUntil = neededUntil
+        }
+    }
 
     /// Puts a credential together.
     public init(
         id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
-        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date
+        sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date,
+        previousKey: PreviousKey? = nil
     ) {
         self.id = id
         self.name = name
@@ -131,5 +148,6 @@ public struct StorageCredential: Sendable, Equatable {
         self.expiresAt = expiresAt
         self.sessionRole = sessionRole
         self.createdAt = createdAt
+        self.previousKey = previousKey
     }
 }

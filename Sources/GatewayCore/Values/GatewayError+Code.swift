@@ -13,6 +13,7 @@ extension GatewayError {
         case .alreadyExists: "AlreadyExists"
         case .conflict: "Conflict"
         case .storeRefused: "StoreRefused"
+        case .preconditionFailed: "PreconditionFailed"
         case .slowDown: "SlowDown"
         case .unavailable: "ServiceUnavailable"
         }

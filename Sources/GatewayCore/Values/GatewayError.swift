@@ -28,6 +28,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case conflict(reason: String)
     /// 502 `StoreRefused`: the store refused what the gateway asked of it; its status and its code, if it has one.
     case storeRefused(status: Int, code: String?)
+    /// 412 `PreconditionFailed`: the row is not in the state that the change was made for.
+    case preconditionFailed
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.

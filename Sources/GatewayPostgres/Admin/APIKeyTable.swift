@@ -4,28 +4,23 @@ import LibPQ
 
 /// Statements about API keys.
 enum APIKeyStatements {
-    static let insert = Statement<APIKey, Date>(
-        """
-        INSERT INTO api_keys (id, prefix, hash, name, principal, groups, roles, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-        RETURNING created_at
-        """
-    ) {
+    private static let columns = WrittenColumns(
+        "id", "prefix", "hash", "name", "principal", "groups", "roles", "expires_at")
+
+    private static func values(of key: APIKey) -> [any PostgresValue] {
         [
-            $0.id, $0.prefix, $0.hash, $0.name, $0.principal.rawValue, $0.groups.map(\.rawValue),
-            $0.roles.map(\.rawValue).sorted(), $0.expiresAt,
+            key.id, key.prefix, key.hash, key.name, key.principal.rawValue, key.groups.map(\.rawValue),
+            key.roles.map(\.rawValue).sorted(), key.expiresAt,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
-    static let read = Statement<String, APIKey>(
-        "SELECT \(APIKey.columns) FROM api_keys k WHERE k.id = $1::text::uuid"
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try APIKey(row, from: 0)
-    }
+    static let insert = Statement<APIKey, Void>("INSERT INTO api_keys \(columns.insertion)", encode: values)
+
+    static let update = Statement<APIKey, Void>("UPDATE api_keys \(columns.assignment)", encode: values)
+
+    static let read = AdminStatements.read(
+        "k.revision", APIKey.columns, from: "api_keys k WHERE k.id = $1::text::uuid"
+    ) { row, first throws(PostgresError) in try APIKey(row, from: first) }
 
     static let page = Statement<PageRequest, APIKey>(
         """
@@ -40,17 +35,16 @@ enum APIKeyStatements {
     }
 
     static let lock = AdminStatements.lock(
-        scope: "'apikey:' || k.prefix", from: "api_keys k WHERE k.id = $1::text::uuid")
+        scope: "'apikey:' || k.prefix", revision: "k.revision", from: "api_keys k WHERE k.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM api_keys k WHERE k.id = $1::text::uuid") { [$0] }
 
-    static let audit = AdminStatements.audit(
-        "APIKey",
-        members: """
-            'id', r.id, 'prefix', r.prefix, 'name', r.name, 'principal', r.principal, 'groups', r.groups,
-            'roles', r.roles, 'expiresAt', r.expires_at, 'createdAt', r.created_at
-            """,
-        from: "api_keys r WHERE r.id = $3::text::uuid")
+    static let document = AdminStatements.document(
+        """
+        'id', r.id, 'prefix', r.prefix, 'name', r.name, 'principal', r.principal, 'groups', r.groups,
+        'roles', r.roles, 'expiresAt', r.expires_at, 'createdAt', r.created_at
+        """,
+        from: "api_keys r WHERE r.id = $1::text::uuid")
 }
 
 extension AdminTable<APIKey> {
@@ -58,11 +52,12 @@ extension AdminTable<APIKey> {
         AdminTable(
             kind: .apiKey, filters: [.text("principal")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "Something refers to the key.",
-            insert: { key, transaction in try transaction.execute(APIKeyStatements.insert, key) },
+            insert: { key, transaction in try transaction.perform(APIKeyStatements.insert, key) },
             read: APIKeyStatements.read, page: APIKeyStatements.page, lockRow: APIKeyStatements.lock,
+            update: { change, transaction in try transaction.perform(APIKeyStatements.update, change.row) },
             delete: { removal, transaction in try transaction.perform(APIKeyStatements.delete, removal.id) },
-            audit: APIKeyStatements.audit)
+            document: APIKeyStatements.document)
     }
 }

@@ -16,31 +16,48 @@ struct AdminTable<Resource: Sendable>: Sendable {
     let identifier: @Sendable (Resource) -> String
     /// Whether a text can be an identifier, so that it may be sent.
     let isIdentifier: @Sendable (String) -> Bool
-    /// Where the time of creation goes.
-    let createdAt: any WritableKeyPath<Resource, Date> & Sendable
     /// What to say where a foreign key refuses a change.
     let referenceConflict: String
 
-    /// Checks what a row contradicts, inserts it and gives the time of creation.
-    let insert: @Sendable (Resource, borrowing PostgresTransaction) throws -> [Date]
+    /// Checks what a row contradicts and inserts it.
+    let insert: @Sendable (Resource, borrowing PostgresTransaction) throws -> Void
     /// Reads a row by its identifier.
-    let read: Statement<String, Resource>
+    let read: Statement<String, Stored<Resource>>
     /// Reads rows in order.
     let page: Statement<PageRequest, Resource>
-    /// Locks a row that somebody may refer to or change, and gives the scope that it changes under.
-    let lockRow: Statement<String, String>
+    /// Locks a row that somebody may refer to or change.
+    let lockRow: Statement<String, LockedRow>
+    /// Checks what a row contradicts and writes it over the one that is locked; some kinds of rows never change.
+    var update: @Sendable (RowUpdate<Resource>, borrowing PostgresTransaction) throws -> Void = { _, _ in
+        throw GatewayError.conflict(reason: "Such a row is there or not; it does not change.")
+    }
     /// Checks whether a row that is locked can go, and removes it.
     let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void
-    /// Writes down what a row is; see ``AdminStatements/audit(_:document:from:)``.
-    let audit: Statement<AuditEntry, Void>
+    /// What the audit holds of a row; see ``AdminStatements/document(_:from:)``.
+    let document: Statement<String, String>
     /// Whether a new row is a change of policy that decisions may rest on, with its lines in the log and the audit.
     var isLoggedWhenCreated = true
 
-    /// Locks a row and gives the scope that it changes under.
-    func lock(_ id: String, in transaction: borrowing PostgresTransaction) throws -> String {
-        guard let scope = try transaction.execute(lockRow, id).first else { throw GatewayError.notFound(kind) }
-        return scope
+    /// Locks a row.
+    ///
+    /// - Parameter revision: The one it must be of; any where `nil`.
+    func lock(
+        _ id: String, of revision: UUID? = nil, in transaction: borrowing PostgresTransaction
+    ) throws -> LockedRow {
+        var locked = try transaction.execute(lockRow, id).first
+        // Who waited for somebody that put another version in its place finds neither; a second look finds the new one.
+        if locked == nil { locked = try transaction.execute(lockRow, id).first }
+        guard let locked else { throw GatewayError.notFound(kind) }
+        guard revision == nil || revision == locked.revision else { throw GatewayError.preconditionFailed }
+        return locked
     }
+}
+
+/// A row to be written over another, and who says so.
+struct RowUpdate<Resource: Sendable>: Sendable {
+    var id: String
+    var row: Resource
+    var actor: String
 }
 
 /// A column that lists are narrowed or ordered by.

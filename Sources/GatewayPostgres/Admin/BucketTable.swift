@@ -4,28 +4,25 @@ import LibPQ
 
 /// Statements about buckets.
 enum BucketStatements {
-    static let insert = Statement<Bucket, Date>(
-        """
-        INSERT INTO buckets (name, provider, endpoint, region, addressing, scheme, credential_id, default_ttl, max_ttl,
-            allows_unenforced_size, allows_redirects)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-        RETURNING created_at
-        """
-    ) {
+    private static let columns = WrittenColumns(
+        "name", "provider", "endpoint", "region", "addressing", "scheme", "credential_id", "default_ttl", "max_ttl",
+        "allows_unenforced_size", "allows_redirects")
+
+    private static func values(of bucket: Bucket) -> [any PostgresValue] {
         [
-            $0.name.rawValue, $0.provider.rawValue, $0.endpoint, $0.region, $0.addressing.rawValue, $0.scheme.rawValue,
-            $0.credentialID, Int32(clamping: $0.defaultTTL), Int32(clamping: $0.maxTTL), $0.allowsUnenforcedSize,
-            $0.allowsRedirects,
+            bucket.name.rawValue, bucket.provider.rawValue, bucket.endpoint, bucket.region, bucket.addressing.rawValue,
+            bucket.scheme.rawValue, bucket.credentialID, Int32(clamping: bucket.defaultTTL),
+            Int32(clamping: bucket.maxTTL), bucket.allowsUnenforcedSize, bucket.allowsRedirects,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
-    static let read = Statement<String, Bucket>("SELECT \(Bucket.columns) FROM buckets b WHERE b.name = $1") {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try Bucket(row, from: 0)
-    }
+    static let insert = Statement<Bucket, Void>("INSERT INTO buckets \(columns.insertion)", encode: values)
+
+    static let update = Statement<Bucket, Void>("UPDATE buckets \(columns.assignment)", encode: values)
+
+    static let read = AdminStatements.read(
+        "b.revision", Bucket.columns, from: "buckets b WHERE b.name = $1"
+    ) { row, first throws(PostgresError) in try Bucket(row, from: first) }
 
     static let page = Statement<PageRequest, Bucket>(
         """
@@ -40,7 +37,8 @@ enum BucketStatements {
         try Bucket(row, from: 0)
     }
 
-    static let lock = AdminStatements.lock(scope: "'bucket:' || b.name", from: "buckets b WHERE b.name = $1")
+    static let lock = AdminStatements.lock(
+        scope: "'bucket:' || b.name", revision: "b.revision", from: "buckets b WHERE b.name = $1")
 
     /// A statement of its own, so that it sees the grants of those who had the row locked before.
     static let hasLiveGrants = Statement<String, Bool>(
@@ -53,14 +51,14 @@ enum BucketStatements {
 
     static let delete = Statement<String, Void>("DELETE FROM buckets b WHERE b.name = $1") { [$0] }
 
-    static let audit = AdminStatements.audit(
-        "Bucket",
-        members: """
-            'name', r.name, 'provider', r.provider, 'endpoint', r.endpoint, 'region', r.region,
-            'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
-            'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size, 'allowsRedirects', r.allows_redirects, 'createdAt', r.created_at
-            """,
-        from: "buckets r WHERE r.name = $3")
+    static let document = AdminStatements.document(
+        """
+        'name', r.name, 'provider', r.provider, 'endpoint', r.endpoint, 'region', r.region,
+        'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
+        'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size,
+        'allowsRedirects', r.allows_redirects, 'createdAt', r.created_at
+        """,
+        from: "buckets r WHERE r.name = $1")
 }
 
 extension AdminTable<Bucket> {
@@ -68,16 +66,17 @@ extension AdminTable<Bucket> {
         AdminTable(
             kind: .bucket, filters: [.text("provider"), .uuid("credentialID")], order: [.text("name")],
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
-            isIdentifier: { (try? BucketName($0)) != nil }, createdAt: \.createdAt,
+            isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:
                 "The credential does not exist or is not of the kind that the scheme signs with, or a quota is for the bucket.",
-            insert: { bucket, transaction in try transaction.execute(BucketStatements.insert, bucket) },
+            insert: { bucket, transaction in try transaction.perform(BucketStatements.insert, bucket) },
             read: BucketStatements.read, page: BucketStatements.page, lockRow: BucketStatements.lock,
+            update: { change, transaction in try transaction.perform(BucketStatements.update, change.row) },
             delete: { removal, transaction in
                 guard try transaction.execute(BucketStatements.hasLiveGrants, removal.id).first == false else {
                     throw GatewayError.conflict(reason: "There are grants on the bucket.")
                 }
                 try transaction.perform(BucketStatements.delete, removal.id)
-            }, audit: BucketStatements.audit)
+            }, document: BucketStatements.document)
     }
 }

@@ -4,21 +4,20 @@ import LibPQ
 
 /// Statements about grants; only live ones are read.
 enum GrantStatements {
-    static let insert = Statement<(grant: Grant, conditions: String), Date>(
+    /// The database sets the time of creation unless this is another version of a grant that was there.
+    static let insert = Statement<(grant: Grant, conditions: String, isChanged: Bool), Void>(
         """
         INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, not_before,
-            not_after, note, created_by)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb, $9, $10, $11, $12)
-        RETURNING created_at
+            not_after, note, created_by, created_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb, $9, $10, $11, $12, coalesce($13, clock_timestamp()))
         """
     ) {
         [
             $0.grant.id, $0.grant.principal.rawValue, $0.grant.bucket.rawValue, $0.grant.prefix.text,
             $0.grant.prefix.isTemplate, $0.grant.actions.map(\.rawValue).sorted(), $0.grant.effect.rawValue,
             $0.conditions, $0.grant.notBefore, $0.grant.notAfter, $0.grant.note, $0.grant.createdBy,
+            $0.isChanged ? $0.grant.createdAt : nil,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
     /// Keeps the bucket from being removed until the grant is committed, or finds out that it is gone.
@@ -46,13 +45,9 @@ enum GrantStatements {
         try row.decode(0)
     }
 
-    static let read = Statement<String, Grant>(
-        "SELECT \(GrantRow.columns) FROM grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
-    }
+    static let read = AdminStatements.read(
+        "g.created_change", GrantRow.columns, from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
+    ) { row, first throws(PostgresError) in try GrantRow(row, from: first).grant(first) }
 
     /// In the order of the index by principal, so that a page costs the same wherever it begins.
     static let page = Statement<PageRequest, Grant>(
@@ -70,24 +65,25 @@ enum GrantStatements {
     }
 
     static let lock = AdminStatements.lock(
-        scope: "g.principal", from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
+        scope: "g.principal", revision: "g.created_change",
+        from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
 
     /// The row stays: it says later why something was permitted.
     static let remove = Statement<Removal, Void>(
         """
-        UPDATE grants SET removed_at = clock_timestamp(), removed_by = $2
+        UPDATE grants
+        SET removed_at = clock_timestamp(), removed_by = $2, removed_change = current_policy_change()
         WHERE id = $1::text::uuid AND removed_at IS NULL
         """
     ) { [$0.id, $0.actor] }
 
-    static let audit = AdminStatements.audit(
-        "Grant",
-        members: """
-            'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'prefix', r.prefix, 'isTemplate', r.is_template,
-            'actions', r.actions, 'effect', r.effect, 'conditions', r.conditions, 'notBefore', r.not_before,
-            'notAfter', r.not_after, 'note', r.note, 'createdBy', r.created_by, 'createdAt', r.created_at
-            """,
-        from: "grants r WHERE r.id = $3::text::uuid")
+    static let document = AdminStatements.document(
+        """
+        'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'prefix', r.prefix, 'isTemplate', r.is_template,
+        'actions', r.actions, 'effect', r.effect, 'conditions', r.conditions, 'notBefore', r.not_before,
+        'notAfter', r.not_after, 'note', r.note, 'createdBy', r.created_by, 'createdAt', r.created_at
+        """,
+        from: "grants r WHERE r.id = $1::text::uuid AND r.removed_at IS NULL")
 }
 
 extension AdminTable<Grant> {
@@ -101,15 +97,20 @@ extension AdminTable<Grant> {
             position: {
                 [$0.principal.rawValue, $0.bucket.rawValue, $0.prefix.text, $0.id.uuidString.lowercased()]
             }, identifier: { $0.id.uuidString.lowercased() }, isIdentifier: AdminColumn.isLowerCaseUUID,
-            createdAt: \.createdAt, referenceConflict: "The bucket does not exist.", insert: insert,
+            referenceConflict: "The bucket does not exist.",
+            insert: { grant, transaction in try insert(grant, isChanged: false, in: transaction) },
             read: GrantStatements.read, page: GrantStatements.page, lockRow: GrantStatements.lock,
+            update: { change, transaction in
+                try transaction.perform(GrantStatements.remove, Removal(id: change.id, actor: change.actor))
+                try insert(change.row, isChanged: true, in: transaction)
+            },
             delete: { removal, transaction in try transaction.perform(GrantStatements.remove, removal) },
-            audit: GrantStatements.audit)
+            document: GrantStatements.document)
     }
 
-    @Sendable private static func insert(
-        _ grant: Grant, in transaction: borrowing PostgresTransaction
-    ) throws -> [Date] {
+    private static func insert(
+        _ grant: Grant, isChanged: Bool, in transaction: borrowing PostgresTransaction
+    ) throws {
         guard try transaction.execute(GrantStatements.lockBucket, grant.bucket.rawValue).first == true else {
             throw GatewayError.conflict(reason: "The bucket does not exist.")
         }
@@ -123,6 +124,6 @@ extension AdminTable<Grant> {
             }
         }
         let conditions = String(decoding: try JSONEncoder().encode(grant.conditions), as: UTF8.self)
-        return try transaction.execute(GrantStatements.insert, (grant, conditions))
+        try transaction.perform(GrantStatements.insert, (grant, conditions, isChanged))
     }
 }

@@ -4,13 +4,9 @@ import LibPQ
 
 /// Statements about memberships; an identifier is taken apart at its U+001F.
 enum GroupMemberStatements {
-    static let insert = Statement<GroupMember, Date>(
-        "INSERT INTO group_members (group_principal, member_principal) VALUES ($1, $2) RETURNING created_at"
-    ) {
-        [$0.group.rawValue, $0.member.rawValue]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
-    }
+    static let insert = Statement<GroupMember, Void>(
+        "INSERT INTO group_members (group_principal, member_principal) VALUES ($1, $2)"
+    ) { [$0.group.rawValue, $0.member.rawValue] }
 
     private static let columns = "m.group_principal, m.member_principal, m.created_at"
 
@@ -21,13 +17,9 @@ enum GroupMemberStatements {
         """
     }
 
-    static let read = Statement<String, GroupMember>(
-        "SELECT \(columns) FROM group_members m WHERE \(whereIs("m", "$1"))"
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try GroupMember(row)
-    }
+    static let read = AdminStatements.read(
+        "m.revision", columns, from: "group_members m WHERE \(whereIs("m", "$1"))"
+    ) { row, first throws(PostgresError) in try GroupMember(row, from: first) }
 
     static let page = Statement<PageRequest, GroupMember>(
         """
@@ -39,30 +31,31 @@ enum GroupMemberStatements {
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in
-        try GroupMember(row)
+        try GroupMember(row, from: 0)
     }
 
     /// Without a lock, which the gateway's role may not take: a membership never changes, and its removal tells whether it was
     /// still there.
-    static let readScope = Statement<String, String>(
-        "SELECT m.member_principal FROM group_members m WHERE \(whereIs("m", "$1"))"
+    static let readScope = Statement<String, LockedRow>(
+        "SELECT m.member_principal, m.revision FROM group_members m WHERE \(whereIs("m", "$1"))"
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        LockedRow(scope: try row.decode(0), revision: try row.decode(1))
     }
 
     static let delete = Statement<String, Void>("DELETE FROM group_members m WHERE \(whereIs("m", "$1"))") { [$0] }
 
-    static let audit = AdminStatements.audit(
-        "GroupMember",
-        members: "'group', r.group_principal, 'member', r.member_principal, 'createdAt', r.created_at",
-        from: "group_members r WHERE \(whereIs("r", "$3"))")
+    static let document = AdminStatements.document(
+        "'group', r.group_principal, 'member', r.member_principal, 'createdAt', r.created_at",
+        from: "group_members r WHERE \(whereIs("r", "$1"))")
 }
 
 extension GroupMember {
-    fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
-        self.init(group: try row.principal(0), member: try row.principal(1), createdAt: try row.decode(2))
+    fileprivate init(_ row: borrowing PostgresRow, from first: Int) throws(PostgresError) {
+        self.init(
+            group: try row.principal(first), member: try row.principal(first + 1),
+            createdAt: try row.decode(first + 2))
     }
 }
 
@@ -71,9 +64,9 @@ extension AdminTable<GroupMember> {
         AdminTable(
             kind: .groupMember, filters: [.text("group"), .text("member")], order: [.text("group"), .text("member")],
             position: { [$0.group.rawValue, $0.member.rawValue] }, identifier: \.identifier,
-            isIdentifier: { !$0.utf8.contains(0) && $0.utf8.count { $0 == 0x1f } == 1 }, createdAt: \.createdAt,
+            isIdentifier: { !$0.utf8.contains(0) && $0.utf8.count { $0 == 0x1f } == 1 },
             referenceConflict: "Something refers to the membership.",
-            insert: { member, transaction in try transaction.execute(GroupMemberStatements.insert, member) },
+            insert: { member, transaction in try transaction.perform(GroupMemberStatements.insert, member) },
             read: GroupMemberStatements.read, page: GroupMemberStatements.page,
             lockRow: GroupMemberStatements.readScope,
             delete: { removal, transaction in
@@ -81,6 +74,6 @@ extension AdminTable<GroupMember> {
                     throw GatewayError.notFound(.groupMember)
                 }
             },
-            audit: GroupMemberStatements.audit)
+            document: GroupMemberStatements.document)
     }
 }

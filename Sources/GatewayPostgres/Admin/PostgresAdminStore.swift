@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import GatewayCore
 import LibCrypto
 import LibPQ
@@ -21,34 +21,28 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     }
 
     /// Adds a row.
-    public func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Resource {
+    public func create(
+        _ resource: Resource, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource> {
         let entry = try auditEntry(.create, table.identifier(resource), change)
         return try await perform(change) { transaction in
-            guard let createdAt = try table.insert(resource, transaction).first else {
-                throw PostgresError.decoding(column: 0, reason: "an insertion returned no row")
-            }
-            if table.isLoggedWhenCreated {
-                let scope = try table.lock(entry.resourceID, in: transaction)
-                try transaction.perform(table.audit, entry)
-                try append(entry, scope: scope, in: transaction)
-            }
-            var created = resource
-            created[keyPath: table.createdAt] = createdAt
-            return created
+            try table.insert(resource, transaction)
+            guard table.isLoggedWhenCreated else { return try written(entry.resourceID, in: transaction) }
+            return try end(entry, scopes: [], in: transaction)
         }
     }
 
     /// Reads a row by its identifier.
-    public func get(_ id: String) async throws(GatewayError) -> Resource {
+    public func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
-        let rows: [Resource]
+        let rows: [Stored<Resource>]
         do throws(PostgresError) {
             rows = try await pool.execute(table.read, id)
         } catch {
             throw translate(error, requestID: nil)
         }
-        guard let resource = rows.first else { throw .notFound(table.kind) }
-        return resource
+        guard let stored = rows.first else { throw .notFound(table.kind) }
+        return stored
     }
 
     /// Reads a page of rows, in a stable order.
@@ -69,15 +63,33 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         return Page(items: rows, nextPageToken: rows.last.map { table.pageToken(after: $0) })
     }
 
+    /// Puts a row in the place of the one with its identifier.
+    public func update(
+        _ resource: Resource, from revision: UUID, by change: ChangeContext
+    ) async throws(GatewayError) -> Stored<Resource> {
+        let id = table.identifier(resource)
+        guard table.isIdentifier(id) else { throw .notFound(table.kind) }
+        let entry = try auditEntry(.update, id, change)
+        return try await perform(change) { transaction in
+            let locked = try table.lock(id, of: revision, in: transaction)
+            var entry = entry
+            entry.before = try transaction.execute(table.document, id).first
+            try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
+            return try end(entry, scopes: [locked.scope], in: transaction)
+        }
+    }
+
     /// Removes a row.
-    public func delete(_ id: String, by change: ChangeContext) async throws(GatewayError) {
+    public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)
         try await perform(change) { transaction in
-            let scope = try table.lock(id, in: transaction)
-            try transaction.perform(table.audit, entry)
+            let locked = try table.lock(id, of: revision, in: transaction)
+            var entry = entry
+            entry.before = try transaction.execute(table.document, id).first
             try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
-            try append(entry, scope: scope, in: transaction)
+            try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+            try append(entry, scopes: [locked.scope], in: transaction)
         }
     }
 
@@ -97,16 +109,34 @@ extension PostgresAdminStore {
         }
     }
 
+    /// Reads a row that this transaction has written.
+    private func written(_ id: String, in transaction: borrowing PostgresTransaction) throws -> Stored<Resource> {
+        guard let stored = try transaction.execute(table.read, id).first else {
+            throw PostgresError.decoding(column: 0, reason: "a row that was written is not there")
+        }
+        return stored
+    }
+
+    /// Ends a change that leaves a row: writes down what it is now, and gives it back.
+    private func end(
+        _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
+    ) throws -> Stored<Resource> {
+        let id = entry.resourceID
+        let scope = try table.lock(id, in: transaction).scope
+        let stored = try written(id, in: transaction)
+        var entry = entry
+        entry.after = try transaction.execute(table.document, id).first
+        try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+        try append(entry, scopes: scopes.contains(scope) ? scopes : scopes + [scope], in: transaction)
+        return stored
+    }
+
     private func append(
-        _ entry: AuditEntry, scope: String, in transaction: borrowing PostgresTransaction
+        _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
     ) throws(PostgresError) {
-        let stamped = table.kind == .grant ? UUID(uuidString: entry.resourceID).map { [$0] } ?? [] : []
         try transaction.perform(
             AdminStatements.appendPolicyLog,
-            PolicyChange(
-                scopes: [scope], actor: entry.actor, requestID: entry.requestID,
-                created: entry.operation == .create ? stamped : [],
-                removed: entry.operation == .delete ? stamped : []))
+            PolicyChange(scopes: scopes, actor: entry.actor, requestID: entry.requestID))
     }
 
     private func perform<Result: Sendable>(

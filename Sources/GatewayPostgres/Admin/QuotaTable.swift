@@ -4,28 +4,26 @@ import LibPQ
 
 /// Statements about quotas.
 enum QuotaStatements {
-    static let insert = Statement<Quota, Date>(
+    static let insert = Statement<Quota, Void>(
         """
         INSERT INTO quotas (id, principal, bucket, action, metric, period, sharing, quota_limit)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-        RETURNING created_at
         """
     ) {
         [
             $0.id, $0.principal.rawValue, $0.bucket?.rawValue, $0.action?.rawValue, $0.metric.rawValue,
             $0.period.rawValue, $0.sharing.rawValue, $0.limit,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
-    static let read = Statement<String, Quota>(
-        "SELECT \(QuotaRow.columns) FROM quotas q WHERE q.id = $1::text::uuid"
-    ) {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try QuotaRow(row, from: 0).quota(0)
-    }
+    /// The other columns fix what its counters mean, and the gateway's role may not change them.
+    static let update = Statement<Quota, Void>(
+        "UPDATE quotas SET quota_limit = $2, revision = gen_random_uuid() WHERE id = $1"
+    ) { [$0.id, $0.limit] }
+
+    static let read = AdminStatements.read(
+        "q.revision", QuotaRow.columns, from: "quotas q WHERE q.id = $1::text::uuid"
+    ) { row, first throws(PostgresError) in try QuotaRow(row, from: first).quota(first) }
 
     static let page = Statement<PageRequest, Quota>(
         """
@@ -40,17 +38,17 @@ enum QuotaStatements {
         try QuotaRow(row, from: 0).quota(0)
     }
 
-    static let lock = AdminStatements.lock(scope: "q.principal", from: "quotas q WHERE q.id = $1::text::uuid")
+    static let lock = AdminStatements.lock(
+        scope: "q.principal", revision: "q.revision", from: "quotas q WHERE q.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM quotas q WHERE q.id = $1::text::uuid") { [$0] }
 
-    static let audit = AdminStatements.audit(
-        "Quota",
-        members: """
-            'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'action', r.action, 'metric', r.metric,
-            'period', r.period, 'sharing', r.sharing, 'limit', r.quota_limit, 'createdAt', r.created_at
-            """,
-        from: "quotas r WHERE r.id = $3::text::uuid")
+    static let document = AdminStatements.document(
+        """
+        'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'action', r.action, 'metric', r.metric,
+        'period', r.period, 'sharing', r.sharing, 'limit', r.quota_limit, 'createdAt', r.created_at
+        """,
+        from: "quotas r WHERE r.id = $1::text::uuid")
 }
 
 extension AdminTable<Quota> {
@@ -58,11 +56,12 @@ extension AdminTable<Quota> {
         AdminTable(
             kind: .quota, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "The bucket does not exist.",
-            insert: { quota, transaction in try transaction.execute(QuotaStatements.insert, quota) },
+            insert: { quota, transaction in try transaction.perform(QuotaStatements.insert, quota) },
             read: QuotaStatements.read, page: QuotaStatements.page, lockRow: QuotaStatements.lock,
+            update: { change, transaction in try transaction.perform(QuotaStatements.update, change.row) },
             delete: { removal, transaction in try transaction.perform(QuotaStatements.delete, removal.id) },
-            audit: QuotaStatements.audit)
+            document: QuotaStatements.document)
     }
 }

@@ -4,32 +4,37 @@ import LibPQ
 
 /// Statements about tickets; those that read open what is sealed.
 struct TicketStatements: Sendable {
-    let read: Statement<String, Ticket>
+    let read: Statement<String, Stored<Ticket>>
     let page: Statement<PageRequest, Ticket>
 
     init(keys: MasterKeyRing) {
-        let decode: @Sendable (borrowing PostgresRow) throws(PostgresError) -> Ticket = { row throws(PostgresError) in
-            let stored = try TicketRow(row, from: 0)
+        let decode: @Sendable (borrowing PostgresRow, Int) throws(PostgresError) -> Ticket = {
+            row, first throws(PostgresError) in
+            let stored = try TicketRow(row, from: first)
             do throws(MasterKeyError) {
                 return try stored.opened(with: keys)
             } catch {
-                throw .decoding(column: 12, reason: "ticket \(stored.id): \(error)")
+                throw .decoding(column: first + 12, reason: "ticket \(stored.id): \(error)")
             }
         }
-        read = Statement(
-            "SELECT \(TicketRow.columns) FROM tickets t WHERE t.id = $1::text::uuid",
-            encode: { [$0] }, decode: decode)
+        read = AdminStatements.read(
+            "t.revision", TicketRow.columns, from: "tickets t WHERE t.id = $1::text::uuid", decode)
         page = Statement(
             """
             SELECT \(TicketRow.columns) FROM tickets t
             WHERE ($1::text IS NULL OR t.principal = $1) AND ($2::text IS NULL OR t.bucket = $2)
                 AND ($3::text IS NULL OR t.id > $3::text::uuid)
             ORDER BY t.id LIMIT $4
-            """, encode: \.parameters, decode: decode)
+            """
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            try decode(row, 0)
+        }
     }
 
-    /// Inserts a ticket, unless so many of its principal are alive already; gives the time of creation.
-    static let insert = Statement<(ticket: Ticket, claims: String, sealed: SealedBytes?, maxLive: Int64), Date>(
+    /// Inserts a ticket, unless so many of its principal are alive already.
+    static let insert = Statement<(ticket: Ticket, claims: String, sealed: SealedBytes?, maxLive: Int64), Void>(
         """
         INSERT INTO tickets (id, name, hash, principal, groups, claims, issued_on, bucket, prefix, actions, max_uses,
             expires_at, sealed, key_id)
@@ -39,7 +44,6 @@ struct TicketStatements: Sendable {
                 SELECT FROM tickets t WHERE t.principal = $4 AND t.expires_at > clock_timestamp() LIMIT $15
             ) alive
         )
-        RETURNING created_at
         """
     ) {
         [
@@ -48,37 +52,32 @@ struct TicketStatements: Sendable {
             $0.ticket.prefix.rawValue, $0.ticket.actions.map(\.rawValue).sorted(), $0.ticket.maxUses,
             $0.ticket.expiresAt, $0.sealed?.bytes, $0.sealed?.keyID, $0.maxLive,
         ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
     }
 
     static let lock = AdminStatements.lock(
-        scope: "'ticket:' || t.name", from: "tickets t WHERE t.id = $1::text::uuid")
+        scope: "'ticket:' || t.name", revision: "t.revision", from: "tickets t WHERE t.id = $1::text::uuid")
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
-    static let audit = AdminStatements.audit(
-        "Ticket",
-        members: """
-            'id', r.id, 'name', r.name, 'principal', r.principal, 'groups', r.groups, 'bucket', r.bucket,
-            'prefix', r.prefix, 'actions', r.actions, 'maxUses', r.max_uses, 'expiresAt', r.expires_at,
-            'encryptsResponses', r.sealed IS NOT NULL, 'createdAt', r.created_at
-            """,
-        from: "tickets r WHERE r.id = $3::text::uuid")
+    static let document = AdminStatements.document(
+        """
+        'id', r.id, 'name', r.name, 'principal', r.principal, 'groups', r.groups, 'bucket', r.bucket,
+        'prefix', r.prefix, 'actions', r.actions, 'maxUses', r.max_uses, 'expiresAt', r.expires_at,
+        'encryptsResponses', r.sealed IS NOT NULL, 'createdAt', r.created_at
+        """,
+        from: "tickets r WHERE r.id = $1::text::uuid")
 
     /// Inserts a ticket; none where there are too many.
     static func insert(
         _ ticket: Ticket, with keys: MasterKeyRing, in transaction: borrowing PostgresTransaction
-    ) throws -> [Date] {
+    ) throws {
         let claims = String(decoding: try JSONEncoder().encode(ticket.claims), as: UTF8.self)
         let sealed = try TicketRow.seal(ticket, with: keys)
-        let created = try transaction.execute(
-            insert, (ticket, claims, sealed, Int64(Ticket.maxLiveCount)))
-        guard !created.isEmpty else {
+        let count = try transaction.perform(insert, (ticket, claims, sealed, Int64(Ticket.maxLiveCount)))
+        guard count == 1 else {
             throw GatewayError.conflict(
                 reason: "At most \(Ticket.maxLiveCount) tickets of a user live at a time; revoke some.")
         }
-        return created
     }
 }
 
@@ -88,11 +87,11 @@ extension AdminTable<Ticket> {
         return AdminTable(
             kind: .ticket, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
-            isIdentifier: AdminColumn.isLowerCaseUUID, createdAt: \.createdAt,
+            isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "Something refers to the ticket.",
             insert: { ticket, transaction in try TicketStatements.insert(ticket, with: keys, in: transaction) },
             read: statements.read, page: statements.page, lockRow: TicketStatements.lock,
             delete: { removal, transaction in try transaction.perform(TicketStatements.delete, removal.id) },
-            audit: TicketStatements.audit, isLoggedWhenCreated: false)
+            document: TicketStatements.document, isLoggedWhenCreated: false)
     }
 }

@@ -24,5 +24,6 @@ struct Migration: Sendable {
         Migration(version: 10, name: "create_sessions", sql: PackageResources._010_create_sessions_sql),
         Migration(
             version: 11, name: "create_remote_uploads", sql: PackageResources._011_create_remote_uploads_sql),
+        Migration(version: 12, name: "version_policy", sql: PackageResources._012_version_policy_sql),
     ]
 }

@@ -3,8 +3,6 @@ import Foundation
 import GatewayAPI
 import GatewayCore
 import LibCrypto
-import LibPQ
-import Logging
 
 /// The rows of the demo: made through the stores that admins use, each once.
 struct DemoRows {
@@ -21,12 +19,12 @@ struct DemoRows {
     }
 
     /// Makes what is missing, and lets the bucket point to where the store listens now.
-    func make(storeEndpoint: String, in postgres: EmbeddedPostgres, logger: Logger) async throws {
+    func make(storeEndpoint: String) async throws {
         let name = try BucketName(DemoWorld.bucket)
-        if try await stores.buckets.find(name.rawValue) == nil {
-            try await makeBucket(name, endpoint: storeEndpoint)
+        if let bucket = try await stores.buckets.find(name.rawValue) {
+            try await point(bucket, to: storeEndpoint)
         } else {
-            try await point(name, to: storeEndpoint, in: postgres, logger: logger)
+            try await makeBucket(name, endpoint: storeEndpoint)
         }
         let user = try Principal(DemoWorld.user)
         try await makeKey(keys.userToken, name: "demo user", for: user)
@@ -64,29 +62,11 @@ struct DemoRows {
     }
 
     /// The store's port is the one thing of the demo that a later start may change.
-    private func point(
-        _ name: BucketName, to endpoint: String, in postgres: EmbeddedPostgres, logger: Logger
-    ) async throws {
-        let connection = PostgresConnection(
-            try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
-            logger: logger)
-        try await connection.withTransaction { transaction in
-            let count = try transaction.perform(Self.setEndpoint, (name: name.rawValue, endpoint: endpoint))
-            guard count > 0 else { return }
-            _ = try transaction.execute(Self.appendLog, PolicyScope.bucket(name).rawValue)
-        }
-        await connection.close()
-    }
-
-    private static let setEndpoint = Statement<(name: String, endpoint: String), Void>(
-        "UPDATE buckets SET endpoint = $2 WHERE name = $1 AND endpoint <> $2"
-    ) { [$0.name, $0.endpoint] }
-
-    private static let appendLog = Statement<String, Int64>("SELECT append_policy_log(ARRAY[$1], 'dev', 'sluice-dev')")
-    {
-        [$0]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
+    private func point(_ bucket: Stored<Bucket>, to endpoint: String) async throws {
+        guard bucket.endpoint != endpoint else { return }
+        var row = bucket.row
+        row.endpoint = endpoint
+        _ = try await stores.buckets.update(row.validated(), from: bucket.revision, by: change)
     }
 
     private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
@@ -107,7 +87,7 @@ struct DemoRows {
 
 extension AdminStore {
     /// Reads a row; `nil` where there is none.
-    fileprivate func find(_ id: String) async throws(GatewayError) -> Resource? {
+    fileprivate func find(_ id: String) async throws(GatewayError) -> Stored<Resource>? {
         do throws(GatewayError) {
             return try await get(id)
         } catch .notFound {

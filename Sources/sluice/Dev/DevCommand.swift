@@ -81,7 +81,7 @@ struct DevCommand: AsyncParsableCommand {
             try await Gateway(settings, metrics: metrics, logger: logger)
         }
         let demo = try DemoRows(stores: gateway.stores, keys: keys)
-        try await demo.make(storeEndpoint: "http://127.0.0.1:\(storeServer.port)", in: postgres, logger: logger)
+        try await demo.make(storeEndpoint: "http://127.0.0.1:\(storeServer.port)")
         let guide = Greeting(
             instructions: DemoWorld.instructions(
                 gateway: "http://127.0.0.1:\(gateway.server.port)", token: keys.userToken,

@@ -70,7 +70,7 @@ def add_grants(database, name, users, count):
                     'users/u' || lpad(number::text, 7, '0') || '/' || CASE WHEN asks THEN '' ELSE n || '/' END,
                     false, '{{PutObject,GetObject}}', 'allow', '{{}}', 'user:bench'
                 FROM made;
-            SELECT append_policy_log('{{all}}', 'bench', 'bench', (SELECT array_agg(id) FROM made));
+            SELECT append_policy_log('{{all}}', 'bench', 'bench');
             COMMIT;
         """)
 

@@ -1,0 +1,69 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+
+/// The strong entity tag (RFC 9110, 8.8.3) of a row.
+struct EntityTag: Sendable, Equatable {
+    /// With its quotes.
+    let text: String
+
+    /// The tag of a revision.
+    init(_ revision: UUID) {
+        text = "\"\(revision.lowercaseText)\""
+    }
+
+    /// The tag of a row as it is kept.
+    init<Row>(of stored: Stored<Row>) {
+        self.init(stored.revision)
+    }
+}
+
+/// What `If-Match` asks for (RFC 9110, 13.1.1).
+enum IfMatch: Sendable, Equatable {
+    case absent
+    /// `*`: the row exists.
+    case any
+    /// One of these; a weak tag never matches.
+    case tags([String])
+
+    /// Whether a revision is among those asked for.
+    func admits(_ revision: UUID) -> Bool {
+        switch self {
+        case .absent, .any: true
+        case .tags(let tags): tags.contains(EntityTag(revision).text)
+        }
+    }
+
+    /// The revision that a row must still be of when it is removed; `nil` for any.
+    func revision<Store: AdminStore>(
+        of id: String, in store: Store
+    ) async throws(GatewayError) -> UUID? {
+        guard case .tags = self else { return nil }
+        let revision = try await store.get(id).revision
+        guard admits(revision) else { throw .preconditionFailed }
+        return revision
+    }
+}
+
+extension APIRequest {
+    /// Reads `If-Match`.
+    func ifMatch() throws(GatewayError) -> IfMatch {
+        let fields = headers[values: .ifMatch]
+        guard !fields.isEmpty else { return .absent }
+        let list = fields.joined(separator: ",")
+        if list.utf8.elementsEqual("*".utf8) { return .any }
+        var tags: [String] = []
+        for piece in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let tag = piece.trimming { $0 == " " || $0 == "\t" }
+            let bytes = tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag.utf8
+            guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\""),
+                bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x7f })
+            else {
+                throw .invalidArgument(
+                    field: "If-Match", reason: "Entity tags in quotes are expected, as ETag has them, or '*'.")
+            }
+            tags.append(String(tag))
+        }
+        return .tags(tags)
+    }
+}

@@ -1,0 +1,215 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Changing rows")
+struct ChangeTests {
+    private let gateway = TestGateway()
+    private static let credentialID = StubPolicy.credentialID.uuidString.lowercased()
+
+    private func create(_ path: String, _ json: String) async throws -> (path: String, answer: TestAnswer) {
+        let answer = await gateway.send(.post, "/admin/v1/" + path, token: "admin-token", json: json)
+        return (try #require(answer.headers[.location], "\(answer.text)"), answer)
+    }
+
+    private func change(
+        _ method: HTTPRequest.Method, _ path: String, _ json: String, ifMatch: [String] = ["*"]
+    ) async -> TestAnswer {
+        var headers = HTTPFields()
+        headers[values: .ifMatch] = ifMatch
+        return await gateway.send(method, path, token: "admin-token", headers: headers, json: json)
+    }
+
+    private func makeGrant() async throws -> (path: String, answer: TestAnswer) {
+        try await create(
+            "grants",
+            #"""
+            {"principal": "user:bob", "bucket": "photos", "prefix": "a/", "actions": ["PutObject"],
+             "conditions": {"maxBytes": 5, "contentTypes": ["image/png"]}, "note": "old"}
+            """#)
+    }
+
+    @Test("a patch changes what it names and nothing else; null removes")
+    func patch() async throws {
+        let (path, created) = try await makeGrant()
+        let answer = await change(
+            .patch, path, #"{"conditions": {"maxBytes": 7, "contentTypes": null}, "note": null, "effect": "allow"}"#)
+        #expect(answer.status == 200)
+        var expected = created.json
+        expected["conditions"] = ["maxBytes": 7]
+        expected["note"] = ""
+        #expect(NSDictionary(dictionary: answer.json) == NSDictionary(dictionary: expected))
+        let template = await change(.patch, path, #"{"prefix": null, "template": "u/${sub}/"}"#)
+        #expect(template.string("template") == "u/${sub}/" && template.json["prefix"] == nil)
+        #expect(template.string("id") == created.string("id") && template.string("createdBy") == "user:alice")
+    }
+
+    @Test("what was read can be put back, and what is left out gets its default")
+    func replace() async throws {
+        let (path, created) = try await makeGrant()
+        let same = await change(.put, path, created.text)
+        #expect(same.status == 200 && same.text == created.text)
+        #expect(same.headers[.eTag] != created.headers[.eTag])
+        let bare = await change(
+            .put, path, #"{"principal": "user:bob", "bucket": "photos", "prefix": "", "actions": ["GetObject"]}"#)
+        #expect(bare.string("note") == "" && (bare.json["conditions"] as? [String: Any])?.isEmpty == true)
+        #expect(bare.string("createdAt") == created.string("createdAt"))
+    }
+
+    @Test(
+        "a change that could not work is refused by the name of the member",
+        arguments: [
+            (#"{"id": "018f0000-0000-7000-8000-00000000000d"}"#, "id"), (#"{"createdBy": "user:eve"}"#, "createdBy"),
+            (#"{"createdAt": "2020-01-01T00:00:00Z"}"#, "createdAt"), (#"{"actions": null}"#, "actions"),
+            (#"{"template": "u/${sub}/"}"#, "template"), (#"{"nosuch": 1}"#, "nosuch"),
+            (#"{"effect": "deny"}"#, "conditions"),
+            (#"{"conditions": {"maxBytes": -1}}"#, "conditions.maxBytes"), ("[]", "body"), ("null", "body"),
+        ])
+    func refused(json: String, field: String) async throws {
+        let (path, created) = try await makeGrant()
+        let answer = await change(.patch, path, json)
+        #expect(answer.status == 400)
+        #expect(answer.string("field") == field)
+        #expect(await gateway.send(.get, path, token: "admin-token").text == created.text)
+    }
+
+    @Test("If-Match compares strongly, with every tag it lists")
+    func ifMatch() async throws {
+        let (path, created) = try await makeGrant()
+        let tag = try #require(created.headers[.eTag])
+        #expect(tag.hasPrefix("\"") && tag.hasSuffix("\""))
+        #expect(await gateway.send(.get, path, token: "auditor-token").headers[.eTag] == tag)
+        for wrong in [["\"\""], ["\"x\""], ["W/" + tag], [tag.uppercased()], ["\"x\", \"y\"", "\"z\""]] {
+            #expect(await change(.patch, path, "{}", ifMatch: wrong).status == 412, "\(wrong)")
+        }
+        for malformed in [[""], ["x"], ["\""], ["*, *"], [tag + ","], ["\"a\"b\""], ["*", tag]] {
+            let answer = await change(.patch, path, "{}", ifMatch: malformed)
+            #expect(answer.status == 400 && answer.string("field") == "If-Match", "\(malformed)")
+        }
+        #expect(await change(.patch, path, "{}", ifMatch: []).status == 428)
+        #expect(await change(.patch, path, "{}", ifMatch: ["\"x\",\t" + tag]).status == 200)
+        #expect(await change(.patch, path, "{}", ifMatch: [tag]).status == 412)
+        #expect(await change(.patch, path, "{}", ifMatch: ["\"x\"", "*"]).status == 400)
+        #expect(await change(.delete, path, "", ifMatch: [tag]).status == 412)
+        let now = try #require(await gateway.send(.get, path, token: "auditor-token").headers[.eTag])
+        #expect(await change(.delete, path, "", ifMatch: [now]).status == 204)
+        #expect(await change(.put, path, "{}").status == 404)
+        #expect(await change(.delete, path, "", ifMatch: [now]).status == 404)
+    }
+
+    @Test("a bucket moves to another endpoint only with the secret of its credential")
+    func endpoint() async throws {
+        let (credential, _) = try await create(
+            "storage-credentials", #"{"name": "a", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore"}"#)
+        let id = try #require(credential.split(separator: "/").last)
+        let (path, created) = try await create(
+            "buckets",
+            #"{"name": "photos", "endpoint": "https://one.example", "region": "r", "credentialID": "\#(id)", "maxTTL": 60}"#
+        )
+        // The same origin in another spelling is no move.
+        #expect(await change(.patch, path, #"{"endpoint": "HTTPS://one.example:443", "maxTTL": 90}"#).status == 200)
+        for (extra, status) in [
+            ("", 400), (#", "secretAccessKey": "TheSecretOfTheStorf""#, 400), (#", "secretAccessKey": """#, 400),
+            (#", "secretAccessKey": "TheSecretOfTheStore""#, 200),
+        ] {
+            let answer = await change(.patch, path, #"{"endpoint": "https://two.example"\#(extra)}"#)
+            #expect(answer.status == status)
+            #expect(!answer.text.contains("TheSecret"))
+            if status == 400 { #expect(answer.string("field") == "secretAccessKey") }
+        }
+        let other =
+            #"{"endpoint": "https://3.example", "credentialID": "\#(Self.credentialID)", "secretAccessKey": "x"}"#
+        #expect(await change(.patch, path, other).status == 409)
+        #expect(await change(.patch, path, #"{"name": "other"}"#).string("field") == "name")
+        #expect(await change(.put, path, created.text).string("field") == "secretAccessKey")
+    }
+
+    @Test("secrets are rotated together, and stay where none is sent")
+    func rotation() async throws {
+        let (path, _) = try await create(
+            "storage-credentials", #"{"name": "a", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore"}"#)
+        let id = try #require(path.split(separator: "/").last.map(String.init))
+        #expect(await change(.patch, path, #"{"name": "b"}"#).status == 200)
+        #expect(try await gateway.stores.credentials.get(id).secretAccessKey.reveal() == "TheSecretOfTheStore")
+        for json in [#"{"accessKeyID": "AKID2"}"#, #"{"sessionToken": "token"}"#] {
+            #expect(await change(.patch, path, json).string("field") == "secretAccessKey")
+        }
+        let rotated = await change(.patch, path, #"{"accessKeyID": "AKID2", "secretAccessKey": "AnotherSecret"}"#)
+        #expect(rotated.status == 200 && !rotated.text.contains("AnotherSecret"))
+        #expect(try await gateway.stores.credentials.get(id).secretAccessKey.reveal() == "AnotherSecret")
+        let temporary = await change(
+            .patch, path, #"{"accessKeyID": "T", "secretAccessKey": "S", "sessionToken": "token"}"#)
+        #expect(temporary.json["hasSessionToken"] as? Bool == true)
+        #expect(await change(.patch, path, #"{"name": "c"}"#).json["hasSessionToken"] as? Bool == true)
+    }
+
+    @Test("an issuer keeps its secret, or gets other keys")
+    func issuerKeys() async throws {
+        let secret = "a shared secret of 32 bytes, really"
+        let (path, created) = try await create(
+            "issuers",
+            #"""
+            {"issuer": "https://i", "audiences": ["a"], "algorithms": ["HS256"], "keys": {"secret": "\#(secret)"},
+             "principalPrefix": "i|", "groupPrefix": "i|"}
+            """#)
+        #expect(await change(.put, path, created.text).status == 200)
+        let id = try #require(path.split(separator: "/").last.map(String.init))
+        #expect(try await gateway.stores.issuers.get(id).keys == .secret(Secret(secret)))
+        let other = await change(.patch, path, #"{"keys": {"url": "https://i/jwks"}, "algorithms": ["ES256"]}"#)
+        #expect((other.json["keys"] as? [String: Any])?["url"] as? String == "https://i/jwks")
+        #expect(await change(.patch, path, #"{"keys": {"url": null, "hasSecret": true}}"#).status == 400)
+    }
+
+    @Test("a key keeps its text, and a quota what it counts")
+    func lasting() async throws {
+        let (key, _) = try await create("api-keys", #"{"name": "ci", "principal": "user:bob", "roles": ["admin"]}"#)
+        let id = try #require(key.split(separator: "/").last.map(String.init))
+        let hash = try await gateway.stores.apiKeys.get(id).hash
+        #expect(await change(.patch, key, #"{"roles": [], "expiresAt": "2099-01-01T00:00:00Z"}"#).status == 200)
+        #expect(try await gateway.stores.apiKeys.get(id).hash == hash)
+        #expect(await change(.patch, key, #"{"expiresAt": "2001-01-01T00:00:00Z"}"#).string("field") == "expiresAt")
+        #expect(await change(.patch, key, #"{"principal": "user:eve"}"#).string("field") == "principal")
+        let (quota, _) = try await create(
+            "quotas", #"{"principal": "user:bob", "metric": "urls", "period": "day", "limit": 5}"#)
+        #expect(await change(.put, quota, #"{"limit": 6}"#).number("limit") == 6)
+        #expect(await change(.patch, quota, #"{"period": "hour"}"#).string("field") == "period")
+        #expect(await change(.patch, quota, #"{"bucket": "photos"}"#).string("field") == "bucket")
+    }
+
+    @Test("a patch is a merge patch or JSON, and a replacement JSON")
+    func mediaTypes() async throws {
+        let (path, _) = try await makeGrant()
+        for (method, type, status) in [
+            (HTTPRequest.Method.patch, "application/merge-patch+json", 200), (.patch, "application/json", 200),
+            (.patch, "application/json-patch+json", 415), (.put, "application/merge-patch+json", 415),
+        ] {
+            let answer = await gateway.send(
+                method, path, token: "admin-token", headers: [.ifMatch: "*", .contentType: type], json: "{}")
+            #expect(answer.status == status)
+        }
+    }
+}
+
+@Suite("Merge patches")
+struct MergePatchTests {
+    /// The examples of RFC 7396, appendix A.
+    @Test(
+        arguments: [
+            (#"{"a":"b"}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"b"}"#, #"{"b":"c"}"#, #"{"a":"b","b":"c"}"#),
+            (#"{"a":"b"}"#, #"{"a":null}"#, "{}"), (#"{"a":"b","b":"c"}"#, #"{"a":null}"#, #"{"b":"c"}"#),
+            (#"{"a":["b"]}"#, #"{"a":"c"}"#, #"{"a":"c"}"#), (#"{"a":"c"}"#, #"{"a":["b"]}"#, #"{"a":["b"]}"#),
+            (#"{"a":{"b":"c"}}"#, #"{"a":{"b":"d","c":null}}"#, #"{"a":{"b":"d"}}"#),
+            (#"{"a":[{"b":"c"}]}"#, #"{"a":[1]}"#, #"{"a":[1]}"#), (#"["a","b"]"#, #"["c","d"]"#, #"["c","d"]"#),
+            (#"{"a":"b"}"#, #"["c"]"#, #"["c"]"#), (#"{"a":"foo"}"#, "null", "null"),
+            (#"{"a":"foo"}"#, #""bar""#, #""bar""#),
+            (#"{"e":null}"#, #"{"a":1}"#, #"{"e":null,"a":1}"#), ("[1,2]", #"{"a":"b","c":null}"#, #"{"a":"b"}"#),
+            ("{}", #"{"a":{"bb":{"ccc":null}}}"#, #"{"a":{"bb":{}}}"#),
+        ])
+    func publishedExamples(target: String, patch: String, result: String) throws {
+        func read(_ text: String) throws -> JSONValue { try JSONReader.read(Array(text.utf8)) }
+        #expect(try read(target).merged(with: read(patch)) == read(result))
+    }
+}

@@ -130,8 +130,12 @@ let package = Package(
         .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["sluice", "HTTPTesting", "LibCrypto", "LibPQ", "PostgresTesting", logging],
-            resources: [.copy("StoreSDKs")],
+            dependencies: [
+                "sluice", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD", "PostgresTesting",
+                "Signing",
+                httpTypes, logging, serviceLifecycle,
+            ],
+            resources: [.copy("Pages"), .copy("StoreSDKs")],
             swiftSettings: strict
         ),
         // Support of tests: HTTP/1.1 byte by byte.

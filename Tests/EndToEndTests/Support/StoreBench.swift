@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import Signing
 import Testing
 
 /// The stores that judge what the gateway issues; CONTRIBUTING.md says how to start them.
@@ -25,6 +26,9 @@ struct StoreBench: Sendable {
     let deployment: Deployment
     let bucket: String
     let user: User
+    private let endpoint: String
+    private let region: String
+    private let credential: SigningCredential
 
     @TaskLocal fileprivate static var inScope: [StoreKind: StoreBench] = [:]
 
@@ -34,11 +38,15 @@ struct StoreBench: Sendable {
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
-    /// Runs `body` with a bench of its own, whose bucket has other options.
+    /// Runs `body` with a bench of its own, whose gateway has other settings or whose bucket has other options.
     static func with(
-        _ kind: StoreKind, options: [String: JSON], _ body: @Sendable (StoreBench) async throws -> Void
+        _ kind: StoreKind, settings: [String: String] = [:], options: [String: JSON] = [:],
+        _ body: @Sendable (StoreBench) async throws -> Void
     ) async throws {
-        try await Deployment.with { deployment in
+        guard kind.isExpected else {
+            try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
+        }
+        try await Deployment.with(settings: settings) { deployment in
             try await body(StoreBench(kind, deployment, options: options))
         }
     }
@@ -48,9 +56,12 @@ struct StoreBench: Sendable {
             try #require(kind.value(name), "SLUICE_TEST_\(kind.rawValue)_\(name)")
         }
         self.deployment = deployment
+        (endpoint, region) = (try value("ENDPOINT"), try value("REGION"))
+        credential = SigningCredential(
+            accessKeyID: try value("ACCESS_KEY"), secretAccessKey: try value("SECRET_KEY"))
         bucket = try await deployment.makeBucket(
-            try value("BUCKET"), endpoint: try value("ENDPOINT"), region: try value("REGION"),
-            accessKeyID: try value("ACCESS_KEY"), secretAccessKey: try value("SECRET_KEY"),
+            try value("BUCKET"), endpoint: endpoint, region: region,
+            accessKeyID: credential.accessKeyID, secretAccessKey: credential.secretAccessKey,
             options: options.merging(["allowsRedirects": true]) { $1 })
         user = try await deployment.makeUser("alice")
         try await deployment.grant(
@@ -73,6 +84,28 @@ struct StoreBench: Sendable {
     /// A link to download.
     func downloadLink(_ key: String, _ changes: [String: JSON] = [:]) async throws -> Link {
         try await link(JSON.download(key, from: bucket).with(changes))
+    }
+
+    /// Lets pages of one origin use the bucket from a browser, at a store that speaks S3.
+    func allowCrossOrigin(_ origin: String) async throws {
+        let rules = """
+            <CORSConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><CORSRule>
+            <AllowedOrigin>\(origin)</AllowedOrigin><AllowedHeader>*</AllowedHeader>
+            <AllowedMethod>GET</AllowedMethod><AllowedMethod>PUT</AllowedMethod><AllowedMethod>POST</AllowedMethod>
+            </CORSRule></CORSConfiguration>
+            """
+        let now = try #require(SigningInstant(epochSeconds: Int64(Date().timeIntervalSince1970)))
+        let address = try BucketAddress(endpoint: try StoreEndpoint(endpoint), bucket: bucket, addressing: .path)
+        let md5 = DigestAlgorithm.md5.digest(of: Array(rules.utf8)).base64
+        let request = PresignRequest(
+            method: "PUT", address: address, key: "", headers: [NamedValue("content-md5", md5)],
+            query: [NamedValue("cors", "")], expiresInSeconds: 60)
+        let url = try AWSV4.presignedURL(
+            request, with: try SigningKeyV4(credential, scope: .aws(region: region), at: now), at: now)
+        let answer = try await Link(
+            ["method": "PUT", "url": "\(url)", "headers": ["content-md5": "\(md5)"]]
+        ).use(Array(rules.utf8))
+        try #require(answer.status == 200, "\(answer.text)")
     }
 
     private func link(_ request: JSON) async throws -> Link {

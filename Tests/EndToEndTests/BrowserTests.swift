@@ -1,0 +1,88 @@
+import Foundation
+import HTTPTesting
+import LibCrypto
+import Testing
+
+/// A web front end in a real browser: it asks the gateway and uploads to a store, all from other origins than its own.
+@Suite struct BrowserTests {
+    /// What a page learns of an answer, or of a refusal to send, that CORS keeps from it.
+    private static let unreadable: JSON = "TypeError: Failed to fetch"
+    private static let body = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+
+    /// Opens the page in a browser and gives what came of each of its steps.
+    private func results(of site: PageServer, at origin: String, _ bench: StoreBench, _ folder: String) async throws
+        -> JSON
+    {
+        let task: JSON = [
+            "gateway": "http://127.0.0.1:\(bench.user.client.port)", "token": "\(bench.user.client.token)",
+            "bucket": "\(bench.bucket)", "folder": "\(folder)", "length": .number(Self.body.count),
+            "md5": "\(DigestAlgorithm.md5.digest(of: Self.body).base64)",
+        ]
+        let file = try #require(Bundle.module.url(forResource: "Pages/uploads", withExtension: "html"))
+        let page = try String(contentsOf: file, encoding: .utf8)
+        site.show(page.replacing("TASK</script>", with: String(decoding: try task.bytes, as: UTF8.self) + "</script>"))
+        let document = try await Browser.document(at: origin)
+        let start = try #require(document.firstRange(of: "<pre id=\"results\">"), "\(document)").upperBound
+        let text = String(document[start...].prefix { $0 != "<" })
+        return try JSON(try #require(Base64.decode(text)))
+    }
+
+    @Test("a browser uploads by link and by form where the bucket's CORS rules name the site, and nowhere else")
+    func uploads() async throws {
+        try Browser.require()
+        let (site, stranger) = (PageServer(), PageServer())
+        try await site.serve { origin in
+            try await stranger.serve { strangeOrigin in
+                let settings = ["SLUICE_CORS_ALLOWED_ORIGINS": "\(origin),\(strangeOrigin)"]
+                try await StoreBench.with(.radosgw, settings: settings) { bench in
+                    try await bench.allowCrossOrigin(origin)
+                    let folder = bench.freshKey("")
+                    let results = try await results(of: site, at: origin, bench, folder)
+                    expectBound(results)
+                    try await expectStored(bench, folder)
+                    let strangeFolder = bench.freshKey("")
+                    let kept = try await self.results(of: stranger, at: strangeOrigin, bench, strangeFolder)
+                    try await expectKeptOut(kept, bench, strangeFolder)
+                }
+            }
+        }
+    }
+
+    /// What was signed is done, and nothing else.
+    private func expectBound(_ results: JSON) {
+        #expect(results["put"] == "200")
+        // The store gives no page leave to read that a signature does not fit.
+        #expect(results["put of another type"] == Self.unreadable)
+        #expect(results["put of the type after all"] == "200")
+        #expect(results["put of more"] == Self.unreadable)
+        #expect(results["form"] == "201")
+        #expect(results["form with another key"] == "403")
+        #expect(results["form with a file too large"] == "400")
+        #expect(results["form without script"] == "loaded")
+        #expect(results["get"] == "200")
+    }
+
+    private func expectStored(_ bench: StoreBench, _ folder: String) async throws {
+        for name in ["put.png", "type.png", "cät ☃.png", "plain.png"] {
+            let stored = try await bench.downloadLink(folder + name).use()
+            #expect(stored.status == 200, "\(name)")
+            let isSame = stored.body == Self.body
+            #expect(isSame, "\(name)")
+            #expect(stored["Content-Type"] == "image/png" && stored["x-amz-meta-origin"] == "browser", "\(name)")
+        }
+        for name in ["more.png", "key.png", "other.png", "large.png"] {
+            #expect(try await bench.downloadLink(folder + name).use().status == 404, "\(name)")
+        }
+    }
+
+    /// The gateway lets the other site ask, but the store does not let it put.
+    private func expectKeptOut(_ results: JSON, _ bench: StoreBench, _ folder: String) async throws {
+        for name in ["put", "form", "get"] {
+            #expect(results[name] == Self.unreadable, "\(name)")
+        }
+        // The browser asks before it puts. A form needs no leave, as it never did: only its answer is kept back.
+        #expect(try await bench.downloadLink(folder + "put.png").use().status == 404)
+        #expect(results["form without script"] == "loaded")
+        #expect(try await bench.downloadLink(folder + "plain.png").use().status == 200)
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+/// Chromium, without a window and with a profile of its own that goes when it ends.
+enum Browser {
+    private static let path = "/usr/bin/chromium"
+
+    /// Cancels the test where there is no browser, unless there has to be one.
+    static func require() throws {
+        guard !FileManager.default.isExecutableFile(atPath: path) else { return }
+        let isRequired = ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
+        try #require(!isRequired, "\(path) is missing")
+        try Test.cancel("\(path) is missing; CONTRIBUTING.md says what to install")
+    }
+
+    /// Opens a page, waits until its scripts and requests are done, and gives its document as it is then.
+    static func document(at url: String) async throws -> String {
+        let home = FileManager.default.temporaryDirectory.appending(path: "sluice-browser-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let command = [
+            path, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-crash-reporter",
+            "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+            "--user-data-dir=\(home.path())",
+            // Time that the page itself may wait for; while a request is under way this clock stands still.
+            "--virtual-time-budget=10000", "--dump-dom", url,
+        ]
+        let process = try RunningProcess(command, environment: ["HOME": home.path()])
+        defer { process.signal(SIGKILL) }
+        try await waitUntil("the browser is done", seconds: 60) { !process.isRunning }
+        let status = await process.exitStatus()
+        try #require(status == 0, "\(process.errors)")
+        return process.output
+    }
+}

@@ -42,7 +42,9 @@ struct SignCommand: ParsableCommand {
             .             demands, or a policy to sign as it is
             params, action, version, nonce
             .             'sts' schemes: RoleArn, RoleSessionName, DurationSeconds,
-            .             Policy, ExternalId, and what Alibaba Cloud adds
+            .             Policy, ExternalId, and what Alibaba Cloud adds; a POST of
+            .             'sts-ali-rpc-v1' is a form, as Node.js sends it, unless
+            .             SignatureType is among its parameters
             path_as_sent  the path of the URL, literally
             path_slash_encoding
             .             '%2F' writes each '/' of the key so in the URL

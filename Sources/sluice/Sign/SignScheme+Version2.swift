@@ -60,14 +60,18 @@ extension SignScheme {
     private static func rpc(_ inputs: SignInput.Inputs) throws -> SignOutput {
         let given = inputs.query ?? [:]
         let parameters = given["Action"] == nil ? (inputs.params ?? [:]).mapValues(\.text) : given
+        let method = try inputs.required(\.method, .method)
+        // The two families of SDKs sign alike: those that send SignatureType write a POST's parameters into the URL as well,
+        // those for Node.js, which do not send it, post a form.
+        let isForm = method == "POST" && parameters["SignatureType"] == nil
         let call = AlibabaRPC.Call(
-            method: try inputs.required(\.method, .method),
+            method: method,
             endpoint: try StoreEndpoint(inputs.required(\.endpoint, .endpoint)),
             action: try inputs.required(\.action, .action),
             version: try inputs.required(\.version, .version),
             parameters: parameters.sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) },
             nonce: try inputs.required(\.nonce, .nonce),
-            placement: .query
+            placement: isForm ? .body : .query
         )
         let signed = try AlibabaRPC.sign(call, with: inputs.credential, at: inputs.instant)
         return SignOutput(signed)

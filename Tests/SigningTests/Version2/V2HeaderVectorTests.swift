@@ -136,6 +136,8 @@ struct V2HeaderVectorTests {
         #expect(posted.signature == signed.signature)
         #expect(posted.body.map { "\(posted.url)?\($0)" } == signed.url)
         #expect(posted.headers == [NamedValue("content-type", "application/x-www-form-urlencoded")])
+        let sent = vector.expected.requiredHeaders.isEmpty ? signed : posted
+        #expect(sent.headers == vector.expected.requiredHeaders.map { NamedValue($0.key, $0.value) })
     }
 
     @Test func theSignerAddsWhatEveryCallHas() throws {

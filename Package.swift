@@ -127,7 +127,11 @@ let package = Package(
         ),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting", logging], swiftSettings: strict),
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "Signing"], swiftSettings: strict),
-        .testTarget(name: "StoreTests", dependencies: ["Signing", "LibCrypto", "HTTPTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "StoreTests",
+            dependencies: ["GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", logging],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

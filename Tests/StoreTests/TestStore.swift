@@ -39,14 +39,19 @@ struct TestStore {
 
     /// Finds the store with STS, and a session there.
     static func withSession() throws -> TestStore {
-        func value(_ name: String) throws -> String { try variable("SLUICE_TEST_RADOSGW_\(name)") }
-        let credential = SigningCredential(
-            accessKeyID: try value("SESSION_ACCESS_KEY"),
-            secretAccessKey: try value("SESSION_SECRET_KEY"),
-            securityToken: try value("SESSION_TOKEN")
-        )
-        return try TestStore(.radosgw, at: try value("STS_ENDPOINT"), credential: credential)
+        try withSession(
+            SigningCredential(
+                accessKeyID: try radosgw("SESSION_ACCESS_KEY"), secretAccessKey: try radosgw("SESSION_SECRET_KEY"),
+                securityToken: try radosgw("SESSION_TOKEN")))
     }
+
+    /// Finds the store with STS, for a session of the test's own.
+    static func withSession(_ credential: SigningCredential) throws -> TestStore {
+        try TestStore(.radosgw, at: try radosgw("STS_ENDPOINT"), credential: credential)
+    }
+
+    /// A variable of the store with STS.
+    static func radosgw(_ name: String) throws -> String { try variable("SLUICE_TEST_RADOSGW_\(name)") }
 
     private init(_ kind: StoreKind, at endpoint: String, credential: SigningCredential) throws {
         let domain = try Self.variable("SLUICE_TEST_\(kind.rawValue)_DOMAIN")

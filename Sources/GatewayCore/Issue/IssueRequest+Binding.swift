@@ -27,13 +27,42 @@ extension SchemeBinding {
                 let header = NamedValue("content-length", String(length))
                 return SizeBinding(maxBytes: length, enforcedBy: .signature, header: header)
             }
-            return lengthRangeHeader.map {
+            return lengthRangeHeader(for: request).map {
                 let header = NamedValue($0, "\(length),\(length)")
                 return SizeBinding(maxBytes: length, enforcedBy: .signature, header: header)
             }
         }
-        guard let limit, let lengthRangeHeader else { return nil }
+        guard let limit, let lengthRangeHeader = lengthRangeHeader(for: request) else { return nil }
         return SizeBinding(maxBytes: limit, enforcedBy: .signature, header: NamedValue(lengthRangeHeader, "0,\(limit)"))
+    }
+
+    /// Whether there is a length that a request may state and the scheme binds.
+    func bindsStatedLength(of request: IssueRequest) -> Bool {
+        bindsLength || lengthRangeHeader(for: request) != nil
+    }
+
+    // A range is for an object that is written at once.
+    private func lengthRangeHeader(for request: IssueRequest) -> String? {
+        request.multipart == nil ? lengthRangeHeader : nil
+    }
+
+    /// The refusal where size is limited and nothing that is asked for can bind it; names what can.
+    func unboundSize(of request: IssueRequest) -> GatewayError {
+        guard request.multipart != nil else {
+            return .notEnforceable(
+                reason:
+                    "The bucket's signing scheme cannot bind the size of an upload; use a form, POST /v1/post-policies."
+            )
+        }
+        let instead =
+            if lengthRangeHeader != nil {
+                "upload the object at once, POST /v1/presigned-urls"
+            } else if form != .none {
+                "use a form, POST /v1/post-policies"
+            } else {
+                "use a bucket with a scheme that can, such as 'aws-v4'"
+            }
+        return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of parts; \(instead).")
     }
 
     /// What a request asks for that the scheme cannot bind; `nil` where it can bind all of it.

@@ -102,6 +102,14 @@ extension IssueRequest {
         }
     }
 
+    /// Whether what limits the size of the object is held only by the length of each part that is still to come.
+    var needsLengthOfParts: Bool {
+        switch multipart {
+        case .start, .part: true
+        case .none, .complete: false
+        }
+    }
+
     /// Whether the content type is said to the store by this request.
     var bindsContentType: Bool {
         switch multipart {

@@ -70,12 +70,16 @@ struct Circumstances {
         }
         if let maxBytes = conditions.maxBytes {
             if let length = request.objectLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
+            let binding = bucket.scheme.binding
+            // Before anything is at the store that no part could follow.
+            if request.needsLengthOfParts, !binding.bindsLength, !bucket.allowsUnenforcedSize {
+                return binding.unboundSize(of: request)
+            }
             // All parts together are bound by the length of each.
             if request.multipart != nil, request.objectLength == nil { return .conditionFailed(.contentLengthRequired) }
-            let binding = bucket.scheme.binding
             guard request.carriesBytes, binding.size(of: request, limit: maxBytes) == nil else { return nil }
             if binding.bindsLength { return .conditionFailed(.contentLengthRequired) }
-            if !bucket.allowsUnenforcedSize { return .unboundSize }
+            if !bucket.allowsUnenforcedSize { return binding.unboundSize(of: request) }
         }
         return nil
     }
@@ -90,11 +94,4 @@ struct Circumstances {
         }
         return nil
     }
-}
-
-extension GatewayError {
-    /// The size of an upload is limited, and nothing that is asked for can bind it.
-    static let unboundSize = GatewayError.notEnforceable(
-        reason: "The bucket's signing scheme cannot bind the size of an upload; use a form, POST /v1/post-policies."
-    )
 }

@@ -60,9 +60,12 @@ private func permit(
     let charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
     let reserves = charges.contains { $0.quota.metric == .bytes }
     if reserves, size == nil {
-        let mayState = binding.bindsLength || binding.lengthRangeHeader != nil
-        let error = mayState ? GatewayError.conditionFailed(.contentLengthRequired) : .unboundSize
+        let mayState = binding.bindsStatedLength(of: request)
+        let error = mayState ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
         return .refuse(Refusal(error, grant: match.grant))
+    }
+    if request.needsLengthOfParts, !binding.bindsLength, policy.limitsBytes(of: request) {
+        return .refuse(Refusal(binding.unboundSize(of: request), grant: match.grant))
     }
     return .permit(
         Permit(
@@ -116,6 +119,11 @@ extension AccessPolicy {
         for grant in literalGrants { consider(grant) }
     }
 
+    /// Whether a quota counts the bytes of what a request is a step of.
+    fileprivate func limitsBytes(of request: IssueRequest) -> Bool {
+        principals.contains { $0.quotas.contains { $0.metric == .bytes && $0.covers(request) } }
+    }
+
     /// What quotas take for a request, in the order of their identifiers.
     fileprivate func charges(for request: IssueRequest, reserving bytes: Int64) -> [QuotaCharge] {
         guard let caller = principals.first?.principal else { return [] }
@@ -138,8 +146,10 @@ extension Quota {
     }
 
     fileprivate func applies(to request: IssueRequest) -> Bool {
-        (bucket == nil || bucket == request.bucket)
-            && (action == nil || action == request.action)
-            && (metric == .urls ? request.countsAsURL : request.carriesBytes)
+        covers(request) && (metric == .urls ? request.countsAsURL : request.carriesBytes)
+    }
+
+    fileprivate func covers(_ request: IssueRequest) -> Bool {
+        (bucket == nil || bucket == request.bucket) && (action == nil || action == request.action)
     }
 }

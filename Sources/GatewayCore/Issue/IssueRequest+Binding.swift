@@ -48,21 +48,17 @@ extension SchemeBinding {
 
     /// The refusal where size is limited and nothing that is asked for can bind it; names what can.
     func unboundSize(of request: IssueRequest) -> GatewayError {
-        guard request.multipart != nil else {
-            return .notEnforceable(
-                reason:
-                    "The bucket's signing scheme cannot bind the size of an upload; use a form, POST /v1/post-policies."
-            )
-        }
+        let isPart = request.multipart != nil
         let instead =
-            if lengthRangeHeader != nil {
+            if isPart, lengthRangeHeader != nil {
                 "upload the object at once, POST /v1/presigned-urls"
             } else if form != .none {
                 "use a form, POST /v1/post-policies"
             } else {
                 "use a bucket with a scheme that can, such as 'aws-v4'"
             }
-        return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of parts; \(instead).")
+        let what = isPart ? "parts" : "an upload"
+        return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of \(what); \(instead).")
     }
 
     /// What a request asks for that the scheme cannot bind; `nil` where it can bind all of it.

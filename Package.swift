@@ -55,22 +55,18 @@ let package = Package(
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl"], swiftSettings: strict),
 
+        // The contract and the migrations, carried inside the program.
+        .target(name: "CEmbeddedFiles"),
+        .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
+
         // The gateway: values and rules in the middle, an adapter on each side.
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
         .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: strict),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
-        // The contract, compiled in so that the program can serve it.
-        .target(
-            name: "OpenAPIContract",
-            path: "openapi",
-            exclude: ["problems.md"],
-            resources: [.embedInCode("sluice.yaml")],
-            swiftSettings: strict
-        ),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "Signing",
+                "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
                 httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: strict
@@ -88,8 +84,7 @@ let package = Package(
 
         .target(
             name: "GatewayPostgres",
-            dependencies: ["LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
-            resources: [.embedInCode("Migrations")],
+            dependencies: ["EmbeddedFiles", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
             swiftSettings: strict
         ),
         // Requests to other servers: key sets of issuers, uploads in stores.
@@ -165,7 +160,7 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "OpenAPIContract", "PrometheusMetrics",
+                "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "PrometheusMetrics",
                 "Signing",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics, yams,
             ],

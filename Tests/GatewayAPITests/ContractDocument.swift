@@ -1,5 +1,5 @@
 import Foundation
-import OpenAPIContract
+import EmbeddedFiles
 import Yams
 
 /// `openapi/sluice.yaml`, read for tests.
@@ -19,7 +19,7 @@ struct ContractDocument {
     let operations: [Operation]
 
     init() throws {
-        let text = String(decoding: Contract.yaml, as: UTF8.self)
+        let text = String(decoding: EmbeddedFile.contract.bytes, as: UTF8.self)
         guard let root = try Yams.load(yaml: text) as? [String: Any], let paths = root["paths"] as? [String: Any] else {
             throw Flaw(text: "The contract is no mapping with paths.")
         }

@@ -1,6 +1,6 @@
 import HTTPServing
 import HTTPTypes
-import OpenAPIContract
+import EmbeddedFiles
 
 /// One thing that the gateway needs in order to serve.
 public struct ReadinessCheck: Sendable, Equatable {
@@ -54,6 +54,6 @@ struct ServiceEndpoints: Sendable {
     /// `GET /openapi.yaml`: the contract of this very build.
     @Sendable func contract(_ request: APIRequest) -> ServerResponse {
         let fields: HTTPFields = [.contentType: "application/yaml", .cacheControl: "no-cache"]
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(Contract.yaml))
+        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 }

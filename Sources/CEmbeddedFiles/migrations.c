@@ -1,0 +1,81 @@
+#include "embedded_files.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+// One array and one line of the table for every file under sql/migrations, in their order.
+
+static const char migration_0001[] = {
+#embed "../../sql/migrations/0001_create_policy.sql" suffix(, 0)
+};
+
+static const char migration_0002[] = {
+#embed "../../sql/migrations/0002_create_ledger.sql" suffix(, 0)
+};
+
+static const char migration_0003[] = {
+#embed "../../sql/migrations/0003_create_gateway_role.sql" suffix(, 0)
+};
+
+static const char migration_0004[] = {
+#embed "../../sql/migrations/0004_create_recording.sql" suffix(, 0)
+};
+
+static const char migration_0005[] = {
+#embed "../../sql/migrations/0005_create_settling.sql" suffix(, 0)
+};
+
+static const char migration_0006[] = {
+#embed "../../sql/migrations/0006_loosen_grants.sql" suffix(, 0)
+};
+
+static const char migration_0007[] = {
+#embed "../../sql/migrations/0007_create_tickets.sql" suffix(, 0)
+};
+
+static const char migration_0008[] = {
+#embed "../../sql/migrations/0008_add_schemes_and_deliveries.sql" suffix(, 0)
+};
+
+static const char migration_0009[] = {
+#embed "../../sql/migrations/0009_create_multipart_uploads.sql" suffix(, 0)
+};
+
+static const char migration_0010[] = {
+#embed "../../sql/migrations/0010_create_sessions.sql" suffix(, 0)
+};
+
+static const char migration_0011[] = {
+#embed "../../sql/migrations/0011_create_remote_uploads.sql" suffix(, 0)
+};
+
+static const char migration_0012[] = {
+#embed "../../sql/migrations/0012_version_policy.sql" suffix(, 0)
+};
+
+static const struct {
+    const char *name;
+    const char *text;
+} migrations[] = {
+    {"0001_create_policy.sql", migration_0001},
+    {"0002_create_ledger.sql", migration_0002},
+    {"0003_create_gateway_role.sql", migration_0003},
+    {"0004_create_recording.sql", migration_0004},
+    {"0005_create_settling.sql", migration_0005},
+    {"0006_loosen_grants.sql", migration_0006},
+    {"0007_create_tickets.sql", migration_0007},
+    {"0008_add_schemes_and_deliveries.sql", migration_0008},
+    {"0009_create_multipart_uploads.sql", migration_0009},
+    {"0010_create_sessions.sql", migration_0010},
+    {"0011_create_remote_uploads.sql", migration_0011},
+    {"0012_version_policy.sql", migration_0012},
+};
+
+static const size_t count = sizeof migrations / sizeof migrations[0];
+
+const char *embedded_migration_name(size_t index) {
+    return index < count ? migrations[index].name : NULL;
+}
+
+const char *embedded_migration_text(size_t index) {
+    return migrations[index].text;
+}

@@ -13,6 +13,7 @@ struct RouterTests {
     private let router = Router([
         route(.get, "/v1/things"), route(.post, "/v1/things"), route(.get, "/v1/things/{id}"),
         route(.post, "/v1/things:apply"), route(.get, "/v1/things/{id}/parts/{part}"), route(.get, "/v1/things/mine"),
+        route(.post, "/v1/things/{id}:confirm"),
     ])
 
     private func found(_ method: HTTPRequest.Method, _ raw: String) throws -> String {
@@ -34,6 +35,12 @@ struct RouterTests {
             (.get, "/v1/things/a%252Fb", "/v1/things/{id} a%2Fb"),
             (.get, "/v1/things/a/parts/%C3%A9", "/v1/things/{id}/parts/{part} a é"),
             (.post, "/v1/things:apply", "/v1/things:apply"), (.get, "/v1/things/group:x", "/v1/things/{id} group:x"),
+            (.post, "/v1/things/a:confirm", "/v1/things/{id}:confirm a"),
+            (.post, "/v1/things/a:b:confirm", "/v1/things/{id}:confirm a:b"),
+            (.get, "/v1/things/a:confirm", "not POST OPTIONS"),
+            (.get, "/v1/things/:confirm", "/v1/things/{id} :confirm"),
+            (.get, "/v1/things/a:confirms", "/v1/things/{id} a:confirms"),
+            (.get, "/v1/things/a:confirm/parts/1", "none"),
             (.put, "/v1/things", "not GET POST HEAD OPTIONS"), (.options, "/v1/things:apply", "not POST OPTIONS"),
             (.get, "/v1/things/", "none"), (.get, "/v1//things", "none"), (.get, "/v1/things/a/", "none"),
             (.get, "/", "none"), (.get, "/v1", "none"), (.get, "/V1/things", "none"),

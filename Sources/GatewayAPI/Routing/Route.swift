@@ -8,7 +8,7 @@ struct Route: Sendable {
     static let defaultMaxBodyBytes = 65_536
 
     let method: HTTPRequest.Method
-    /// The path; `{name}` stands for one segment.
+    /// The path; `{name}` stands for one segment, `{name}:verb` for one that ends so.
     let template: String
     /// Whether the last `{name}` stands for all segments that are left, at least one.
     let takesRest: Bool

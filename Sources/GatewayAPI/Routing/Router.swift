@@ -1,7 +1,8 @@
 import HTTPServing
 import HTTPTypes
 
-/// Finds the route of a request by its segments, decoded once; literal segments go before `{parameters}`.
+/// Finds the route of a request by its segments, decoded once; literal segments go before
+/// `{parameter}:verb`, and that before `{parameter}`.
 struct Router: Sendable {
     /// What a target leads to.
     enum Match: Sendable {
@@ -27,9 +28,19 @@ struct Router: Sendable {
     private struct Node: Sendable {
         var literals: [String: Int] = [:]
         var parameter: Int?
+        /// By verb, what `{parameter}:verb` leads to.
+        var verbs: [String: Int] = [:]
         var path: Path?
         /// What all paths that begin like this one lead to.
         var rest: Path?
+
+        /// What stands before the verb of `value:verb`, and where that leads.
+        func verb(of segment: String) -> (value: String, next: Int)? {
+            guard !verbs.isEmpty, let colon = segment.lastIndex(of: ":"), colon > segment.startIndex,
+                let next = verbs[String(segment[segment.index(after: colon)...])]
+            else { return nil }
+            return (String(segment[..<colon]), next)
+        }
     }
 
     private var nodes = [Node()]
@@ -49,18 +60,7 @@ struct Router: Sendable {
         var current = 0
         let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         for segment in route.takesRest ? segments.dropLast() : segments[...] {
-            let isParameter = segment.hasPrefix("{")
-            if let next = isParameter ? nodes[current].parameter : nodes[current].literals[String(segment)] {
-                current = next
-                continue
-            }
-            nodes.append(Node())
-            if isParameter {
-                nodes[current].parameter = nodes.count - 1
-            } else {
-                nodes[current].literals[String(segment)] = nodes.count - 1
-            }
-            current = nodes.count - 1
+            current = child(of: current, for: segment)
         }
         let end = route.takesRest ? \Node.rest : \Node.path
         var path = nodes[current][keyPath: end] ?? Path(template: route.template, routes: [])
@@ -71,6 +71,22 @@ struct Router: Sendable {
         path.routes.append(route)
         nodes[current][keyPath: end] = path
         if !route.template.contains("{") { literalPaths[route.template] = path }
+    }
+
+    /// The node behind a segment of a template, made where there is none.
+    private mutating func child(of parent: Int, for segment: Substring) -> Int {
+        let slot: WritableKeyPath<Node, Int?> =
+            if !segment.hasPrefix("{") {
+                \Node.literals[String(segment)]
+            } else if let verb = segment.split(separator: ":").dropFirst().first {
+                \Node.verbs[String(verb)]
+            } else {
+                \Node.parameter
+            }
+        if let known = nodes[parent][keyPath: slot] { return known }
+        nodes.append(Node())
+        nodes[parent][keyPath: slot] = nodes.count - 1
+        return nodes.count - 1
     }
 
     /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.
@@ -87,6 +103,9 @@ struct Router: Sendable {
                 return match(method, rest, parameters + [segments[index...].joined(separator: "/")])
             }
             if let next = nodes[current].literals[segment] {
+                current = next
+            } else if let (value, next) = nodes[current].verb(of: segment) {
+                parameters.append(value)
                 current = next
             } else if let next = nodes[current].parameter, !segment.isEmpty {
                 parameters.append(segment)

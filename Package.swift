@@ -169,9 +169,10 @@ let package = Package(
         .testTarget(
             name: "GatewayCloudTests",
             dependencies: [
-                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD",
+                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
+            resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         // Support of tests: a PostgreSQL cluster per run, a database per suite.

@@ -47,11 +47,12 @@ public struct MultipartCalls: MultipartStore {
         let answer = try await send(
             .post(body: Array(body.utf8)), issued.url, fields: issued.headers.map { .init($0.name, $0.value) },
             timeout: Self.completionTimeout)
-        // An error may come under the status 200, which was sent before the work was done.
-        guard answer.status == 200, let root = XMLElement.read(answer.body) else {
-            throw answer.status == 200 ? Self.unreadable : Self.completionRefusal(answer)
-        }
-        guard root.name == "CompleteMultipartUploadResult" else { throw Self.completionRefusal(answer) }
+        guard answer.status == 200 else { throw Self.completionRefusal(answer) }
+        guard let root = XMLElement.read(answer.body) else { throw Self.unreadable }
+        // An error may come under the status 200, which was sent before the work was done. Whatever else comes under it says
+        // nothing of what became of the parts.
+        guard root.name != "Error" else { throw Self.completionRefusal(answer) }
+        guard root.name == "CompleteMultipartUploadResult" else { throw Self.unreadable }
         // Ceph leaves it empty.
         return root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag }
     }

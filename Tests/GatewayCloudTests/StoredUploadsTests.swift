@@ -6,59 +6,12 @@ import Testing
 
 @testable import GatewayCloud
 
-/// Rows of one bucket, `photos`, and its credential.
-private struct BucketRows: PolicySource {
-    static let position = PolicyPosition(sequence: 1, tag: UUID())
-    static let credentialID = UUID()
-
-    let endpoint: String
-
-    func load(
-        _ keys: [PolicyKey], literalGrantLimit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
-        var rows: [PolicyRows] = []
-        for key in keys {
-            switch key {
-            case .bucket(let name):
-                let bucket = Bucket(
-                    name: name, provider: .s3, endpoint: endpoint, region: "eu-west-1", addressing: .path,
-                    scheme: .awsV4, credentialID: Self.credentialID, createdAt: .distantPast)
-                rows.append(.bucket(name.rawValue == "photos" ? bucket : nil))
-            case .credential(let id):
-                let credential = StorageCredential(
-                    id: id, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("secret"),
-                    createdAt: .distantPast)
-                rows.append(.credential(id == Self.credentialID ? credential : nil))
-            case .principal: rows.append(.principal(PrincipalRows()))
-            case .issuer: rows.append(.issuer(nil))
-            case .apiKey: rows.append(.apiKey(nil))
-            case .ticket: rows.append(.ticket(nil))
-            }
-        }
-        return PolicyLoad(position: Self.position, rows: rows)
-    }
-
-    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
-        PolicyLoad(position: Self.position, rows: places.map { _ in [] })
-    }
-
-    func grants(
-        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
-    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
-        PolicyLoad(position: Self.position, rows: [])
-    }
-
-    func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
-        .restart(at: Self.position)
-    }
-}
-
 @Suite struct StoredUploadsTests {
     private func landed(_ peer: TestPeer, bucket: String = "photos") async throws -> Int64? {
         try await peer.serve { origin in
             let uploads = StoredUploads(
                 client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
-                cache: PolicyCache(source: BucketRows(endpoint: origin)),
+                cache: PolicyCache(source: StoreRows(endpoint: origin)),
                 now: { Date(timeIntervalSince1970: 1_900_000_000) })
             return try await uploads.landedBytes(
                 bucket: BucketName(bucket), key: ObjectKey("uploads/a b.bin"), issuance: UUID())

@@ -1,4 +1,5 @@
 import Foundation
+import Signing
 import Testing
 
 @testable import GatewayCore
@@ -110,6 +111,19 @@ import Testing
             #expect(permit.enforcedBy == .none)
             let tooLong = try decided(step, length: 11, by: scheme, maxBytes: 10, allowsUnenforcedSize: true)
             #expect(tooLong.error == .entityTooLarge(maxBytes: 10))
+        }
+    }
+
+    @Test(arguments: schemes) func `a part is bound by its own length or not at all`(scheme: Bucket.Scheme) throws {
+        // Google's stores compare `x-goog-content-length-range` with an object that is written at once, not with a part.
+        for step in Step.allCases {
+            for length in [nil, Int64(10)] {
+                let decision = try decided(step, length: length, by: scheme, allowsUnenforcedSize: true)
+                let names = try decision.permit.headers.map(\.name)
+                #expect(!names.contains { $0.hasSuffix("content-length-range") })
+                let binds = step == .part && length != nil && !Self.unable.contains(scheme)
+                #expect(names.contains("content-length") == binds, "\(step) \(names)")
+            }
         }
     }
 

@@ -1,0 +1,218 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Testing
+
+@testable import GatewayCloud
+
+/// What the gateway makes of what stores, and what stands in front of them, answer.
+@Suite(.timeLimit(.minutes(2))) struct MultipartAnswerTests {
+    private static let parts = [
+        (1, "5d41402abc4b2a76b9719d911017c592"), (2, "7d793037a0760186574b0282f2f435e7"),
+    ].compactMap { try? UploadedPart(number: $0, etag: $1) }
+    private static let unknown = GatewayError.unavailable(retryAfter: 5)
+    private static let result = "<CompleteMultipartUploadResult><ETag>\"abc-2\"</ETag></CompleteMultipartUploadResult>"
+
+    private static func error(_ code: String) -> String { "<Error><Code>\(code)</Code><Message>x</Message></Error>" }
+
+    /// Answers that are none, under any status.
+    private static let noise = [
+        "", " ", "{}", "<html><body>Bad gateway</body></html>", "<InitiateMultipartUploadResult>",
+        "<CompleteMultipartUploadResult><ETag>abc-2</ETag>", "<!DOCTYPE x><CompleteMultipartUploadResult/>",
+        "<ListBucketResult/>", "<error><Code>AccessDenied</Code></error>",
+        "\(error("AccessDenied"))\(error("AccessDenied"))", "<a>" + String(repeating: " ", count: 70_000) + "</a>",
+    ]
+
+    /// Runs with an upload that is open at a store that gives one answer after another, the last one over and over.
+    private func atStore(
+        _ answers: [(Int, String)], _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
+    ) async throws -> [HTTPRequest] {
+        let peer = TestPeer { [answers] head in
+            // Of the kind of request, so that a question in between takes nobody's answer.
+            let (status, text) = answers[head.method == .head ? answers.count - 1 : 0]
+            return .bytes(head.method == .head ? "" : text, status: HTTPResponse.Status(code: status))
+        }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            try await body(desk, desk.openUpload("id-1"))
+        }
+        return peer.requests
+    }
+
+    @Test(arguments: noise) func `an answer that is none leaves it open what became of the parts`(text: String)
+        async throws
+    {
+        _ = try await atStore([(200, text)]) { desk, upload in
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            // The parts may be an object by now: no more of them, no abort, but asking again.
+            #expect(desk.rows.state(of: upload.id) == .completing)
+            await #expect(throws: GatewayError.self) { try await desk.abort(upload.id) }
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+        }
+    }
+
+    @Test func `asking again ends what an unreadable answer left open`() async throws {
+        let peer = TestPeer { _ in .bytes("<html/>") }
+        let later = TestPeer { _ in .bytes(Self.result) }
+        let rows = try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            let upload = try await desk.openUpload("id-1")
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            return try #require(await desk.rows.find(upload.id))
+        }
+        try await later.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            try await desk.rows.insert(rows)
+            let done = try await desk.complete(rows.id, Self.parts)
+            #expect(done.state == .completed && done.etag == "abc-2")
+            #expect(desk.rows.state(of: rows.id) == .completed)
+        }
+    }
+
+    @Test(arguments: [
+        (200, "AccessDenied", GatewayError.storeRefused(status: 200, code: "AccessDenied")),
+        (403, "AccessDenied", .storeRefused(status: 403, code: "AccessDenied")),
+        (403, "<b/>", .storeRefused(status: 403, code: nil)), (403, "a b", .storeRefused(status: 403, code: nil)),
+        (403, String(repeating: "A", count: 65), .storeRefused(status: 403, code: nil)),
+        (307, "TemporaryRedirect", .storeRefused(status: 307, code: "TemporaryRedirect")),
+    ])
+    func `a refusal opens the upload again`(status: Int, code: String, error: GatewayError) async throws {
+        _ = try await atStore([(status, Self.error(code))]) { desk, upload in
+            await #expect(throws: error) { try await desk.complete(upload.id, Self.parts) }
+            #expect(desk.rows.state(of: upload.id) == .open)
+        }
+    }
+
+    @Test(
+        arguments: ["InvalidPart", "InvalidPartOrder", "InvalidDigest", "MalformedXML", "EntityTooSmall"], [200, 400])
+    func `parts that are to blame are named`(code: String, status: Int) async throws {
+        _ = try await atStore([(status, Self.error(code))]) { desk, upload in
+            let thrown = await #expect(throws: GatewayError.self) { try await desk.complete(upload.id, Self.parts) }
+            guard case .invalidArgument("parts", _) = thrown else {
+                Issue.record("\(String(describing: thrown))")
+                return
+            }
+            #expect(desk.rows.state(of: upload.id) == .open)
+        }
+    }
+
+    @Test(arguments: [(200, "InternalError"), (200, "SlowDown"), (500, "InternalError"), (503, "SlowDown"), (502, "")])
+    func `a store in trouble may be asked again`(status: Int, code: String) async throws {
+        _ = try await atStore([(status, Self.error(code))]) { desk, upload in
+            await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
+            #expect(desk.rows.state(of: upload.id) == .completing)
+        }
+    }
+
+    @Test(arguments: [200, 412, 404])
+    func `an upload that the store does not know any more is one that it completed, or lost`(head: Int) async throws {
+        let requests = try await atStore([(404, Self.error("NoSuchUpload")), (head, "")]) { desk, upload in
+            if head == 200 {
+                let done = try await desk.complete(upload.id, Self.parts)
+                #expect(done.etag?.hasSuffix("-2") == true && desk.rows.state(of: upload.id) == .completed)
+            } else {
+                await #expect(throws: GatewayError.conflict(reason: "The store does not know the upload any more.")) {
+                    try await desk.complete(upload.id, Self.parts)
+                }
+            }
+        }
+        #expect(requests.map(\.method) == [.post, .head])
+        #expect(requests.last?.headerFields[.ifMatch] == "\"\(try #require(Self.expectedETag))\"")
+    }
+
+    private static var expectedETag: String? {
+        guard let key = try? ObjectKey("k"), let bucket = try? BucketName("photos"), let type = MediaType("a/b"),
+            let principal = try? Principal("user:alice")
+        else { return nil }
+        return MultipartUpload(
+            id: UUID(), principal: principal, bucket: bucket, key: key, contentType: type, contentLength: nil,
+            state: .open, parts: parts, createdAt: .distantPast, expiresAt: .distantPast
+        ).expectedETag
+    }
+
+    @Test(arguments: ["", "<ETag/>", "<ETag>\"&lt;b&gt;\"</ETag>", "<ETag>a b</ETag>", "<ETag>x</ETag><ETag>y</ETag>"])
+    func `an object without a tag that can be passed on has the one of its parts`(tag: String) async throws {
+        let answer = "<CompleteMultipartUploadResult>\(tag)</CompleteMultipartUploadResult>"
+        _ = try await atStore([(200, answer)]) { desk, upload in
+            let done = try await desk.complete(upload.id, Self.parts)
+            #expect(done.state == .completed && done.etag == Self.expectedETag)
+        }
+    }
+
+    private static let hostileStarts =
+        noise + [
+            error("AccessDenied"), result, "<InitiateMultipartUploadResult/>",
+            "<InitiateMultipartUploadResult><UploadId></UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>a b</UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>a&#10;b</UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>ü</UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>a</UploadId><UploadId>b</UploadId></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><a><UploadId>a</UploadId></a></InitiateMultipartUploadResult>",
+            "<InitiateMultipartUploadResult><UploadId>\(String(repeating: "a", count: 1025))</UploadId>"
+                + "</InitiateMultipartUploadResult>",
+        ]
+
+    @Test(arguments: hostileStarts) func `an identifier that is none starts nothing`(text: String) async throws {
+        let peer = TestPeer { _ in .bytes(text) }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            await #expect(throws: Self.unknown) { try await desk.start() }
+            // What the store may hold is still to be cleaned up.
+            let rows = try await desk.rows.list(ListQuery(pageSize: 10)).items
+            #expect(rows.map(\.state) == [.starting])
+        }
+    }
+
+    @Test func `a refusal to start leaves nothing to clean up`() async throws {
+        let peer = TestPeer { _ in .bytes(Self.error("AccessDenied"), status: .forbidden) }
+        try await peer.serve { origin in
+            let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
+            await #expect(throws: GatewayError.storeRefused(status: 403, code: "AccessDenied")) {
+                try await desk.start()
+            }
+            #expect(try await desk.rows.list(ListQuery(pageSize: 10)).items.map(\.state) == [.aborted])
+        }
+    }
+
+    @Test(arguments: [
+        (200, nil), (204, nil), (404, nil), (403, GatewayError.storeRefused(status: 403, code: nil)), (500, unknown),
+    ])
+    func `an upload is forgotten when the store says so`(status: Int, error: GatewayError?) async throws {
+        _ = try await atStore([(status, "")]) { desk, upload in
+            if let error {
+                await #expect(throws: error) { try await desk.abort(upload.id) }
+                #expect(desk.rows.state(of: upload.id) == .aborting)
+            } else {
+                try await desk.abort(upload.id)
+                #expect(desk.rows.state(of: upload.id) == .aborted)
+            }
+        }
+    }
+
+    @Test func `of a list only what names the key, with an identifier and a time, counts`() async throws {
+        func upload(_ key: String, _ id: String, _ time: String) -> String {
+            "<Upload><Key>\(key)</Key><UploadId>\(id)</UploadId><Initiated>\(time)</Initiated></Upload>"
+        }
+        let key = UploadDesk.key
+        let list =
+            "<ListMultipartUploadsResult>" + upload(key, "one", "2030-03-17T17:46:40.123Z")
+            + upload(key, "two", "2030-03-17T17:46:41Z") + upload(key + "x", "three", "2030-03-17T17:46:40Z")
+            + upload(key.decomposedStringWithCanonicalMapping, "four", "2030-03-17T17:46:40Z")
+            + upload(key, "a b", "2030-03-17T17:46:40Z") + upload(key, "five", "yesterday")
+            + "<Upload><Key>\(key)</Key></Upload></ListMultipartUploadsResult>"
+        let requests = try await atStore([(200, list)]) { desk, upload in
+            let found = try await desk.calls.underWay(on: upload)
+            #expect(found.map(\.storeUploadID) == ["one", "two"])
+            #expect(abs(found[0].startedAt.timeIntervalSince(UploadDesk.now) - 0.123) < 0.001)
+        }
+        #expect(requests.map(\.method) == [.get])
+        for (status, text) in [(200, "<html/>"), (200, ""), (403, list)] {
+            _ = try await atStore([(status, text)]) { desk, upload in
+                await #expect(throws: status == 200 ? Self.unknown : .storeRefused(status: 403, code: nil)) {
+                    try await desk.calls.underWay(on: upload)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import GatewayCloud
+import GatewayCore
+import Synchronization
+import Testing
+
+/// Uploads in parts of `user:alice` at a store, with rows in memory: every step goes the way that it goes in the gateway.
+final class UploadDesk: Sendable {
+    static let now = Date(timeIntervalSince1970: 1_900_000_000)
+    static let key = "uploads/large ü+.mov"
+
+    let rows = MemoryRows()
+    let uploads: MultipartUploads
+    let calls: MultipartCalls
+    private let caller: Caller
+
+    init(_ source: StoreRows, reachedAt origin: String) throws {
+        let cache = PolicyCache(source: source)
+        caller = Caller(
+            principal: try Principal("user:alice"), groups: [], roles: [], claims: [:], expiresAt: nil,
+            token: Secret("token"), scope: nil, position: StoreRows.position)
+        calls = MultipartCalls(
+            client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)), cache: cache,
+            now: { Self.now })
+        let urls = PresignedURLs(
+            cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), now: { Self.now },
+            randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } })
+        uploads = MultipartUploads(urls: urls, rows: rows, store: calls, life: .seconds(3600), now: { Self.now })
+    }
+
+    private var request: MultipartUploads.Request {
+        .init(caller: caller, sourceAddress: nil, requestID: "r-1", deadline: .now + .seconds(20))
+    }
+
+    func start() async throws -> MultipartUpload {
+        var fields = IssueRequest.Fields()
+        (fields.bucket, fields.key, fields.contentType) = ("photos", Self.key, "video/quicktime")
+        fields.metadata = ["origin": "tests"]
+        return try await uploads.start(fields, by: request)
+    }
+
+    /// An upload that is open, by an identifier of the store's.
+    func openUpload(_ storeUploadID: String) async throws -> MultipartUpload {
+        let upload = MultipartUpload(
+            id: UUID(), principal: caller.principal, bucket: try BucketName("photos"), key: try ObjectKey(Self.key),
+            contentType: try #require(MediaType("video/quicktime")), contentLength: nil, state: .open,
+            storeUploadID: storeUploadID, createdAt: Self.now, expiresAt: Self.now.addingTimeInterval(3600))
+        try await rows.insert(upload)
+        return upload
+    }
+
+    func complete(_ id: UUID, _ parts: [UploadedPart]) async throws -> MultipartUpload {
+        try await uploads.complete(id, parts: parts, by: request)
+    }
+
+    func abort(_ id: UUID) async throws {
+        try await uploads.abort(id, by: caller)
+    }
+}
+
+/// Vouches for one caller.
+private struct OneCaller: Authenticator {
+    let caller: Caller
+
+    func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller { caller }
+}
+
+/// Records everything.
+private struct Recorder: IssuanceLedger {
+    func record(
+        _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+    ) async -> [Result<RecordVerdict, GatewayError>] {
+        proposals.map { _ in .success(.recorded(remaining: [])) }
+    }
+
+    func count(_ denial: Denial) {}
+}
+
+/// Rows of uploads in memory.
+final class MemoryRows: MultipartUploadRows {
+    private let uploads = Mutex<[UUID: MultipartUpload]>([:])
+
+    func state(of id: UUID) -> MultipartUpload.State? { uploads.withLock { $0[id]?.state } }
+
+    func insert(_ upload: MultipartUpload) async throws(GatewayError) {
+        uploads.withLock { $0[upload.id] = upload }
+    }
+
+    func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? { uploads.withLock { $0[id] } }
+
+    func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
+        uploads.withLock { uploads in
+            uploads[id]?.state = .open
+            uploads[id]?.storeUploadID = storeUploadID
+        }
+        return .open
+    }
+
+    func move(
+        _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
+    ) async throws(GatewayError) -> Bool {
+        uploads.withLock { uploads in
+            guard var upload = uploads[id], states.contains(upload.state) else { return false }
+            switch change {
+            case .open: upload.state = .open
+            case .completing(let parts): (upload.state, upload.parts) = (.completing, parts)
+            case .completed(let etag): (upload.state, upload.etag) = (.completed, etag)
+            case .aborting: upload.state = .aborting
+            case .aborted: upload.state = .aborted
+            }
+            uploads[id] = upload
+            return true
+        }
+    }
+
+    func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
+        .reserved(objectLength: nil)
+    }
+
+    func release(_ issuances: [UUID]) async throws(GatewayError) {}
+    func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> { [] }
+    func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {}
+
+    func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
+        Page(items: uploads.withLock { Array($0.values) }, nextPageToken: nil)
+    }
+}

@@ -30,7 +30,7 @@ extension LoadTests {
                     while !isOver {
                         let answer = try connection.exchange(
                             requests[index % requests.count], port: ports[index % ports.count])
-                        isOver = tally.note(answer, expected: [201, 429]).contains { $0 != 201 }
+                        isOver = tally.note(answer, expected: [201, 429]).contains { $0.status != 201 }
                     }
                 }
                 #expect(tally.wrong.isEmpty)

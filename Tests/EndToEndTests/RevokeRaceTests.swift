@@ -6,13 +6,14 @@ import Synchronization
 import Testing
 
 extension LoadTests {
-    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them; the server's own
-    /// commit times judge.
+    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them in every way; the
+    /// server's own commit times judge.
     ///
     /// The judge is shown to be able to convict: on a copy of the recording function that has lost its lock, it does.
     @Suite struct RevokeRaceTests {
         private static let clients = 64
         private static let users = 8
+        private static let ways: Set = ["batch", "post-policy", "presigned-url", "redirect"]
         private static let admins = 4
         private static let revokes = setting("SLUICE_TEST_REVOKES", default: 400)
 
@@ -20,24 +21,28 @@ extension LoadTests {
             let findings = try await race(revokes: Self.revokes, withoutLock: false)
             #expect(findings.revokes >= Self.revokes)
             #expect(findings.issued > Self.revokes)
-            #expect(findings.lateRows == 0)
+            #expect(findings.lateRows.isEmpty)
             #expect(findings.lateAnswers == 0)
+            #expect(Set(findings.rows.keys) == Self.ways)
+            #expect(findings.rows.values.allSatisfy { $0 >= Self.revokes / 4 }, "\(findings.rows)")
             #expect(findings.wrong.isEmpty)
             #expect(!findings.serverLog.contains("deadlock detected"))
         }
 
         @Test func `the judge finds what a function without the lock lets through`() async throws {
             let findings = try await race(revokes: 400, withoutLock: true)
-            #expect(findings.lateRows > 0)
+            #expect(Set(findings.lateRows.keys) == Self.ways)
         }
 
         /// What came of a race.
         struct Findings: Sendable {
             var revokes = 0
             var issued = 0
-            /// Rows that were committed later than the revoke of their grant.
-            var lateRows = 0
-            /// URLs that were asked for after the revoke of their grant had been answered.
+            /// Rows of the ledger by how they left, batches apart.
+            var rows: [String: Int] = [:]
+            /// Of these, those that were committed later than the revoke of their grant.
+            var lateRows: [String: Int] = [:]
+            /// URLs and forms that were asked for after the revoke of their grant had been answered.
             var lateAnswers = 0
             /// Answers that are neither a URL nor a refusal.
             var wrong: [String] = []
@@ -51,7 +56,7 @@ extension LoadTests {
             let findings = try await Deployment.with(cluster: cluster, gateways: 3) { site in
                 if withoutLock { try await removeLock(at: site) }
             } _: { site in
-                try await site.makeBucket("race")
+                try await site.makeBucket("race", options: ["allowsRedirects": true])
                 var users: [User] = []
                 for number in 0..<Self.users { users.append(try await site.makeUser("racer-\(number)")) }
                 let course = Course(users: users.count)
@@ -80,7 +85,7 @@ extension LoadTests {
         /// What the racers tell each other.
         private final class Course: Sendable {
             struct Sighting: Sendable {
-                let id: String
+                let name: String
                 let askedAt: ContinuousClock.Instant
             }
 
@@ -96,17 +101,17 @@ extension LoadTests {
             func issuedCount(of user: Int) -> Int { issued.withLock { $0[user] } }
 
             func note(_ answer: RawResponse, askedAt: ContinuousClock.Instant, user: Int) {
-                tally.note(answer, expected: [201, 403])
-                guard answer.status == 201, let id = (try? JSON(answer.body))?["id"].text else { return }
+                let names = tally.note(answer, expected: [201, 403]).compactMap(\.issued)
+                guard !names.isEmpty else { return }
                 issued.withLock { $0[user] += 1 }
-                sightings.withLock { $0.append(Sighting(id: id, askedAt: askedAt)) }
+                sightings.withLock { $0 += names.map { Sighting(name: $0, askedAt: askedAt) } }
             }
         }
 
         private func run(_ course: Course, _ users: [User], revokes: Int, at site: Deployment) async throws {
             let ports = site.gateways.map(\.port)
-            let requests = try users.map {
-                try $0.client.request("POST", "/v1/presigned-urls", .download("k", from: "race"))
+            let ways = try Asking.allCases.map { way in
+                try users.map { try way.request(for: "k", in: "race", by: $0) }
             }
             let admin = site.admin
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -114,6 +119,7 @@ extension LoadTests {
                     try await onThreads(Self.clients) { index in
                         var connection = KeptConnection()
                         let user = index % users.count
+                        let requests = ways[index / users.count % ways.count]
                         while !course.isOver.isRaised {
                             let askedAt = ContinuousClock.now
                             let answer = try connection.exchange(requests[user], port: ports[index % ports.count])
@@ -142,7 +148,9 @@ extension LoadTests {
             _ user: Int, _ principal: String, over connection: inout KeptConnection, _ admin: APIClient,
             _ course: Course
         ) throws {
-            let grant: JSON = ["principal": "\(principal)", "bucket": "race", "prefix": "", "actions": ["GetObject"]]
+            let grant: JSON = [
+                "principal": "\(principal)", "bucket": "race", "prefix": "", "actions": ["GetObject", "PutObject"],
+            ]
             let before = course.issuedCount(of: user)
             let made = try connection.exchange(try admin.request("POST", "/admin/v1/grants", grant), port: admin.port)
             guard made.status == 201, let id = try JSON(made.body)["id"].text else {
@@ -162,22 +170,42 @@ extension LoadTests {
             var findings = Findings()
             findings.revokes = try await site.number("SELECT count(*) FROM grants WHERE removed_at IS NOT NULL")
             findings.issued = course.tally.count(of: 201)
-            findings.lateRows = try await site.number(
+            findings.rows = try await rows(at: site, where: "true")
+            findings.lateRows = try await rows(
+                at: site,
+                where: "g.removed_at IS NOT NULL"
+                    + " AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)")
+            let pairs = try await site.session().texts(
                 """
-                SELECT count(*) FROM issuances i JOIN grants g ON g.id = i.grant_id
-                WHERE g.removed_at IS NOT NULL AND pg_xact_commit_timestamp(i.xmin) > pg_xact_commit_timestamp(g.xmin)
+                SELECT grant_id || ' ' || id FROM issuances
+                UNION ALL SELECT grant_id || ' request ' || request_id FROM issuances
                 """)
-            let pairs = try await site.session().texts("SELECT id || ' ' || grant_id FROM issuances")
             let grants = Dictionary(
-                pairs.map { ($0.prefix(36).lowercased(), $0.suffix(36).lowercased()) }, uniquingKeysWith: { $1 })
+                pairs.map { ($0.dropFirst(37), $0.prefix(36).lowercased()) }, uniquingKeysWith: { $1 })
             let revoked = course.revoked.withLock { $0 }
             findings.lateAnswers = course.sightings.withLock { $0 }.count { sighting in
-                guard let grant = grants[sighting.id] else { return true }
+                guard let grant = grants[sighting.name[...]] else { return true }
                 return revoked[grant].map { sighting.askedAt > $0 } ?? false
             }
             findings.wrong = course.tally.wrong
             findings.serverLog = try site.cluster.log()
             return findings
+        }
+
+        /// Counts rows of the ledger and their grants by how they left; what shared its request with others left in a batch.
+        private func rows(at site: Deployment, where condition: String) async throws -> [String: Int] {
+            let counts = try await site.session().texts(
+                """
+                SELECT way || ' ' || count(*) FROM (
+                    SELECT i.*, i.xmin, CASE WHEN count(*) OVER (PARTITION BY i.request_id) > 1 THEN 'batch'
+                        ELSE i.delivery::text END AS way FROM issuances i
+                ) i JOIN grants g ON g.id = i.grant_id WHERE \(condition) GROUP BY way
+                """)
+            return Dictionary(
+                uniqueKeysWithValues: counts.compactMap { line in
+                    let fields = line.split(separator: " ")
+                    return Int(fields[1]).map { (String(fields[0]), $0) }
+                })
         }
     }
 }

@@ -13,30 +13,36 @@ final class Tally: Sendable {
 
     private let state = Mutex(State())
 
-    /// Takes down an answer, or each of the answers of a batch; one that nothing here expects is kept as text.
-    ///
-    /// - Returns: The statuses.
-    @discardableResult func note(_ answer: RawResponse, expected: Set<Int>) -> [Int] {
-        let json = (try? JSON(answer.body)) ?? .null
-        let outcomes: [(Int, String?)] =
-            switch answer.status {
-            case 200: json["results"].items.map(Self.outcome)
-            // The URL itself is in the header; the row is found by the request.
-            case 303: [(201, answer["X-Request-Id"].map { "request " + $0 })]
-            default: [(answer.status, json["id"].text)]
-            }
-        state.withLock { state in
-            for (status, id) in outcomes {
-                state.statuses[status, default: 0] += 1
-                if status == 201, let id { state.issued.append(id) }
-                if !expected.contains(status), state.wrong.count < 10 { state.wrong.append(answer.text) }
-            }
+    /// One answer, or one of a batch.
+    struct Outcome {
+        let status: Int
+        /// The name of the row in the ledger, where something was issued: its identifier, or that of the request.
+        let issued: String?
+
+        fileprivate init(_ status: Int, _ name: String?) {
+            self.status = status
+            issued = status == 201 ? name : nil
         }
-        return outcomes.map(\.0)
     }
 
-    private static func outcome(_ result: JSON) -> (Int, String?) {
-        (result["status"].integer ?? 201, result["id"].text)
+    /// Takes down an answer, or each of the answers of a batch; one that nothing here expects is kept as text.
+    @discardableResult func note(_ answer: RawResponse, expected: Set<Int>) -> [Outcome] {
+        let json = (try? JSON(answer.body)) ?? .null
+        let outcomes: [Outcome] =
+            switch answer.status {
+            case 200: json["results"].items.map { Outcome($0["status"].integer ?? 201, $0["id"].text) }
+            // The URL itself is in the header; the row is found by the request.
+            case 303: [Outcome(201, answer["X-Request-Id"].map { "request " + $0 })]
+            default: [Outcome(answer.status, json["id"].text)]
+            }
+        state.withLock { state in
+            for outcome in outcomes {
+                state.statuses[outcome.status, default: 0] += 1
+                if let name = outcome.issued { state.issued.append(name) }
+                if !expected.contains(outcome.status), state.wrong.count < 10 { state.wrong.append(answer.text) }
+            }
+        }
+        return outcomes
     }
 
     /// Takes down a problem with an answer.

@@ -130,13 +130,15 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "sluice", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD", "PostgresTesting",
-                "Signing",
+                "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
+                "PostgresTesting", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [.copy("Pages"), .copy("StoreSDKs")],
             swiftSettings: strict
         ),
+        // Support of tests: whether requests and answers are what the contract describes.
+        .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
@@ -160,9 +162,9 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "PrometheusMetrics",
+                "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "PrometheusMetrics",
                 "Signing",
-                httpTypes, inMemoryLogging, jwtKit, logging, metrics, yams,
+                httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],
             swiftSettings: strict
         ),

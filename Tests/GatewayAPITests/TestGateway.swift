@@ -1,3 +1,4 @@
+import ContractTesting
 import Foundation
 import GatewayCore
 import HTTPServing
@@ -6,6 +7,7 @@ import InMemoryLogging
 import Logging
 import PrometheusMetrics
 import Synchronization
+import Testing
 
 @testable import GatewayAPI
 
@@ -79,19 +81,26 @@ struct TestGateway {
         logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }.joined(separator: "\n")
     }
 
-    /// Sends a request.
+    /// Sends a request. The answer is held against the contract.
     func send(
         _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HTTPFields = [:],
-        json: String? = nil, from remoteAddress: String = "192.0.2.7"
+        json: String? = nil, from remoteAddress: String = "192.0.2.7",
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async -> TestAnswer {
         var fields = headers
         if let token { fields[.authorization] = "Bearer \(token)" }
         if json != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let head = HTTPRequest(method: method, scheme: "http", authority: "gw", path: path, headerFields: fields)
         let body = RequestBody.collected(Array((json ?? "").utf8))
-        return TestAnswer(
+        let answer = TestAnswer(
             await responder.respond(to: ServerRequest(head: head, body: body, remoteAddress: remoteAddress))
         )
+        let exchange = Exchange(
+            method.rawValue, path, sent: Array((json ?? "").utf8), sentType: fields[.contentType],
+            status: answer.status, headers: answer.headers.map { ($0.name.canonicalName, $0.value) },
+            body: answer.bytes)
+        expectContractKept(exchange, sourceLocation: sourceLocation)
+        return answer
     }
 }
 

@@ -1,3 +1,4 @@
+import ContractTesting
 import HTTPTesting
 import Testing
 
@@ -23,17 +24,22 @@ struct APIClient: Sendable {
         return RawRequest(method, target, headers: fields + headers, body: bytes)
     }
 
-    /// Calls the gateway.
+    /// Calls the gateway. The answer is held against the contract.
     func call(
-        _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = []
+        _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = [],
+        sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Answer {
         let request = try request(method, target, body, headers: headers, keepsConnection: false)
-        return Answer(try await request.answer(fromPort: port))
+        let answer = try await request.answer(fromPort: port)
+        expectContractKept(request.exchange(answer), sourceLocation: sourceLocation)
+        return Answer(answer)
     }
 
     /// Asks for a URL.
-    func ask(_ body: JSON, headers: [(name: String, value: String)] = []) async throws -> Answer {
-        try await call("POST", "/v1/presigned-urls", body, headers: headers)
+    func ask(
+        _ body: JSON, headers: [(name: String, value: String)] = [], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Answer {
+        try await call("POST", "/v1/presigned-urls", body, headers: headers, sourceLocation: sourceLocation)
     }
 
     /// The same caller at another gateway.
@@ -66,7 +72,7 @@ struct Answer: Sendable {
 struct KeptConnection: ~Copyable {
     private var connection: RawConnection?
 
-    /// Sends a request and reads the answer.
+    /// Sends a request and reads the answer. The first few of each kind are held against the contract.
     mutating func exchange(_ request: borrowing RawRequest, port: UInt16) throws -> RawResponse {
         if connection == nil { connection = try RawConnection(port: port) }
         do {
@@ -75,6 +81,7 @@ struct KeptConnection: ~Copyable {
                 throw RawHTTPError.closedEarly
             }
             if answer["Connection"]?.lowercased() == "close" { connection = nil }
+            expectContractKept(request.exchange(answer), atMost: 20)
             return answer
         } catch {
             connection = nil

@@ -1,0 +1,11 @@
+import ContractTesting
+import HTTPTesting
+
+extension RawRequest {
+    /// The request and an answer of a gateway, to be held against the contract.
+    func exchange(_ answer: RawResponse) -> Exchange {
+        Exchange(
+            method, target, sent: body, sentType: headers.first { $0.name.lowercased() == "content-type" }?.value,
+            status: answer.status, headers: answer.headers, body: answer.body)
+    }
+}

@@ -45,12 +45,15 @@ public struct AdminStores: Sendable {
     public let apiKeys: any AdminStore<APIKey>
     /// Tickets, which users make themselves.
     public let tickets: any AdminStore<Ticket>
+    /// Groups that have members or grants.
+    public let groups: any GroupDirectory
 
     /// Lists the stores.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, members: any AdminStore<GroupMember>, quotas: any AdminStore<Quota>,
-        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>, tickets: any AdminStore<Ticket>
+        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>, tickets: any AdminStore<Ticket>,
+        groups: any GroupDirectory
     ) {
         self.buckets = buckets
         self.credentials = credentials
@@ -60,6 +63,7 @@ public struct AdminStores: Sendable {
         self.issuers = issuers
         self.apiKeys = apiKeys
         self.tickets = tickets
+        self.groups = groups
     }
 }
 
@@ -150,6 +154,7 @@ extension Routes {
                 store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
             credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
+            groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),
             quotas: AdminEndpoints(store: stores.quotas, newRow: newRow),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),

@@ -65,6 +65,7 @@ struct Routes {
             Route(.put, "/admin/v1/grants/{id}", .admin, admin.grants.replace),
             Route(.patch, "/admin/v1/grants/{id}", .admin, admin.grants.patch),
             Route(.delete, "/admin/v1/grants/{id}", .admin, admin.grants.delete),
+            Route(.get, "/admin/v1/groups", .auditor, admin.groups.list),
             Route(.post, "/admin/v1/groups/{group}/members", .admin, admin.members.create),
             Route(.get, "/admin/v1/groups/{group}/members", .auditor, admin.members.list),
             Route(.get, "/admin/v1/groups/{group}/members/{member}", .auditor, admin.members.get),
@@ -107,6 +108,7 @@ struct AdminRoutes {
     let buckets: AdminEndpoints<Bucket>
     let credentials: AdminEndpoints<StorageCredential>
     let grants: AdminEndpoints<Grant>
+    let groups: GroupEndpoints
     let members: GroupMemberEndpoints
     let quotas: AdminEndpoints<Quota>
     let issuers: AdminEndpoints<Issuer>

@@ -176,6 +176,22 @@ struct EdgeTests {
             gateway.stores.grants.queries.withLock { $0.last?.filters } == [
                 "principal": "user:a b", "bucket": "photos",
             ])
+        _ = await gateway.send(
+            .get, "/admin/v1/grants?action=oss:PutObject&effect=deny&activeAt=2030-01-31T23:59:59.50Z",
+            token: "auditor-token")
+        #expect(
+            gateway.stores.grants.queries.withLock { $0.last?.filters } == [
+                "action": "PutObject", "effect": "deny", "activeAt": "2030-01-31T23:59:59.500Z",
+            ])
+        for (list, filter) in [
+            ("grants", "action=Delete"), ("grants", "effect=Deny"), ("grants", "activeAt=2030-01-31"),
+            ("buckets", "credentialID=7"), ("buckets", "provider="), ("quotas", "period=week"),
+            ("api-keys", "role=root"), ("storage-credentials", "kind=a&kind=b"), ("groups", "prefix=a"),
+        ] {
+            let answer = await gateway.send(.get, "/admin/v1/\(list)?\(filter)", token: "auditor-token")
+            #expect(answer.status == 400, "\(list) \(filter)")
+            #expect(answer.string("field") == String(filter.prefix { $0 != "=" }))
+        }
         for query in ["pageSize=0", "pageSize=1001", "pageSize=x", "pageSize=1&pageSize=2"] {
             let answer = await gateway.send(.get, "/admin/v1/grants?\(query)", token: "auditor-token")
             #expect(answer.status == 400 && answer.string("field") == "pageSize", "\(query)")

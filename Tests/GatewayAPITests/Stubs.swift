@@ -227,8 +227,16 @@ struct MemoryStores {
     var all: AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
-            issuers: issuers, apiKeys: apiKeys, tickets: tickets
+            issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups()
         )
+    }
+}
+
+/// One group.
+struct StubGroups: GroupDirectory {
+    func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
+        let row = GroupSummary(group: try .group("staff"), memberCount: 2, grantCount: 1)
+        return Page(items: [row], nextPageToken: query.pageToken == nil ? "next" : nil)
     }
 }
 

@@ -22,7 +22,7 @@ import Testing
             MultipartStatements.takeDue.text, MultipartStatements.prune.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
             PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresRemoteUploads.begin.text,
-            PostgresRemoteUploads.bind.text,
+            PostgresRemoteUploads.bind.text, PostgresGroups.page.text, PostgresGroups.pageOfMember.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

@@ -32,7 +32,9 @@ struct APIKeyEndpoints: Sendable {
 
 extension APIKey: AdminResource {
     static var kind: ResourceKind { .apiKey }
-    static var filters: Set<String> { ["principal"] }
+    static var filters: [ListFilter] {
+        [.text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
+    }
     static var collectionPath: String { "/admin/v1/api-keys" }
     static var ownMembers: Set<String> { ["id", "prefix", "createdAt"] }
     static var lastingMembers: Set<String> { ["principal"] }

@@ -31,10 +31,7 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
 
     /// `GET` on the collection.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(Resource.filters.union(["pageSize", "pageToken"]))
-        var filters: [String: String] = [:]
-        for name in Resource.filters { filters[name] = try request.query(name) }
-        let page = try await store.list(request.listQuery(filters))
+        let page = try await store.list(request.listQuery(request.listFilters(Resource.filters)))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 

@@ -6,7 +6,7 @@ protocol AdminResource: Sendable {
     /// The word in `NoSuch…`.
     static var kind: ResourceKind { get }
     /// Query parameters that narrow a list.
-    static var filters: Set<String> { get }
+    static var filters: [ListFilter] { get }
     /// Where rows of this kind live.
     static var collectionPath: String { get }
 

@@ -3,7 +3,9 @@ import GatewayCore
 
 extension Bucket: AdminResource {
     static var kind: ResourceKind { .bucket }
-    static var filters: Set<String> { ["provider", "credentialID"] }
+    static var filters: [ListFilter] {
+        [.word("provider", Provider.self), .uuid("credentialID"), .word("scheme", Scheme.self)]
+    }
     static var collectionPath: String { "/admin/v1/buckets" }
     static var ownMembers: Set<String> { ["createdAt"] }
     static var lastingMembers: Set<String> { ["name"] }

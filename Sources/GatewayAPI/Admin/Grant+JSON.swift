@@ -3,7 +3,12 @@ import GatewayCore
 
 extension Grant: AdminResource {
     static var kind: ResourceKind { .grant }
-    static var filters: Set<String> { ["principal", "bucket", "prefix"] }
+    static var filters: [ListFilter] {
+        [
+            .text("principal"), .text("bucket"), .text("prefix"), .action("action"), .word("effect", Effect.self),
+            .instant("activeAt"),
+        ]
+    }
     static var collectionPath: String { "/admin/v1/grants" }
     static var ownMembers: Set<String> { ["id", "createdBy", "createdAt"] }
 

@@ -3,7 +3,7 @@ import GatewayCore
 
 extension Issuer: AdminResource {
     static var kind: ResourceKind { .issuer }
-    static var filters: Set<String> { ["issuer"] }
+    static var filters: [ListFilter] { [.text("issuer")] }
     static var collectionPath: String { "/admin/v1/issuers" }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {

@@ -3,7 +3,12 @@ import GatewayCore
 
 extension Quota: AdminResource {
     static var kind: ResourceKind { .quota }
-    static var filters: Set<String> { ["principal", "bucket"] }
+    static var filters: [ListFilter] {
+        [
+            .text("principal"), .text("bucket"), .action("action"), .word("metric", Metric.self),
+            .word("period", Period.self),
+        ]
+    }
     static var collectionPath: String { "/admin/v1/quotas" }
     static var lastingMembers: Set<String> { ["principal", "bucket", "action", "metric", "period", "sharing"] }
 

@@ -3,7 +3,7 @@ import GatewayCore
 
 extension StorageCredential: AdminResource {
     static var kind: ResourceKind { .storageCredential }
-    static var filters: Set<String> { ["name"] }
+    static var filters: [ListFilter] { [.text("name"), .word("kind", Kind.self)] }
     static var collectionPath: String { "/admin/v1/storage-credentials" }
     static var ownMembers: Set<String> { ["id", "kind", "hasSessionToken", "previousKey", "createdAt"] }
 

@@ -71,7 +71,7 @@ struct TicketEndpoints: Sendable {
 
 extension Ticket: AdminResource {
     static var kind: ResourceKind { .ticket }
-    static var filters: Set<String> { ["principal", "bucket"] }
+    static var filters: [ListFilter] { [.text("principal"), .text("bucket"), .instant("activeAt")] }
     static var collectionPath: String { "/admin/v1/tickets" }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {

@@ -25,8 +25,11 @@ enum APIKeyStatements {
     static let page = Statement<PageRequest, APIKey>(
         """
         SELECT \(APIKey.columns) FROM api_keys k
-        WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.id > $2::text::uuid)
-        ORDER BY k.id LIMIT $3
+        WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.prefix = $2)
+            AND ($3::text IS NULL OR k.roles @> ARRAY[$3::text])
+            AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
+            AND ($5::text IS NULL OR k.id > $5::text::uuid)
+        ORDER BY k.id LIMIT $6
         """
     ) {
         $0.parameters
@@ -50,7 +53,8 @@ enum APIKeyStatements {
 extension AdminTable<APIKey> {
     static var apiKeys: Self {
         AdminTable(
-            kind: .apiKey, filters: [.text("principal")], order: [.uuid("id")],
+            kind: .apiKey, filters: [.text("principal"), .text("prefix"), .text("role"), .instant("activeAt")],
+            order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
             isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "Something refers to the key.",

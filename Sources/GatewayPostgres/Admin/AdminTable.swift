@@ -64,11 +64,12 @@ struct RowUpdate<Resource: Sendable>: Sendable {
 enum AdminColumn: Sendable {
     case text(String)
     case uuid(String)
+    case instant(String)
 
     /// The name in queries.
     var name: String {
         switch self {
-        case .text(let name), .uuid(let name): name
+        case .text(let name), .uuid(let name), .instant(let name): name
         }
     }
 
@@ -77,6 +78,13 @@ enum AdminColumn: Sendable {
         switch self {
         case .text: !value.utf8.contains(0)
         case .uuid: UUID(uuidString: value) != nil
+        case .instant: Self.isInstant(value)
+        }
+    }
+
+    private static func isInstant(_ text: String) -> Bool {
+        [Date.ISO8601FormatStyle(), Date.ISO8601FormatStyle(includingFractionalSeconds: true)].contains { style in
+            (try? Date(text, strategy: style)) != nil
         }
     }
 
@@ -119,16 +127,15 @@ extension AdminTable {
     }
 
     /// Where a page begins.
-    func cursor(_ token: String?) throws(GatewayError) -> [String?] {
-        guard let token else { return order.map { _ in nil } }
-        guard let parts = PageToken.read(token, kind: kind), parts.count == order.count,
-            zip(order, parts).allSatisfy({ $0.takes($1) })
-        else { throw .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.") }
+    func cursor(_ query: ListQuery) throws(GatewayError) -> [String?] {
+        guard let text = query.pageToken else { return order.map { _ in nil } }
+        let parts = try PageToken(of: kind, filters: query.filters).values(in: text, count: order.count)
+        guard zip(order, parts).allSatisfy({ $0.takes($1) }) else { throw PageToken.foreign }
         return parts
     }
 
     /// Where the page after a row begins.
-    func pageToken(after resource: Resource) -> String {
-        PageToken.write(position(resource), kind: kind)
+    func pageToken(after resource: Resource, of query: ListQuery) -> String {
+        PageToken(of: kind, filters: query.filters).text(after: position(resource))
     }
 }

@@ -28,8 +28,8 @@ enum BucketStatements {
         """
         SELECT \(Bucket.columns) FROM buckets b
         WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
-            AND ($3::text IS NULL OR b.name > $3)
-        ORDER BY b.name LIMIT $4
+            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+        ORDER BY b.name LIMIT $5
         """
     ) {
         $0.parameters
@@ -64,7 +64,8 @@ enum BucketStatements {
 extension AdminTable<Bucket> {
     static var buckets: Self {
         AdminTable(
-            kind: .bucket, filters: [.text("provider"), .uuid("credentialID")], order: [.text("name")],
+            kind: .bucket, filters: [.text("provider"), .uuid("credentialID"), .text("scheme")],
+            order: [.text("name")],
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
             isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:

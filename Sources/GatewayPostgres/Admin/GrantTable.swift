@@ -49,14 +49,27 @@ enum GrantStatements {
         "g.created_change", GrantRow.columns, from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
     ) { row, first throws(PostgresError) in try GrantRow(row, from: first).grant(first) }
 
+    /// Filters of lists and exports of grants; ``isListed`` takes their values as its first parameters.
+    static let filters: [AdminColumn] = [
+        .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"), .instant("activeAt"),
+    ]
+
+    /// Whether a grant `g` is there and passes the filters `$1` to `$6`.
+    static let isListed = """
+        g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
+            AND ($3::text IS NULL OR g.prefix = $3) AND ($4::text IS NULL OR g.actions @> ARRAY[$4::text])
+            AND ($5::text IS NULL OR g.effect = $5)
+            AND ($6::text IS NULL OR (coalesce(g.not_before <= $6::text::timestamptz, true)
+                AND coalesce(g.not_after > $6::text::timestamptz, true)))
+        """
+
     /// In the order of the index by principal, so that a page costs the same wherever it begins.
     static let page = Statement<PageRequest, Grant>(
         """
         SELECT \(GrantRow.columns) FROM grants g
-        WHERE g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
-            AND ($3::text IS NULL OR g.prefix = $3)
-            AND ($4::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($4, $5, $6, $7::text::uuid))
-        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $8
+        WHERE \(isListed)
+            AND ($7::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($7, $8, $9, $10::text::uuid))
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $11
         """
     ) {
         $0.parameters
@@ -92,7 +105,7 @@ extension AdminTable<Grant> {
 
     static var grants: Self {
         AdminTable(
-            kind: .grant, filters: [.text("principal"), .text("bucket"), .text("prefix")],
+            kind: .grant, filters: GrantStatements.filters,
             order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")],
             position: {
                 [$0.principal.rawValue, $0.bucket.rawValue, $0.prefix.text, $0.id.uuidString.lowercased()]

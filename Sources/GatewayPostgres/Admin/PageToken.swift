@@ -1,39 +1,51 @@
 import GatewayCore
 import LibCrypto
 
-/// The text form of a place in a list: opaque to clients, and no secret.
-enum PageToken {
+/// The text form of a place in a list: opaque to clients, and no secret. It goes on with that list under the same filters only.
+struct PageToken: Sendable {
     /// Neither names, prefixes nor identifiers hold control characters.
     private static let separator = "\u{1f}"
 
-    /// Writes the values of the row that a page ended with, in base64url.
-    static func write(_ values: [String], kind: ResourceKind) -> String {
-        let text = ([kind.rawValue] + values).joined(separator: separator)
-        let bytes = Base64.encode(Array(text.utf8)).utf8.compactMap { byte -> UInt8? in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            case UInt8(ascii: "="): nil
-            default: byte
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+    /// What every token of the list begins with.
+    private let heading: [String]
+
+    /// Tokens of a list.
+    ///
+    /// - Parameters:
+    ///   - list: Its name.
+    ///   - filters: What narrows it.
+    init(of list: String, filters: [String: String]) {
+        let text = filters.sorted { $0.key < $1.key }.map { "\($0.key)\0\($0.value)\0" }.joined()
+        heading = [list, String(DigestAlgorithm.sha256.digest(of: Array(text.utf8)).hex.prefix(16))]
     }
 
-    /// Reads the values; `nil` for a text that was not written for this kind.
-    static func read(_ token: String, kind: ResourceKind) -> [String]? {
-        var bytes = token.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: byte
-            }
+    /// Tokens of a list of rows.
+    init(of kind: ResourceKind, filters: [String: String]) {
+        self.init(of: kind.rawValue, filters: filters)
+    }
+
+    /// Writes the values of the row that a page ended with, in base64url.
+    func text(after values: [String]) -> String {
+        Base64URL.encode(Array((heading + values).joined(separator: Self.separator).utf8))
+    }
+
+    /// Reads the values.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a text that was not written for this list and these filters.
+    func values(in text: String, count: Int) throws(GatewayError) -> [String] {
+        guard let bytes = Base64URL.decode(text.utf8), let plain = String(validating: bytes, as: UTF8.self) else {
+            throw Self.foreign
         }
-        while !bytes.count.isMultiple(of: 4) { bytes.append(UInt8(ascii: "=")) }
-        guard let decoded = Base64.decode(String(decoding: bytes, as: UTF8.self)),
-            let text = String(validating: decoded, as: UTF8.self)
-        else { return nil }
-        let parts = text.utf8.split(separator: 0x1f, omittingEmptySubsequences: false).map { String(Substring($0)) }
-        return parts.first == kind.rawValue ? Array(parts.dropFirst()) : nil
+        let parts = plain.utf8.split(separator: 0x1f, omittingEmptySubsequences: false).map { String(Substring($0)) }
+        guard parts.count == heading.count + count, parts.first == heading.first else { throw Self.foreign }
+        guard parts[1] == heading[1] else {
+            throw .invalidArgument(field: "pageToken", reason: "The token is of a page with other filters.")
+        }
+        return Array(parts.dropFirst(heading.count))
+    }
+
+    /// Says that a token is not of a list.
+    static var foreign: GatewayError {
+        .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.")
     }
 }

@@ -49,7 +49,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     public func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
         let limit = min(max(query.pageSize, 1), Self.maxPageSize)
         let request = PageRequest(
-            filters: try table.filterValues(query.filters), after: try table.cursor(query.pageToken),
+            filters: try table.filterValues(query.filters), after: try table.cursor(query),
             // One more tells whether there is a next page.
             limit: Int64(limit) + 1)
         var rows: [Resource]
@@ -60,7 +60,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
         guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
         rows.removeLast()
-        return Page(items: rows, nextPageToken: rows.last.map { table.pageToken(after: $0) })
+        return Page(items: rows, nextPageToken: rows.last.map { table.pageToken(after: $0, of: query) })
     }
 
     /// Puts a row in the place of the one with its identifier.

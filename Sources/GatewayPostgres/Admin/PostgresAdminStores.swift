@@ -21,6 +21,8 @@ public struct PostgresAdminStores: Sendable {
     public let apiKeys: PostgresAdminStore<APIKey>
     /// Tickets.
     public let tickets: PostgresAdminStore<Ticket>
+    /// Groups that have members or grants.
+    public let groups: PostgresGroups
 
     /// Settings that sessions of the pool should have.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -46,5 +48,6 @@ public struct PostgresAdminStores: Sendable {
         issuers = PostgresAdminStore(.issuers(keys: keys), pool: pool, logger: logger, now: now)
         apiKeys = PostgresAdminStore(.apiKeys, pool: pool, logger: logger, now: now)
         tickets = PostgresAdminStore(.tickets(keys: keys), pool: pool, logger: logger, now: now)
+        groups = PostgresGroups(pool: pool, logger: logger)
     }
 }

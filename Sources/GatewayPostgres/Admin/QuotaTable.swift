@@ -29,8 +29,9 @@ enum QuotaStatements {
         """
         SELECT \(QuotaRow.columns) FROM quotas q
         WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
-            AND ($3::text IS NULL OR q.id > $3::text::uuid)
-        ORDER BY q.id LIMIT $4
+            AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
+            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id > $6::text::uuid)
+        ORDER BY q.id LIMIT $7
         """
     ) {
         $0.parameters
@@ -54,7 +55,9 @@ enum QuotaStatements {
 extension AdminTable<Quota> {
     static var quotas: Self {
         AdminTable(
-            kind: .quota, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
+            kind: .quota,
+            filters: [.text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period")],
+            order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
             isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "The bucket does not exist.",

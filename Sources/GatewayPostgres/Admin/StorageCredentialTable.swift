@@ -30,8 +30,9 @@ struct StorageCredentialStatements: Sendable {
         page = Statement(
             """
             SELECT \(Self.columns) FROM storage_credentials c
-            WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.id > $2::text::uuid)
-            ORDER BY c.id LIMIT $3
+            WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.kind = $2)
+                AND ($3::text IS NULL OR c.id > $3::text::uuid)
+            ORDER BY c.id LIMIT $4
             """
         ) {
             $0.parameters
@@ -102,7 +103,7 @@ extension AdminTable<StorageCredential> {
     static func storageCredentials(keys: MasterKeyRing) -> Self {
         let statements = StorageCredentialStatements(keys: keys)
         return AdminTable(
-            kind: .storageCredential, filters: [.text("name")], order: [.uuid("id")],
+            kind: .storageCredential, filters: [.text("name"), .text("kind")], order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
             isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "A bucket uses the credential.",

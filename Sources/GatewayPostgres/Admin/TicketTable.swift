@@ -23,8 +23,9 @@ struct TicketStatements: Sendable {
             """
             SELECT \(TicketRow.columns) FROM tickets t
             WHERE ($1::text IS NULL OR t.principal = $1) AND ($2::text IS NULL OR t.bucket = $2)
-                AND ($3::text IS NULL OR t.id > $3::text::uuid)
-            ORDER BY t.id LIMIT $4
+                AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
+                AND ($4::text IS NULL OR t.id > $4::text::uuid)
+            ORDER BY t.id LIMIT $5
             """
         ) {
             $0.parameters
@@ -85,7 +86,8 @@ extension AdminTable<Ticket> {
     static func tickets(keys: MasterKeyRing) -> Self {
         let statements = TicketStatements(keys: keys)
         return AdminTable(
-            kind: .ticket, filters: [.text("principal"), .text("bucket")], order: [.uuid("id")],
+            kind: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")],
+            order: [.uuid("id")],
             position: { [$0.id.uuidString.lowercased()] }, identifier: { $0.id.uuidString.lowercased() },
             isIdentifier: AdminColumn.isLowerCaseUUID,
             referenceConflict: "Something refers to the ticket.",

@@ -78,11 +78,10 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         if let state = query.filters["state"], MultipartUpload.State(rawValue: state) == nil {
             throw .invalidArgument(field: "state", reason: "No upload can be in this state.")
         }
+        let tokens = PageToken(of: .multipartUpload, filters: query.filters)
         var after: UUID?
         if let token = query.pageToken {
-            guard let parts = PageToken.read(token, kind: .multipartUpload), parts.count == 1,
-                let id = UUID(uuidString: parts[0])
-            else { throw .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.") }
+            guard let id = UUID(uuidString: try tokens.values(in: token, count: 1)[0]) else { throw PageToken.foreign }
             after = id
         }
         let limit = min(max(query.pageSize, 1), Self.maxPageSize)
@@ -90,8 +89,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         var uploads = try await execute(MultipartStatements.page, (query.filters, after, Int64(limit) + 1))
         guard uploads.count > limit else { return Page(items: uploads, nextPageToken: nil) }
         uploads.removeLast()
-        let token = uploads.last.map { PageToken.write([$0.id.lowercaseText], kind: .multipartUpload) }
-        return Page(items: uploads, nextPageToken: token)
+        return Page(items: uploads, nextPageToken: uploads.last.map { tokens.text(after: [$0.id.lowercaseText]) })
     }
 
     private func execute<Parameters, Row>(

@@ -194,7 +194,8 @@ extension AdminStores {
     fileprivate init(_ stores: PostgresAdminStores) {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, members: stores.members,
-            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets)
+            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets,
+            groups: stores.groups)
     }
 }
 

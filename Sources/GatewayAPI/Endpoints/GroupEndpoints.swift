@@ -1,0 +1,20 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `/admin/v1/groups`.
+struct GroupEndpoints: Sendable {
+    let directory: any GroupDirectory
+
+    /// `GET /admin/v1/groups`: groups that have members or grants.
+    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let page = try await directory.groups(request.listQuery(request.listFilters([.text("member")])))
+        return .json(.ok) { json in
+            page.write(to: &json) { row, json in
+                json.member("group", row.group.rawValue)
+                json.member("memberCount", row.memberCount)
+                json.member("grantCount", row.grantCount)
+            }
+        }
+    }
+}

@@ -1117,6 +1117,8 @@ CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucke
 
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
 
+CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01')) WITH (pages_per_range='16', autosummarize='on');
+
 CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
 
 CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING btree (check_at) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'aborting'::text]));

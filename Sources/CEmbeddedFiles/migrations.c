@@ -52,6 +52,10 @@ static const char migration_0012[] = {
 #embed "../../sql/migrations/0012_version_policy.sql" suffix(, 0)
 };
 
+static const char migration_0013[] = {
+#embed "../../sql/migrations/0013_index_ledger.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -68,6 +72,7 @@ static const struct {
     {"0010_create_sessions.sql", migration_0010},
     {"0011_create_remote_uploads.sql", migration_0011},
     {"0012_version_policy.sql", migration_0012},
+    {"0013_index_ledger.sql", migration_0013},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -85,6 +85,8 @@ public struct APIParts: Sendable {
     public var remoteSignatures: RemoteSignatures
     /// Reads the ledger.
     public var issuances: any IssuanceReader
+    /// Adds the ledger up.
+    public var reports: any LedgerReports
     /// Rows that admins manage.
     public var stores: AdminStores
     /// What must hold for the gateway to be ready.
@@ -105,7 +107,7 @@ public struct APIParts: Sendable {
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
-        stores: AdminStores,
+        reports: any LedgerReports, stores: AdminStores,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -118,6 +120,7 @@ public struct APIParts: Sendable {
         self.sessions = sessions
         self.remoteSignatures = remoteSignatures
         self.issuances = issuances
+        self.reports = reports
         self.stores = stores
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
@@ -146,7 +149,7 @@ extension Routes {
             useCase: parts.remoteSignatures, metrics: metrics, timeout: settings.recordTimeout)
         sessions = SessionEndpoints(
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
-        issuances = IssuanceEndpoints(reader: parts.issuances)
+        ledger = LedgerEndpoints(reader: parts.issuances, reports: parts.reports)
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(

@@ -9,7 +9,7 @@ struct Routes {
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
     let signatures: SignatureEndpoints
-    let issuances: IssuanceEndpoints
+    let ledger: LedgerEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -88,7 +88,14 @@ struct Routes {
             Route(.put, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.replace),
             Route(.patch, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.patch),
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
-            Route(.get, "/admin/v1/issuances", .auditor, issuances.list),
+            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, ledger.blastRadiusOfGrant),
+            Route(.get, "/admin/v1/grants:unused", .auditor, ledger.unusedGrants),
+            Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, ledger.blastRadiusOfCredential),
+            Route(.get, "/admin/v1/issuances", .auditor, ledger.list),
+            Route(.get, "/admin/v1/issuances/{id}", .auditor, ledger.get),
+            Route(.get, "/admin/v1/issuances:export", .auditor, ledger.export),
+            Route(.get, "/admin/v1/usage", .auditor, ledger.usage),
+            Route(.get, "/admin/v1/denials", .auditor, ledger.denials),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
             Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),

@@ -75,7 +75,7 @@ extension ContractDocument {
         }
         guard let type = exchange.type else { return exchange.body.isEmpty ? [] : ["the body has no type"] }
         guard let media = content[type] ?? content["*/*"] else { return ["a body of type \(type) is not described"] }
-        guard type.hasSuffix("json") else { return [] }
+        guard type.hasSuffix("json"), type != "application/x-ndjson" else { return [] }
         guard let value = try? JSONNode(json: exchange.body) else { return ["the body is no JSON"] }
         var flaws = schemas.flaws(of: value, against: media.schema)
         if type == "application/problem+json", value.status?.integer != exchange.status {

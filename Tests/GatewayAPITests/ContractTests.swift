@@ -143,6 +143,8 @@ struct ContractTests {
             ("/v1/access", "user-token", 200), ("/v1/sts/oss?bucket=photos&prefix=uploads/", "user-token", 200),
             ("/distribute-token.json", "user-token", 200), ("/admin/v1/issuances", "auditor-token", 200),
             ("/admin/v1/groups?member=user:alice", "auditor-token", 200),
+            ("/admin/v1/usage?groupBy=principal,grant,action", "auditor-token", 200),
+            ("/admin/v1/denials", "auditor-token", 200), ("/admin/v1/grants:unused", "auditor-token", 200),
             ("/healthz", "", 200), ("/readyz", "", 503),
         ] {
             let answer = await gateway.send(.get, path, token: token.isEmpty ? nil : token)

@@ -257,15 +257,3 @@ final class StubOpener: SessionOpener {
             expiresAt: TestGateway.now.addingTimeInterval(TimeInterval(order.duration) + 0.75))
     }
 }
-
-/// A ledger to read, with one row.
-struct StubIssuances: IssuanceReader {
-    func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> Page<RecordedIssuance> {
-        let row = RecordedIssuance(
-            id: StubPolicy.grantID, issuedAt: TestGateway.now, expiresAt: TestGateway.now.addingTimeInterval(900),
-            delivery: "sts", principal: "user:alice", matchedPrincipal: "*", grantID: StubPolicy.grantID,
-            credentialID: StubPolicy.credentialID, actions: ["PutObject", "GetObject"], method: "*", bucket: "photos",
-            key: "uploads/", requestID: "request-1")
-        return Page(items: [row], nextPageToken: query.isAlive ? nil : "next")
-    }
-}

@@ -64,7 +64,8 @@ struct TestGateway {
             remoteSignatures: RemoteSignatures(
                 cache: cache, authenticator: authenticator, ledger: ledger, uploads: NoRemoteUploads(),
                 now: { Self.now }, randomBytes: randomBytes),
-            issuances: StubIssuances(),
+            issuances: StubLedgerReader(),
+            reports: StubLedgerReader(),
             stores: stores.all,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
@@ -92,8 +93,8 @@ struct TestGateway {
         if json != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
         let head = HTTPRequest(method: method, scheme: "http", authority: "gw", path: path, headerFields: fields)
         let body = RequestBody.collected(Array((json ?? "").utf8))
-        let answer = TestAnswer(
-            await responder.respond(to: ServerRequest(head: head, body: body, remoteAddress: remoteAddress))
+        let answer = await TestAnswer(
+            collecting: responder.respond(to: ServerRequest(head: head, body: body, remoteAddress: remoteAddress))
         )
         let exchange = Exchange(
             method.rawValue, path, sent: Array((json ?? "").utf8), sentType: fields[.contentType],
@@ -116,9 +117,24 @@ struct TestAnswer {
     let bytes: [UInt8]
 
     init(_ response: ServerResponse) {
+        guard case .bytes(let bytes) = response.body else { preconditionFailure("This answer is a stream.") }
+        self.init(response, bytes)
+    }
+
+    /// Waits for the end of an answer that is a stream.
+    init(collecting response: ServerResponse) async {
+        switch response.body {
+        case .bytes(let bytes): self.init(response, bytes)
+        case .stream(_, let write):
+            let pieces = Pieces()
+            do { try await write(pieces) } catch { pieces.note(error) }
+            self.init(response, pieces.all)
+        }
+    }
+
+    private init(_ response: ServerResponse, _ bytes: [UInt8]) {
         status = response.head.status.code
         headers = response.head.headerFields
-        guard case .bytes(let bytes) = response.body else { preconditionFailure("No route streams yet.") }
         self.bytes = bytes
     }
 
@@ -133,6 +149,21 @@ struct TestAnswer {
 
     func string(_ member: String) -> String? { json[member] as? String }
     func number(_ member: String) -> Int? { json[member] as? Int }
+}
+
+/// Gathers a streamed answer; an end that comes too early leaves a mark that no answer has.
+private final class Pieces: ResponseBodyWriter {
+    private let bytes = Mutex<[UInt8]>([])
+
+    var all: [UInt8] { bytes.withLock { $0 } }
+
+    func write(_ bytes: [UInt8]) async throws {
+        self.bytes.withLock { $0 += bytes }
+    }
+
+    func note(_ error: any Error) {
+        bytes.withLock { $0 += Array("[cut off: \(error)]".utf8) }
+    }
 }
 
 /// Knows tokens by heart: `user`, `auditor`, `admin`, and `expired`.

@@ -8,14 +8,6 @@ import Testing
 
 /// The ledger as admins read it.
 @Suite struct IssuanceListTests {
-    private func reader() throws -> PostgresIssuances {
-        let database = try TestDatabase.current
-        let settings = PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")]
-        return PostgresIssuances(
-            pool: PostgresPool(try database.configuration(sessionSettings: settings), size: 1, logger: .silent),
-            logger: .silent)
-    }
-
     @Test(.database(.migrated)) func listsNewestFirstInPagesAndOnlyWhatIsAliveWhereAsked() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let position = try await connection.position()
@@ -38,7 +30,7 @@ import Testing
         #expect(
             try await connection.execute(RecordBatch.record, RecordBatch([session])).first?.verdicts == [0])
 
-        let reader = try reader()
+        let reader = try LedgerWorld().reader
         let first = try await reader.issuances(IssuanceQuery(pageSize: 2))
         #expect(first.items.map(\.id) == [session.id, ids[4]])
         let row = try #require(first.items.first)
@@ -46,7 +38,7 @@ import Testing
         #expect(row.delivery == "sts" && row.expiresAt == session.expiresAt && row.requestID == "request-9")
         let next = try await reader.issuances(IssuanceQuery(pageSize: 3, pageToken: first.nextPageToken))
         #expect(next.items.map(\.id) == [ids[3], ids[2], ids[1]])
-        let alive = try await reader.issuances(IssuanceQuery(isAlive: true))
+        let alive = try await reader.issuances(IssuanceQuery(.alive))
         #expect(alive.items.map(\.id) == [session.id, ids[4], ids[2], ids[1], ids[0]] && alive.nextPageToken == nil)
         await #expect(throws: GatewayError.self) { try await reader.issuances(IssuanceQuery(pageToken: "x")) }
     }

@@ -21,8 +21,11 @@ import Testing
             MultipartStatements.storeUploadIDs.text, MultipartStatements.audit.text, MultipartStatements.page.text,
             MultipartStatements.takeDue.text, MultipartStatements.prune.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
-            PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresRemoteUploads.begin.text,
-            PostgresRemoteUploads.bind.text, PostgresGroups.page.text, PostgresGroups.pageOfMember.text,
+            PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresIssuances.one.text,
+            PostgresIssuances.days.text, UsageRequest.statement.text, PostgresLedgerReports.denials.text,
+            PostgresLedgerReports.grantUse.text, AliveShare.statement.text, AliveShare.isKnown.text,
+            PostgresRemoteUploads.begin.text, PostgresRemoteUploads.bind.text, PostgresGroups.page.text,
+            PostgresGroups.pageOfMember.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

@@ -1,32 +1,145 @@
 public import Foundation
 
-/// Reads the ledger.
+/// Reads the ledger, row by row.
 public protocol IssuanceReader: Sendable {
-    /// Reads a page of issuances, newest first.
+    /// Reads a page of issuances: the newest day first, and within a day the newest identifier.
     ///
-    /// - Throws: `invalidArgument` for a token that is not ours, `unavailable`.
-    func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> Page<RecordedIssuance>
+    /// - Throws: `invalidArgument` for a token that is not of a page of this query, `slowDown` where it takes too long,
+    ///   `unavailable`.
+    func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance>
+
+    /// Reads one issuance.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance
 }
 
-/// Which issuances to list.
-public struct IssuanceQuery: Sendable {
+/// Adds the ledger up.
+public protocol LedgerReports: Sendable {
+    /// Counts issuances by hour or day, and by what else is asked for; the oldest first.
+    ///
+    /// - Throws: As ``IssuanceReader/issuances(_:)``, and so do all the others.
+    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage>
+
+    /// Reads a page of what was refused, counted by minute; the newest first.
+    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial>
+
+    /// Reads a page of live grants that allow something, with the use that was made of each, by identifier.
+    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
+
+    /// Counts what is alive because of a grant or a storage credential.
+    ///
+    /// - Throws: `notFound` where there was never such a grant, or there is no such credential and nothing alive of one;
+    ///   `slowDown`, `unavailable`.
+    func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius
+}
+
+/// A stretch of the ledger, by the time of recording.
+public struct LedgerRange: Sendable, Equatable {
+    /// First instant.
+    public var from: Date
+    /// First instant after it; open where absent.
+    public var to: Date?
+
+    /// Takes the ends that were asked for.
+    ///
+    /// - Parameters:
+    ///   - from: First instant; so long before the end where absent.
+    ///   - to: First instant after the stretch; open where absent.
+    ///   - span: What a stretch without a beginning covers, in seconds.
+    ///   - now: The clock.
+    /// - Throws: `invalidArgument` where the beginning is not before the end.
+    public init(from: Date?, to: Date?, span: TimeInterval, now: Date) throws(GatewayError) {
+        if let from, let to, from >= to {
+            throw .invalidArgument(field: "from", reason: "The beginning must lie before the end.")
+        }
+        self.from = from ?? (to ?? now).addingTimeInterval(-span)
+        self.to = to
+    }
+
+    /// A day in seconds.
+    public static let day: TimeInterval = 86_400
+    /// As long as anything that was issued can be alive, and a day.
+    public static let longestLife: TimeInterval = 8 * day
+}
+
+/// Which issuances are meant; whatever is absent does not narrow.
+public struct IssuanceFilter: Sendable, Equatable {
+    /// First instant of recording; see ``LedgerRange``.
+    public var from: Date?
+    /// First instant after that.
+    public var to: Date?
+    /// The caller.
+    public var principal: Principal?
+    /// Where.
+    public var bucket: BucketName?
+    /// What the key begins with.
+    public var prefix: ExactText?
+    /// What is permitted, perhaps besides another action.
+    public var action: Action?
+    /// How it left.
+    public var delivery: Delivery?
+    /// The grant that decided.
+    public var grantID: UUID?
+    /// The credential that signed.
+    public var credentialID: UUID?
     /// Only those that are not dead yet by the database's clock.
-    public var isAlive: Bool
+    public var isAlive = false
+
+    /// Everything.
+    public init() {}
+}
+
+/// A page of issuances that is asked for.
+public struct IssuanceQuery: Sendable {
+    /// Which ones; a beginning that is absent is a day before the end, and for what is alive eight.
+    public var filter: IssuanceFilter
     /// Rows on a page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page said.
+    /// Where to go on, as a former page of the same filter said.
     public var pageToken: String?
 
     /// Puts a query together.
-    public init(isAlive: Bool = false, pageSize: Int = 100, pageToken: String? = nil) {
-        self.isAlive = isAlive
+    public init(_ filter: IssuanceFilter = IssuanceFilter(), pageSize: Int = 100, pageToken: String? = nil) {
+        self.filter = filter
         self.pageSize = pageSize
         self.pageToken = pageToken
     }
 }
 
+/// A page of the ledger, and the stretch that was looked at.
+public struct LedgerPage<Item: Sendable>: Sendable {
+    /// The rows.
+    public var items: [Item]
+    /// Where to go on; `nil` on the last page.
+    public var nextPageToken: String?
+    /// What was looked at.
+    public var range: LedgerRange
+
+    /// Puts a page together.
+    public init(items: [Item], nextPageToken: String?, range: LedgerRange) {
+        self.items = items
+        self.nextPageToken = nextPageToken
+        self.range = range
+    }
+}
+
 /// A row of the ledger, as it was written.
 public struct RecordedIssuance: Sendable, Equatable {
+    /// What was taken from one quota.
+    public struct Charge: Sendable, Equatable {
+        /// The quota, or the ticket whose uses were counted.
+        public var quotaID: UUID
+        /// URLs or bytes.
+        public var amount: Int64
+
+        /// Puts it together.
+        public init(quotaID: UUID, amount: Int64) {
+            self.quotaID = quotaID
+            self.amount = amount
+        }
+    }
+
     /// UUIDv7.
     public var id: UUID
     /// When it was recorded, by the database's clock.
@@ -51,14 +164,25 @@ public struct RecordedIssuance: Sendable, Equatable {
     public var bucket: String
     /// On what: a key; of temporary credentials the prefix.
     public var key: String
+    /// Content type that is bound, if any.
+    public var contentType: String?
+    /// MD5 that is bound, 16 bytes, if any.
+    public var contentMD5: [UInt8]?
+    /// Length that is bound, in bytes, if any.
+    public var contentLength: Int64?
     /// Identifier of the request, as in logs.
     public var requestID: String
+    /// Number of the change of policy up to which policy was known when it was decided.
+    public var policySequence: Int64
+    /// What was taken from quotas.
+    public var charges: [Charge]
 
     /// Puts a row together.
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, principal: String, matchedPrincipal: String,
         grantID: UUID, credentialID: UUID, actions: [String], method: String, bucket: String, key: String,
-        requestID: String
+        contentType: String? = nil, contentMD5: [UInt8]? = nil, contentLength: Int64? = nil, requestID: String,
+        policySequence: Int64, charges: [Charge] = []
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -72,6 +196,11 @@ public struct RecordedIssuance: Sendable, Equatable {
         self.method = method
         self.bucket = bucket
         self.key = key
+        self.contentType = contentType
+        self.contentMD5 = contentMD5
+        self.contentLength = contentLength
         self.requestID = requestID
+        self.policySequence = policySequence
+        self.charges = charges
     }
 }

@@ -47,6 +47,7 @@ public enum ResourceKind: String, Sendable, CaseIterable {
     case apiKey = "APIKey"
     case ticket = "Ticket"
     case multipartUpload = "Upload"
+    case issuance = "Issuance"
 }
 
 /// Which condition of a matching grant did not hold.

@@ -33,9 +33,9 @@ struct PageToken: Sendable {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a text that was not written for this list and these filters.
     func values(in text: String, count: Int) throws(GatewayError) -> [String] {
-        guard let bytes = Base64URL.decode(text.utf8), let plain = String(validating: bytes, as: UTF8.self) else {
-            throw Self.foreign
-        }
+        guard let bytes = Base64URL.decode(text.utf8), !bytes.contains(0),
+            let plain = String(validating: bytes, as: UTF8.self)
+        else { throw Self.foreign }
         let parts = plain.utf8.split(separator: 0x1f, omittingEmptySubsequences: false).map { String(Substring($0)) }
         guard parts.count == heading.count + count, parts.first == heading.first else { throw Self.foreign }
         guard parts[1] == heading[1] else {

@@ -1,65 +1,148 @@
-import Foundation
+public import Foundation
 public import GatewayCore
 public import LibPQ
 public import Logging
 
 /// Reads the ledger in PostgreSQL.
 public struct PostgresIssuances: IssuanceReader {
-    private let pool: PostgresPool
-    private let logger: Logger
+    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of range
+    /// are not opened and rare values are found by the index that knows where they may be.
+    public static let sessionSettings: [(name: String, value: String)] = [
+        ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
+        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "10s"), ("jit", "off"),
+        ("plan_cache_mode", "force_custom_plan"), ("work_mem", "32MB"),
+    ]
+
+    private let ledger: LedgerPool
 
     /// Makes a reader.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway.
+    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``.
     ///   - logger: Told why rows cannot be read.
-    public init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+    ///   - now: The clock.
+    public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
+        ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Reads a page of issuances, newest first.
-    public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> Page<RecordedIssuance> {
-        let limit = min(max(query.pageSize, 1), 1000)
+    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs more
+    /// days asks each of them for as little.
+    public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+        let limit = LedgerPool.limit(query.pageSize)
+        let filter = query.filter
+        let token = PageToken(of: "issuances", filters: filter.texts)
+        var range = try LedgerRange(
+            from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
+            now: ledger.now())
+        var place: (end: PostgresTimestamp, id: UUID)?
+        if let text = query.pageToken {
+            let values = try token.values(in: text, count: 3)
+            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
+            range.from = try PostgresTimestamp(token: values[0]).date
+            place = (try PostgresTimestamp(token: values[1]), id)
+        }
+        let deadline = ContinuousClock.now + LedgerPool.patience
+        let from = PostgresTimestamp(range.from)
+        let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
+        var found: [(day: LedgerDay, row: RecordedIssuance)] = []
+        for day in try await days(from: from, to: end, deadline: deadline) where found.count <= limit {
+            // Only the day that the last page ended in was looked at before.
+            let before = day.to == place?.end ? place?.id : nil
+            let request = PageRequest(filter: filter, day: day, before: before, limit: limit + 1 - found.count)
+            found += try await ledger.execute(Self.page, request, deadline: deadline).map { (day, $0) }
+        }
+        guard found.count > limit, let last = found.prefix(limit).last else {
+            return LedgerPage(items: found.map(\.row), nextPageToken: nil, range: range)
+        }
+        let next = token.text(after: [from.tokenText, last.day.to.tokenText, last.row.id.lowercaseText])
+        return LedgerPage(items: found.prefix(limit).map(\.row), nextPageToken: next, range: range)
+    }
+
+    /// Reads one issuance; each day is asked by its primary key.
+    public func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
+        guard let row = try await ledger.execute(Self.one, id).first else { throw .notFound(.issuance) }
+        return row
+    }
+
+    /// The days of the ledger that a stretch touches, cut to it, the last first.
+    private func days(
+        from: PostgresTimestamp, to: PostgresTimestamp, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> [LedgerDay] {
+        try await ledger.execute(Self.days, LedgerDay(from: from, to: to), deadline: deadline)
+    }
+}
+
+/// A day of the ledger, or a part of it.
+struct LedgerDay: Sendable {
+    var from: PostgresTimestamp
+    var to: PostgresTimestamp
+}
+
+extension PostgresIssuances {
+    struct PageRequest: Sendable {
+        var filter: IssuanceFilter
+        var day: LedgerDay
         var before: UUID?
-        if let token = query.pageToken {
-            guard let id = UUID(uuidString: token) else {
-                throw .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.")
-            }
-            before = id
-        }
-        var rows: [RecordedIssuance]
-        do throws(PostgresError) {
-            // One more tells whether there is a next page.
-            rows = try await pool.execute(Self.page, (before, query.isAlive, Int64(limit) + 1))
-        } catch {
-            logger.warning("issuances cannot be read", metadata: ["reason": "\(error)"])
-            throw error.asGatewayError
-        }
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        rows.removeLast()
-        return Page(items: rows, nextPageToken: rows.last?.id.uuidString.lowercased())
+        var limit: Int
     }
 
-    /// Rows by identifier, which is by time. Nothing lives longer than a week, so that older days need not be read for what is
-    /// alive.
-    static let page = Statement<(before: UUID?, isAlive: Bool, limit: Int64), RecordedIssuance>(
+    static let page = Statement<PageRequest, RecordedIssuance>(
         """
-        SELECT i.id, i.issued_at, i.expires_at, i.delivery, i.principal, i.matched_principal, i.grant_id, i.credential_id,
-            string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.request_id
-        FROM issuances i
-        WHERE ($1::uuid IS NULL OR i.id < $1)
-            AND (NOT $2 OR (i.expires_at > now() AND i.issued_at > now() - interval '8 days'))
-        ORDER BY i.id DESC LIMIT $3
+        SELECT \(RecordedIssuance.columns) FROM issuances i
+        WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11)
+        ORDER BY i.id DESC LIMIT $12
         """
     ) {
-        [$0.before, $0.isAlive, $0.limit]
+        $0.filter.parameters(from: $0.day.from, to: $0.day.to) + [$0.before, Int64($0.limit)]
     } decode: { row throws(PostgresError) in
-        RecordedIssuance(
+        try RecordedIssuance(row)
+    }
+
+    static let one = Statement<UUID, RecordedIssuance>(
+        "SELECT \(RecordedIssuance.columns) FROM issuances i WHERE i.id = $1 LIMIT 1"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try RecordedIssuance(row)
+    }
+
+    static let days = Statement<LedgerDay, LedgerDay>(
+        """
+        SELECT greatest(p.day, $1), least(p.day + interval '24 hours', $2)
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        CROSS JOIN LATERAL (
+            SELECT to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' AS day
+        ) p
+        WHERE i.inhparent = 'public.issuances'::regclass AND p.day < $2 AND p.day + interval '24 hours' > $1
+        ORDER BY p.day DESC
+        """
+    ) {
+        [$0.from, $0.to]
+    } decode: { row throws(PostgresError) in
+        LedgerDay(from: try row.decode(0), to: try row.decode(1))
+    }
+}
+
+extension RecordedIssuance {
+    /// What ``init(_:)`` reads, of a row `i`.
+    static let columns = """
+        i.id, i.issued_at, i.expires_at, i.delivery, i.principal, i.matched_principal, i.grant_id, i.credential_id,
+        string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.content_type, i.content_md5, i.content_length,
+        i.request_id, i.policy_seq, i.quota_ids, i.quota_amounts
+        """
+
+    /// Reads a row.
+    init(_ row: borrowing PostgresRow) throws(PostgresError) {
+        let quotas = try row.decode(17, as: [UUID]?.self) ?? []
+        let amounts = try row.decode(18, as: [Int64]?.self) ?? []
+        self.init(
             id: try row.decode(0), issuedAt: try row.decode(1), expiresAt: try row.decode(2),
             delivery: try row.decode(3), principal: try row.decode(4), matchedPrincipal: try row.decode(5),
             grantID: try row.decode(6), credentialID: try row.decode(7), actions: try row.decode(8),
             method: try row.decode(9), bucket: try row.decode(10), key: try row.decode(11),
-            requestID: try row.decode(12))
+            contentType: try row.decode(12), contentMD5: try row.decode(13), contentLength: try row.decode(14),
+            requestID: try row.decode(15), policySequence: try row.decode(16),
+            charges: zip(quotas, amounts).map { Charge(quotaID: $0, amount: $1) })
     }
 }

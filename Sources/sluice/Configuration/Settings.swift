@@ -16,9 +16,13 @@ struct Settings: Sendable {
         var poolConnections = 4
         /// Connections of the admin routes.
         let adminConnections = 4
+        /// Connections of the admin routes that read the ledger.
+        let reportConnections = 3
 
         /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
-        var connectionCount: Int { ledgerConnections + poolConnections + adminConnections + 4 }
+        var connectionCount: Int {
+            ledgerConnections + poolConnections + adminConnections + reportConnections + 4
+        }
     }
 
     /// How a listener's limits differ from the server's own defaults.

@@ -67,7 +67,8 @@ struct Gateway {
                 cache: cache, authenticator: authenticator, ledger: ledger,
                 uploads: PostgresRemoteUploads(pool: database.adminPool, logger: logger), now: Self.now,
                 randomBytes: Self.random),
-            issuances: PostgresIssuances(pool: database.adminPool, logger: logger),
+            issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
+            reports: PostgresLedgerReports(pool: database.ledgerPool, logger: logger, now: Self.now),
             stores: stores,
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,
@@ -78,7 +79,7 @@ struct Gateway {
         self.stores = stores
         services =
             [
-                database.policyPool, database.adminPool, ledger, denials,
+                database.policyPool, database.adminPool, database.ledgerPool, ledger, denials,
                 PolicyListener(configuration: database.configuration, logger: logger) {
                     // A failure is told by the next request that needs the log.
                     try? await cache.advance()
@@ -130,6 +131,8 @@ private struct DatabaseParts {
     let configuration: PostgresConfiguration
     let policyPool: PostgresPool
     let adminPool: PostgresPool
+    /// Apart, since questions about the ledger may take seconds.
+    let ledgerPool: PostgresPool
     let background: PostgresConnection
     let queries: PostgresConnection
     /// Apart, so that callers who ask much do not make the gateway look as if PostgreSQL were gone.
@@ -151,6 +154,9 @@ private struct DatabaseParts {
             logger: logger)
         adminPool = PostgresPool(
             try configuration(PostgresAdminStores.sessionSettings), size: settings.database.adminConnections,
+            logger: logger)
+        ledgerPool = PostgresPool(
+            try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
             logger: logger)
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)

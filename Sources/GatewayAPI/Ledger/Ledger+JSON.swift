@@ -1,0 +1,110 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+
+extension LedgerPage {
+    /// Writes the members of a page, each row by `write`, and the stretch that was looked at.
+    func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
+        json.name("items")
+        json.array(items) { json, item in
+            json.object { write(item, &$0) }
+        }
+        json.member("from", range.from)
+        json.member("to", range.to)
+        json.member("nextPageToken", nextPageToken)
+    }
+}
+
+extension RecordedIssuance {
+    /// Writes the members of a row.
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("issuedAt", issuedAt)
+        json.member("expiresAt", expiresAt)
+        json.member("delivery", delivery)
+        json.member("principal", principal)
+        json.member("matchedPrincipal", matchedPrincipal)
+        json.member("grantID", grantID)
+        json.member("credentialID", credentialID)
+        json.member("actions", actions)
+        json.member("method", method)
+        json.member("bucket", bucket)
+        json.member("key", key)
+        json.member("contentType", contentType)
+        json.member("contentMD5", contentMD5.map { Base64.encode($0) })
+        if let contentLength { json.member("contentLength", contentLength) }
+        json.member("requestID", requestID)
+        json.member("policySequence", policySequence)
+        json.name("charges")
+        json.array(charges) { json, charge in
+            json.object { json in
+                json.member("quotaID", charge.quotaID)
+                json.member("amount", charge.amount)
+            }
+        }
+    }
+}
+
+extension Usage {
+    /// Writes the members of a count.
+    func write(to json: inout JSONWriter) {
+        json.member("start", start)
+        json.member("principal", principal)
+        json.member("bucket", bucket)
+        json.member("grantID", grantID?.lowercaseText)
+        if let action {
+            json.name("actions")
+            json.array(action.split(separator: ",")) { $0.string(String($1)) }
+        }
+        json.member("delivery", delivery)
+        json.member("urls", urls)
+        json.member("bytesBound", bytesBound)
+        json.member("bytesReserved", bytesReserved)
+        json.member("bytesUnsettled", bytesUnsettled)
+    }
+}
+
+extension CountedDenial {
+    /// Writes the members of a count.
+    func write(to json: inout JSONWriter) {
+        json.member("minute", minute)
+        json.member("principal", principal)
+        json.member("bucket", bucket)
+        json.member("code", code)
+        json.member("count", count)
+    }
+}
+
+extension GrantUse {
+    /// Writes the members of a grant with its use.
+    func write(to json: inout JSONWriter) {
+        json.name("grant")
+        json.object { grant.write(to: &$0) }
+        json.member("urls", use?.urls ?? 0)
+        json.member("lastUsedAt", use?.lastAt)
+        json.member("tightestPrefix", use?.tightestPrefix.rawValue)
+    }
+}
+
+extension BlastRadius {
+    /// Writes the members of a report.
+    func write(to json: inout JSONWriter) {
+        json.member("count", count)
+        json.member("aliveUntil", aliveUntil)
+        json.member("principalCount", principalCount)
+        let lists = [
+            ("principals", principals), ("deliveries", deliveries), ("buckets", buckets),
+            ("credentials", credentials), ("grants", grants),
+        ]
+        for (name, shares) in lists {
+            json.name(name)
+            json.array(shares) { json, share in
+                json.object { json in
+                    json.member("name", share.name)
+                    json.member("count", share.count)
+                    json.member("aliveUntil", share.aliveUntil)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import GatewayCore
+import LibPQ
+
+extension PostgresTimestamp {
+    /// The text in page tokens.
+    var tokenText: String { String(microsecondsSince1970) }
+
+    /// Reads the text in page tokens.
+    init(token: String) throws(GatewayError) {
+        // As far as PostgreSQL and our own arithmetic go.
+        guard let microseconds = Int64(token), 0...253_402_300_800_000_000 ~= microseconds else {
+            throw PageToken.foreign
+        }
+        self.init(microsecondsSince1970: microseconds)
+    }
+}
+
+extension IssuanceFilter {
+    /// Everything that narrows, as texts by name.
+    var texts: [String: String] {
+        var texts: [String: String] = [:]
+        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
+        texts["to"] = to.map { PostgresTimestamp($0).tokenText }
+        texts["principal"] = principal?.rawValue
+        texts["bucket"] = bucket?.rawValue
+        texts["prefix"] = prefix?.rawValue
+        texts["action"] = action?.rawValue
+        texts["delivery"] = delivery?.rawValue
+        texts["grant"] = grantID?.lowercaseText
+        texts["credential"] = credentialID?.lowercaseText
+        texts["alive"] = isAlive ? "true" : nil
+        return texts
+    }
+
+    /// The condition that a row `i` of the ledger must meet, for parameters from `$1` to `$10`; see ``parameters(in:)``.
+    ///
+    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not opened.
+    static let condition = """
+        i.issued_at >= $1 AND i.issued_at < $2
+            AND ($3::text IS NULL OR i.principal = $3) AND ($4::text IS NULL OR i.bucket = $4)
+            AND ($5::text IS NULL OR starts_with(i.object_key, $5))
+            AND ($6::text IS NULL OR i.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR i.delivery = $7)
+            AND ($8::uuid IS NULL OR i.grant_id = $8) AND ($9::uuid IS NULL OR i.credential_id = $9)
+            AND (NOT $10 OR i.expires_at > now())
+        """
+
+    /// Values for ``condition`` in a stretch of the ledger.
+    func parameters(from: PostgresTimestamp, to: PostgresTimestamp) -> [any PostgresValue] {
+        [
+            from, to, principal?.rawValue, bucket?.rawValue, prefix?.rawValue, action?.rawValue, delivery?.rawValue,
+            grantID, credentialID, isAlive,
+        ]
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import Logging
+
+/// The connections that read the ledger, and how long they may take.
+struct LedgerPool: Sendable {
+    let pool: PostgresPool
+    let logger: Logger
+    let now: @Sendable () -> Date
+
+    /// How long one question may take, all its statements together.
+    static let patience = Duration.seconds(10)
+
+    /// Executes a statement.
+    func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
+    ) async throws(GatewayError) -> [Row] {
+        do throws(PostgresError) {
+            return try await pool.execute(statement, parameters, deadline: deadline ?? .now + Self.patience)
+        } catch {
+            logger.warning("the ledger cannot be read", metadata: ["reason": "\(error)"])
+            throw error.asGatewayError
+        }
+    }
+
+    /// What an open end stands for: nothing is recorded later, whichever clock is fast.
+    var openEnd: Date { now().addingTimeInterval(3600) }
+
+    /// Rows that a page may have.
+    static func limit(_ pageSize: Int) -> Int { min(max(pageSize, 1), 1000) }
+}

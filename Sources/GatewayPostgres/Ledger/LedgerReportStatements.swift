@@ -1,0 +1,210 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Parameters of a count of issuances.
+struct UsageRequest: Sendable {
+    /// Where a page ended.
+    struct Place: Sendable {
+        var start: PostgresTimestamp
+        /// Principal, bucket, grant, action and delivery; empty where counts are not kept apart by them.
+        var names: [String]
+    }
+
+    var query: UsageQuery
+    var from: PostgresTimestamp
+    var to: PostgresTimestamp
+    var after: Place?
+    var limit: Int
+
+    private var parameters: [any PostgresValue] {
+        var values = query.filter.parameters(from: from, to: to)
+        values.append(query.step.rawValue)
+        let order: [UsageQuery.Dimension] = [.principal, .bucket, .grant, .action, .delivery]
+        for dimension in order { values.append(query.dimensions.contains(dimension)) }
+        values.append(after?.start)
+        for index in order.indices { values.append(after?.names[index]) }
+        values.append(Int64(limit))
+        return values
+    }
+
+    /// The charge of a byte quota is what was reserved; several for one upload reserve the same bytes.
+    static let statement = Statement<UsageRequest, Usage>(
+        """
+        SELECT u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery, count(*),
+            coalesce(sum(u.bound), 0)::bigint, coalesce(sum(u.reserved), 0)::bigint, coalesce(sum(u.unsettled), 0)::bigint
+        FROM (
+            SELECT date_trunc($11, i.issued_at, 'UTC') AS start, CASE WHEN $12 THEN i.principal END AS principal,
+                CASE WHEN $13 THEN i.bucket END AS bucket, CASE WHEN $14 THEN i.grant_id END AS grant_id,
+                CASE WHEN $15 THEN i.action END AS action, CASE WHEN $16 THEN i.delivery END AS delivery,
+                i.content_length AS bound,
+                CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' THEN (
+                    SELECT max(c.amount) FROM unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+                    JOIN quotas q ON q.id = c.quota_id AND q.metric = 'bytes'
+                ) END AS reserved,
+                CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' THEN (
+                    SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id
+                ) END AS unsettled
+            FROM issuances i
+            WHERE \(IssuanceFilter.condition) AND ($17::timestamptz IS NULL OR i.issued_at >= $17)
+        ) u
+        WHERE $17::timestamptz IS NULL OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
+            coalesce(u.grant_id::text, ''), coalesce(u.action, ''), coalesce(u.delivery, ''))
+            > ($17, $18::text, $19::text, $20::text, $21::text, $22::text)
+        GROUP BY u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery
+        ORDER BY u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''), coalesce(u.grant_id::text, ''),
+            coalesce(u.action, ''), coalesce(u.delivery, '')
+        LIMIT $23
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        Usage(
+            start: try row.decode(0), principal: try row.decode(1), bucket: try row.decode(2),
+            grantID: try row.decode(3), action: try row.decode(4), delivery: try row.decode(5),
+            urls: try row.decode(6), bytesBound: try row.decode(7), bytesReserved: try row.decode(8),
+            bytesUnsettled: try row.decode(9))
+    }
+}
+
+/// Parameters of a page of refusals.
+struct DenialRequest: Sendable {
+    var query: DenialQuery
+    var from: PostgresTimestamp
+    var to: PostgresTimestamp
+    /// Where a page ended: the minute; principal, bucket and code.
+    var before: (minute: PostgresTimestamp, names: [String])?
+    var limit: Int
+}
+
+/// Parameters of a page of grants and their use.
+struct GrantUseRequest: Sendable {
+    var query: GrantUseQuery
+    var from: PostgresTimestamp
+    var since: PostgresTimestamp
+    var after: UUID?
+    var limit: Int
+}
+
+extension PostgresLedgerReports {
+    static let denials = Statement<DenialRequest, CountedDenial>(
+        """
+        SELECT d.minute, d.principal, nullif(d.bucket, ''), d.code, d.count FROM denials d
+        WHERE d.minute >= $1 AND d.minute < $2 AND ($3::text IS NULL OR d.principal = $3)
+            AND ($4::text IS NULL OR d.bucket = $4) AND ($5::text IS NULL OR d.code = $5)
+            AND ($6::timestamptz IS NULL OR d.minute <= $6)
+            AND ($6::timestamptz IS NULL OR (d.minute, d.principal, d.bucket, d.code) < ($6, $7::text, $8::text, $9::text))
+        ORDER BY d.minute DESC, d.principal DESC, d.bucket DESC, d.code DESC LIMIT $10
+        """
+    ) { request in
+        let names = request.before?.names
+        return [
+            request.from, request.to, request.query.principal?.rawValue, request.query.bucket?.rawValue,
+            request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
+        ]
+    } decode: { row throws(PostgresError) in
+        CountedDenial(
+            minute: try row.decode(0), principal: try row.decode(1), bucket: try row.decode(2),
+            code: try row.decode(3), count: try row.decode(4))
+    }
+
+    /// What denies is never the reason of an issuance, and what came later had no chance to be used before.
+    static let grantUse = Statement<GrantUseRequest, GrantUse>(
+        """
+        WITH used AS MATERIALIZED (
+            SELECT i.grant_id, count(*) AS urls, max(i.issued_at) AS last_at, min(i.object_key) AS first_key,
+                max(i.object_key) AS last_key
+            FROM issuances i
+            WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
+            GROUP BY i.grant_id
+        )
+        SELECT \(GrantRow.columns), u.urls, u.last_at, u.first_key, u.last_key
+        FROM grants g
+        LEFT JOIN used u ON u.grant_id = g.id
+        WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
+            AND ($3::text IS NULL OR g.principal = $3)
+            AND ($4 OR (g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)))
+            AND ($6::uuid IS NULL OR g.id > $6)
+        ORDER BY g.id LIMIT $7
+        """
+    ) {
+        [
+            $0.from, $0.query.bucket?.rawValue, $0.query.principal?.rawValue, $0.query.includesUsed, $0.since, $0.after,
+            Int64($0.limit),
+        ]
+    } decode: { row throws(PostgresError) in
+        let grant = try GrantRow(row, from: 0).grant(0)
+        guard let urls = try row.decode(13, as: Int64?.self) else { return GrantUse(grant: grant, use: nil) }
+        let use = GrantUse.Use(
+            urls: urls, lastAt: try row.decode(14), firstKey: try row.decode(15), lastKey: try row.decode(16))
+        return GrantUse(grant: grant, use: use)
+    }
+}
+
+/// A line of a report on what is alive.
+struct AliveShare: Sendable {
+    var kind: String
+    var share: BlastRadius.Share
+    var principalCount: Int64
+
+    /// Nothing lives longer than a week, so that older days need not be read.
+    static let statement = Statement<BlastRadius.Cause, AliveShare>(
+        """
+        WITH alive AS MATERIALIZED (
+            SELECT i.principal, i.bucket, i.delivery, i.credential_id::text AS credential, i.grant_id::text AS grant_id,
+                i.expires_at
+            FROM issuances i
+            WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
+                AND ($1::uuid IS NULL OR i.grant_id = $1) AND ($2::uuid IS NULL OR i.credential_id = $2)
+        )
+        SELECT 'all', '', count(*), coalesce(max(a.expires_at), now()), count(DISTINCT a.principal) FROM alive a
+        UNION ALL
+        (
+            SELECT 'principal', a.principal, count(*), max(a.expires_at), 0 FROM alive a
+            GROUP BY a.principal ORDER BY count(*) DESC, a.principal LIMIT \(BlastRadius.maxPrincipals)
+        )
+        UNION ALL
+        (
+            SELECT 'grant', a.grant_id, count(*), max(a.expires_at), 0 FROM alive a
+            GROUP BY a.grant_id ORDER BY count(*) DESC, a.grant_id LIMIT \(BlastRadius.maxPrincipals)
+        )
+        UNION ALL
+        SELECT 'delivery', a.delivery, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.delivery
+        UNION ALL
+        SELECT 'bucket', a.bucket, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.bucket
+        UNION ALL
+        SELECT 'credential', a.credential, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.credential
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        AliveShare(
+            kind: try row.decode(0),
+            share: BlastRadius.Share(
+                name: try row.decode(1), count: try row.decode(2), aliveUntil: try row.decode(3)),
+            principalCount: try row.decode(4))
+    }
+
+    /// Whether there is such a row, or was.
+    static let isKnown = Statement<BlastRadius.Cause, Bool>(
+        """
+        SELECT EXISTS (SELECT FROM grants g WHERE g.id = $1::uuid)
+            OR EXISTS (SELECT FROM storage_credentials c WHERE c.id = $2::uuid)
+        """
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+}
+
+extension BlastRadius.Cause {
+    /// The grant and the credential, one of them absent.
+    fileprivate var parameters: [any PostgresValue] {
+        let none: UUID? = nil
+        return switch self {
+        case .grant(let id): [UUID?.some(id), none]
+        case .credential(let id): [none, UUID?.some(id)]
+        }
+    }
+}

@@ -1,0 +1,161 @@
+public import Foundation
+public import GatewayCore
+public import LibPQ
+public import Logging
+
+/// Adds the ledger in PostgreSQL up.
+public struct PostgresLedgerReports: LedgerReports {
+    private let ledger: LedgerPool
+
+    /// Makes a reader.
+    ///
+    /// - Parameters:
+    ///   - pool: Logged in as the gateway, its sessions with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Told why rows cannot be read.
+    ///   - now: The clock.
+    public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
+        ledger = LedgerPool(pool: pool, logger: logger, now: now)
+    }
+
+    /// Counts issuances by hour or day, and by what else is asked for; the oldest first.
+    public func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
+        let limit = LedgerPool.limit(query.pageSize)
+        let token = PageToken(of: "usage", filters: query.texts)
+        var range = try LedgerRange(
+            from: query.filter.from, to: query.filter.to,
+            span: query.step == .hour ? LedgerRange.day : 31 * LedgerRange.day, now: ledger.now())
+        var after: UsageRequest.Place?
+        if let text = query.pageToken {
+            let values = try token.values(in: text, count: 7)
+            range.from = try PostgresTimestamp(token: values[0]).date
+            after = .init(start: try PostgresTimestamp(token: values[1]), names: Array(values[2...]))
+        }
+        var rows = try await ledger.execute(
+            UsageRequest.statement,
+            UsageRequest(
+                query: query, from: PostgresTimestamp(range.from),
+                to: PostgresTimestamp(range.to ?? ledger.openEnd), after: after, limit: limit + 1))
+        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
+        rows.removeLast()
+        let next = rows.last.map { last in
+            token.text(
+                after: [PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText]
+                    + [last.principal, last.bucket, last.grantID?.lowercaseText, last.action, last.delivery].map {
+                        $0 ?? ""
+                    })
+        }
+        return LedgerPage(items: rows, nextPageToken: next, range: range)
+    }
+
+    /// Reads a page of what was refused, counted by minute; the newest first.
+    public func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
+        let limit = LedgerPool.limit(query.pageSize)
+        let token = PageToken(of: "denials", filters: query.texts)
+        var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now())
+        var before: (minute: PostgresTimestamp, names: [String])?
+        if let text = query.pageToken {
+            let values = try token.values(in: text, count: 5)
+            range.from = try PostgresTimestamp(token: values[0]).date
+            before = (try PostgresTimestamp(token: values[1]), Array(values[2...]))
+        }
+        var rows = try await ledger.execute(
+            Self.denials,
+            DenialRequest(
+                query: query, from: PostgresTimestamp(range.from),
+                to: PostgresTimestamp(range.to ?? ledger.openEnd), before: before, limit: limit + 1))
+        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
+        rows.removeLast()
+        let next = rows.last.map { last in
+            token.text(after: [
+                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.minute).tokenText, last.principal,
+                last.bucket ?? "", last.code,
+            ])
+        }
+        return LedgerPage(items: rows, nextPageToken: next, range: range)
+    }
+
+    /// Reads a page of live grants that allow something, with the use that was made of each, by identifier.
+    public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
+        let limit = LedgerPool.limit(query.pageSize)
+        let token = PageToken(of: "grants:unused", filters: query.texts)
+        let now = ledger.now()
+        var range = try LedgerRange(from: query.from, to: nil, span: 32 * LedgerRange.day, now: now)
+        var since = query.unusedSince ?? now.addingTimeInterval(-7 * LedgerRange.day)
+        var after: UUID?
+        if let text = query.pageToken {
+            let values = try token.values(in: text, count: 3)
+            range.from = try PostgresTimestamp(token: values[0]).date
+            since = try PostgresTimestamp(token: values[1]).date
+            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
+            after = id
+        }
+        guard range.from <= since else {
+            throw .invalidArgument(field: "from", reason: "The beginning must not lie after 'unusedSince'.")
+        }
+        var rows = try await ledger.execute(
+            Self.grantUse,
+            GrantUseRequest(
+                query: query, from: PostgresTimestamp(range.from), since: PostgresTimestamp(since), after: after,
+                limit: limit + 1))
+        guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
+        rows.removeLast()
+        let next = rows.last.map { last in
+            token.text(after: [
+                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(since).tokenText,
+                last.grant.id.lowercaseText,
+            ])
+        }
+        return LedgerPage(items: rows, nextPageToken: next, range: range)
+    }
+
+    /// Counts what is alive because of a grant or a storage credential.
+    public func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
+        let rows = try await ledger.execute(AliveShare.statement, cause)
+        guard let total = rows.first(where: { $0.kind == "all" }) else { throw .unavailable(retryAfter: 1) }
+        if total.share.count == 0, try await ledger.execute(AliveShare.isKnown, cause).first != true {
+            switch cause {
+            case .grant: throw .notFound(.grant)
+            case .credential: throw .notFound(.storageCredential)
+            }
+        }
+        func shares(_ kind: String) -> [BlastRadius.Share] { rows.filter { $0.kind == kind }.map(\.share) }
+        return BlastRadius(
+            count: total.share.count, aliveUntil: total.share.count == 0 ? nil : total.share.aliveUntil,
+            principalCount: total.principalCount, principals: shares("principal"), deliveries: shares("delivery"),
+            buckets: shares("bucket"), credentials: shares("credential"), grants: shares("grant"))
+    }
+}
+
+extension UsageQuery {
+    /// Everything that narrows or divides, as texts by name.
+    fileprivate var texts: [String: String] {
+        var texts = filter.texts
+        texts["by"] = step.rawValue
+        texts["groupBy"] = dimensions.map(\.rawValue).sorted().joined(separator: ",")
+        return texts
+    }
+}
+
+extension DenialQuery {
+    fileprivate var texts: [String: String] {
+        var texts: [String: String] = [:]
+        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
+        texts["to"] = to.map { PostgresTimestamp($0).tokenText }
+        texts["principal"] = principal?.rawValue
+        texts["bucket"] = bucket?.rawValue
+        texts["code"] = code
+        return texts
+    }
+}
+
+extension GrantUseQuery {
+    fileprivate var texts: [String: String] {
+        var texts: [String: String] = [:]
+        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
+        texts["unusedSince"] = unusedSince.map { PostgresTimestamp($0).tokenText }
+        texts["includeUsed"] = includesUsed ? "true" : nil
+        texts["principal"] = principal?.rawValue
+        texts["bucket"] = bucket?.rawValue
+        return texts
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import GatewayCore
+
+/// A ledger to read, with three rows on two pages, and reports of one line.
+struct StubLedgerReader: IssuanceReader, LedgerReports {
+    static let range = LedgerRange(at: TestGateway.now)
+
+    static func row(_ key: String, principal: String = "user:alice") -> RecordedIssuance {
+        RecordedIssuance(
+            id: StubPolicy.grantID, issuedAt: TestGateway.now, expiresAt: TestGateway.now.addingTimeInterval(900),
+            delivery: "sts", principal: principal, matchedPrincipal: "*", grantID: StubPolicy.grantID,
+            credentialID: StubPolicy.credentialID, actions: ["PutObject", "GetObject"], method: "*", bucket: "photos",
+            key: key, contentType: "image/png", contentMD5: [UInt8](repeating: 1, count: 16), contentLength: 12,
+            requestID: "request-1", policySequence: 7,
+            charges: [.init(quotaID: StubPolicy.quotaID, amount: 1)])
+    }
+
+    func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+        if query.filter.prefix?.rawValue == "broken/", query.pageToken != nil { throw .unavailable(retryAfter: 1) }
+        guard query.pageToken == nil else {
+            return LedgerPage(
+                items: [Self.row("=cmd|'/c calc'!A1"), Self.row("a \"b\", c", principal: "user:-x")],
+                nextPageToken: nil, range: Self.range)
+        }
+        return LedgerPage(items: [Self.row("uploads/")], nextPageToken: "next", range: Self.range)
+    }
+
+    func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
+        guard id == StubPolicy.grantID else { throw .notFound(.issuance) }
+        return Self.row("uploads/")
+    }
+
+    func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
+        let usage = Usage(
+            start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil,
+            grantID: query.dimensions.contains(.grant) ? StubPolicy.grantID : nil,
+            action: query.dimensions.contains(.action) ? "PutObject,GetObject" : nil, urls: 3, bytesBound: 2,
+            bytesReserved: 1, bytesUnsettled: 0)
+        return LedgerPage(items: [usage], nextPageToken: nil, range: Self.range)
+    }
+
+    func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
+        let denial = CountedDenial(
+            minute: TestGateway.now, principal: "user:alice", bucket: nil, code: "AccessDenied", count: 3)
+        return LedgerPage(items: [denial], nextPageToken: nil, range: Self.range)
+    }
+
+    func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
+        let use = GrantUse.Use(urls: 2, lastAt: TestGateway.now, firstKey: "uploads/a", lastKey: "uploads/b")
+        guard let grant = try? StubPolicy().grant() else { throw .unavailable(retryAfter: 1) }
+        return LedgerPage(
+            items: [GrantUse(grant: grant, use: nil), GrantUse(grant: grant, use: use)], nextPageToken: nil,
+            range: LedgerRange(endless: TestGateway.now))
+    }
+
+    func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
+        let known: [BlastRadius.Cause] = [.grant(StubPolicy.grantID), .credential(StubPolicy.credentialID)]
+        guard known.contains(cause) else { throw .notFound(.grant) }
+        let share = BlastRadius.Share(name: "user:alice", count: 1, aliveUntil: TestGateway.now)
+        return BlastRadius(
+            count: 1, aliveUntil: TestGateway.now, principalCount: 1, principals: [share], deliveries: [], buckets: [],
+            credentials: [], grants: [])
+    }
+}
+
+extension LedgerRange {
+    fileprivate init(endless now: Date) {
+        self.init(at: now)
+        to = nil
+    }
+
+    fileprivate init(at now: Date) {
+        guard let range = try? LedgerRange(from: nil, to: now, span: 60, now: now) else { preconditionFailure() }
+        self = range
+    }
+}

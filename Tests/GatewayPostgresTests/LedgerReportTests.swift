@@ -1,0 +1,146 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// The ledger, added up.
+@Suite struct LedgerReportTests {
+    private typealias Row = LedgerWorld.Row
+
+    @Test(.database(.migrated)) func countsByHourAndByDayAndPages() async throws {
+        let world = try LedgerWorld()
+        let noon = LedgerWorld.noon
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        try await world.connection.insert(quota)
+        let ids = try await world.write([
+            Row(at: noon, action: "PutObject", length: 10, quotas: [quota.id, LedgerWorld.id(60)], amounts: [10, 1]),
+            Row(at: noon.addingTimeInterval(3599), action: "PutObject", length: 5, quotas: [quota.id], amounts: [5]),
+            Row(at: noon.addingTimeInterval(3600), principal: "user:bob", grant: LedgerWorld.id(2)),
+            Row(at: noon.addingTimeInterval(3600), principal: "user:bob", bucket: "other"),
+            Row(at: noon.addingTimeInterval(-86_400), action: "PutObject,GetObject", delivery: "sts", key: ""),
+        ])
+        try await world.connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            VALUES ('\(ids[1])', '\(quota.id)', 'user:alice', now(), 5, 'demo', 'k', now(), now())
+            """)
+        let hours = try await world.reports.usage(UsageQuery(.lately()))
+        #expect(hours.items.map(\.urls) == [1, 2, 2])
+        #expect(
+            hours.items[1] == Usage(start: noon, urls: 2, bytesBound: 15, bytesReserved: 15, bytesUnsettled: 5))
+        let days = try await world.reports.usage(UsageQuery(.lately(), by: .day, [.bucket]))
+        #expect(days.items.map(\.bucket) == ["demo", "demo", "other"] && days.items.map(\.urls) == [1, 3, 1])
+        let narrowed = try await world.reports.usage(UsageQuery(.lately { $0.action = .putObject }, by: .day))
+        #expect(narrowed.items.map(\.urls) == [1, 2])
+        var query = UsageQuery(
+            .lately(), by: .day, [.principal, .bucket, .grant, .action, .delivery], pageSize: 1)
+        var seen: [Usage] = []
+        repeat {
+            let page = try await world.reports.usage(query)
+            seen += page.items
+            query.pageToken = page.nextPageToken
+        } while query.pageToken != nil
+        #expect(seen.map(\.urls) == [1, 2, 1, 1])
+        #expect(seen.first?.action == "PutObject,GetObject" && seen.first?.delivery == "sts")
+        #expect(seen.last?.bucket == "other" && seen.last?.grantID == LedgerWorld.id(1))
+    }
+
+    @Test(.database(.migrated)) func listsRefusalsByMinute() async throws {
+        let world = try LedgerWorld()
+        try await world.connection.runScript(
+            """
+            INSERT INTO denials (principal, bucket, code, minute, count) VALUES
+                ('user:alice', 'demo', 'AccessDenied', date_trunc('minute', now()), 3),
+                ('user:alice', '', 'AccessDenied', date_trunc('minute', now()), 1),
+                ('user:bob', 'demo', 'QuotaExceeded', date_trunc('minute', now()) - interval '1 minute', 2),
+                ('user:bob', 'demo', 'QuotaExceeded', now() - interval '3 days', 9)
+            """)
+        var query = DenialQuery(pageSize: 1)
+        var seen: [CountedDenial] = []
+        repeat {
+            let page = try await world.reports.denials(query)
+            seen += page.items
+            query.pageToken = page.nextPageToken
+        } while query.pageToken != nil
+        #expect(seen.map(\.count) == [3, 1, 2] && seen.map(\.bucket) == ["demo", nil, "demo"])
+        let bob = DenialQuery(
+            from: Date().addingTimeInterval(-10 * 86_400), principal: try Principal("user:bob"),
+            bucket: try BucketName("demo"), code: "QuotaExceeded")
+        #expect(try await world.reports.denials(bob).items.map(\.count) == [2, 9])
+    }
+
+    @Test(.database(.migrated)) func showsUnusedGrantsAndThePrefixThatWouldDo() async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        var grants: [Grant] = []
+        for prefix in ["never/", "long ago/", "wide/", "one/"] {
+            grants.append(
+                try await admin.stores.grants.create(.sample("user:alice", prefix), by: AdminWorld.change).row)
+        }
+        var deny = try Grant.sample("user:alice", "no/")
+        deny.effect = .deny
+        _ = try await admin.stores.grants.create(deny, by: AdminWorld.change)
+        let noon = LedgerWorld.noon
+        try await world.write([
+            Row(at: noon.addingTimeInterval(-10 * 86_400), grant: grants[1].id, key: "long ago/2024/a/x"),
+            Row(at: noon.addingTimeInterval(-9 * 86_400), grant: grants[1].id, key: "long ago/2024/ab"),
+            Row(grant: grants[2].id, key: "wide/deep/a/1"), Row(grant: grants[2].id, key: "wide/deep/a/2"),
+            Row(grant: grants[3].id, key: "one/file.txt"),
+        ])
+        // Grants that are newer than the time in question had no chance.
+        #expect(try await world.reports.grantUse(GrantUseQuery()).items == [])
+        let since = Date().addingTimeInterval(1)
+        let recently = GrantUseQuery(from: noon.addingTimeInterval(-5 * 86_400), unusedSince: since)
+        let unused = try await world.reports.grantUse(recently).items
+        #expect(unused.map(\.grant.prefix.text) == ["never/", "long ago/", "wide/", "one/"])
+        #expect(unused.map { $0.use?.tightestPrefix.rawValue } == [nil, nil, "wide/deep/a/", "one/file.txt"])
+
+        var all = GrantUseQuery(includesUsed: true, principal: try Principal("user:alice"), pageSize: 3)
+        let first = try await world.reports.grantUse(all)
+        all.pageToken = first.nextPageToken
+        let uses = first.items + (try await world.reports.grantUse(all).items)
+        #expect(uses.map { $0.use?.urls } == [nil, 2, 2, 1])
+        #expect(uses[1].use?.tightestPrefix == ExactText("long ago/2024/"))
+        #expect(uses[1].use?.lastAt == noon.addingTimeInterval(-9 * 86_400))
+        all.principal = nil
+        await #expect(throws: GatewayError.self) { try await world.reports.grantUse(all) }
+        let reversed = GrantUseQuery(from: Date(), unusedSince: noon)
+        await #expect(throws: GatewayError.self) { try await world.reports.grantUse(reversed) }
+    }
+
+    @Test(.database(.migrated)) func tellsWhatIsAliveBecauseOfAGrantOrCredential() async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        let grant = try await admin.stores.grants.create(.sample(), by: AdminWorld.change)
+        try await admin.stores.grants.delete(grant.id.lowercaseText, by: AdminWorld.change)
+        let none = try await world.reports.blastRadius(of: .grant(grant.id))
+        #expect(none.count == 0 && none.aliveUntil == nil && none.principals == [])
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+        try await world.write([
+            Row(at: now.addingTimeInterval(-100), grant: grant.id, life: 900),
+            Row(at: now.addingTimeInterval(-100), grant: grant.id, life: 3600),
+            Row(at: now.addingTimeInterval(-100), principal: "user:bob", grant: grant.id, life: 90_000),
+            Row(at: now.addingTimeInterval(-100), principal: "user:bob", grant: grant.id, life: 50),
+            Row(at: now.addingTimeInterval(-100), credential: LedgerWorld.id(77)),
+        ])
+        let radius = try await world.reports.blastRadius(of: .grant(grant.id))
+        #expect(radius.count == 3 && radius.principalCount == 2)
+        #expect(radius.aliveUntil == now.addingTimeInterval(89_900))
+        #expect(
+            radius.principals.map(\.name) == ["user:alice", "user:bob"] && radius.principals.map(\.count) == [2, 1])
+        #expect(radius.principals[0].aliveUntil == now.addingTimeInterval(3500))
+        #expect(radius.credentials.map(\.name) == [LedgerWorld.id(900).lowercaseText])
+        // The row is gone, what it signed is not.
+        let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)))
+        #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
+        await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID())) }
+        await #expect(throws: GatewayError.notFound(.storageCredential)) {
+            try await world.reports.blastRadius(of: .credential(UUID()))
+        }
+    }
+}

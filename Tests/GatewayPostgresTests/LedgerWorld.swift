@@ -1,0 +1,103 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// A ledger in the database of the running test that is filled by hand, and its readers, logged in as the gateway.
+struct LedgerWorld: Sendable {
+    /// Noon of this day: two days ago, so that neither midnight nor the clock disturbs.
+    static let noon = Date(
+        timeIntervalSince1970: (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400 - 2 * 86_400 + 43_200)
+
+    let connection: PostgresConnection
+    let reader: PostgresIssuances
+    let reports: PostgresLedgerReports
+
+    init() throws {
+        let database = try TestDatabase.current
+        let settings = PostgresIssuances.sessionSettings + [("role", "sluice_gateway")]
+        let pool = PostgresPool(try database.configuration(sessionSettings: settings), size: 2, logger: .silent)
+        connection = try PostgresConnection(testing: database.connectionString)
+        reader = PostgresIssuances(pool: pool, logger: .silent, now: { Date() })
+        reports = PostgresLedgerReports(pool: pool, logger: .silent, now: { Date() })
+    }
+
+    /// A row, as the recording function would have written it.
+    struct Row: Sendable {
+        var at = LedgerWorld.noon
+        /// When the gateway made the identifier; the time of recording where absent.
+        var madeAt: Date?
+        var principal = "user:alice"
+        var matched: String?
+        var grant = LedgerWorld.id(1)
+        var credential = LedgerWorld.id(900)
+        var action = "GetObject"
+        var delivery = "presigned-url"
+        var bucket = "demo"
+        var key = "team/a.txt"
+        var life: TimeInterval = 900
+        var contentType: String?
+        var length: Int64?
+        var policySequence: Int64 = 1
+        var quotas: [UUID]?
+        var amounts: [Int64]?
+    }
+
+    static func id(_ number: UInt16) -> UUID {
+        UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
+    }
+
+    /// Writes rows; gives their identifiers.
+    @discardableResult
+    func write(_ rows: [Row]) async throws -> [UUID] {
+        var ids: [UUID] = []
+        for row in rows {
+            let day = Int((row.at.timeIntervalSince1970 / 86_400).rounded(.down)) * 86_400
+            try await connection.runScript(
+                "SELECT create_issuances_partition((to_timestamp(\(day)) AT TIME ZONE 'UTC')::date)")
+            let id = UUID.version7(at: row.madeAt ?? row.at, randomBytes: (0..<10).map { _ in .random(in: 0...255) })
+            ids.append(id)
+            try await connection.perform(Self.insert, (id, row))
+        }
+        return ids
+    }
+
+    static let insert = Statement<(id: UUID, row: Row), Void>(
+        """
+        INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery,
+            action, method, bucket, object_key, expires_at, content_type, content_length, request_id, quota_ids,
+            quota_amounts)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 'request-1', $16, $17)
+        """
+    ) { id, row in
+        [
+            id, row.at, row.policySequence, row.principal, row.matched ?? row.principal, row.grant, row.credential,
+            row.delivery, row.action, row.delivery == "sts" ? "*" : row.action == "PutObject" ? "PUT" : "GET",
+            row.bucket, row.key, row.at.addingTimeInterval(row.life), row.contentType, row.length, row.quotas,
+            row.amounts,
+        ]
+    }
+}
+
+extension IssuanceFilter {
+    /// What is not dead yet.
+    static var alive: IssuanceFilter { with { $0.isAlive = true } }
+
+    /// A filter from two days ago on, changed.
+    static func with(_ change: (inout IssuanceFilter) -> Void) -> IssuanceFilter {
+        var filter = IssuanceFilter()
+        change(&filter)
+        return filter
+    }
+
+    /// The same from five days ago on.
+    static func lately(_ change: (inout IssuanceFilter) -> Void = { _ in }) -> IssuanceFilter {
+        with { filter in
+            filter.from = LedgerWorld.noon.addingTimeInterval(-5 * 86_400)
+            change(&filter)
+        }
+    }
+}

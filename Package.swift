@@ -24,7 +24,13 @@ let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: 
 
 let package = Package(
     name: "sluice",
-    products: [.executable(name: "sluice", targets: ["sluice"])],
+    products: [
+        .executable(name: "sluice", targets: ["sluice"]),
+        // For the package in Benchmarks.
+        .library(name: "GatewayCore", targets: ["GatewayCore"]),
+        .library(name: "LibCrypto", targets: ["LibCrypto"]),
+        .library(name: "Signing", targets: ["Signing"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
@@ -102,9 +108,6 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
-
-        // What script/bench measures the signers with.
-        .executableTarget(name: "SigningBenchmark", dependencies: ["LibCrypto", "Signing"], swiftSettings: strict),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
         .testTarget(

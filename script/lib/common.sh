@@ -61,7 +61,11 @@ install_packages() {
     as_root apt-get -qq -o DPkg::Lock::Timeout=120 update </dev/null >&2
     local others=()
     for package in "${missing[@]}"; do
-        if [[ $package == postgresql-15 ]]; then install_postgresql; else others+=("$package"); fi
+        case $package in
+            postgresql-15) install_postgresql ;;
+            nginx) install_nginx ;;
+            *) others+=("$package") ;;
+        esac
     done
     if ((${#others[@]})); then apt_install "${others[@]}"; fi
 }
@@ -81,20 +85,39 @@ install_postgresql() {
     return "$outcome"
 }
 
+# Debian starts nginx on port 80 together with its package, and again with the machine. Nobody asked for that either. Where
+# there is a policy for services already, it decides.
+install_nginx() {
+    local policy=/usr/sbin/policy-rc.d outcome=0
+    if [[ -e $policy ]]; then
+        apt_install nginx
+        return
+    fi
+    printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+    apt_install nginx || outcome=$?
+    as_root rm -f "$policy"
+    if ((outcome == 0)) && [[ -d /run/systemd/system ]]; then as_root systemctl --quiet disable nginx; fi
+    return "$outcome"
+}
+
 # What the program is built with and needs beside it.
 install_build_packages() {
     install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
 }
 
 # The Python environment of the tests: the store Swift, and the stores' SDKs that the answers are compared with.
-ensure_venv() {
-    local wanted=$root/script/lib/requirements.txt
-    if [[ -x $venv/bin/python ]] && cmp -s "$wanted" "$venv/requirements.txt"; then return 0; fi
-    say "making a Python environment in $venv"
-    rm -rf "$venv"
-    /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted" </dev/null >&2
-    cp "$wanted" "$venv/requirements.txt"
+ensure_venv() { make_venv "$venv" "$root/script/lib/requirements.txt"; }
+
+# make_venv DIR REQUIREMENTS: makes a Python environment, anew where the requirements have changed.
+make_venv() {
+    local dir=$1 wanted=$2
+    if [[ -x $dir/bin/python ]] && cmp -s "$wanted" "$dir/requirements.txt"; then return 0; fi
+    say "making a Python environment in $dir"
+    rm -rf "$dir"
+    /usr/bin/python3 -m venv "$dir"
+    "$dir/bin/pip" install --quiet --disable-pip-version-check -r "$wanted" </dev/null >&2
+    cp "$wanted" "$dir/requirements.txt"
 }
 
 # True when something listens on the loopback port.

@@ -7,6 +7,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from server import processor_seconds
+
 SETTINGS = {
     "listen_addresses": "''",
     "fsync": "on",
@@ -23,7 +25,8 @@ SETTINGS = {
 class Database:
     """Owns the cluster: made on entry, stopped and removed on exit."""
 
-    def __init__(self):
+    def __init__(self, cores=None):
+        self.cores = cores
         self.bin = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name))
         self.directory = None
 
@@ -57,13 +60,17 @@ class Database:
         return self.directory / "data"
 
     def url(self, database, user="postgres"):
-        return f"host={self.directory} dbname={database} user={user}"
+        return f"postgresql://{user}@/{database}?host={self.directory}"
 
     def query(self, database, sql):
         """Runs SQL, several statements too, and answers what psql prints."""
         command = ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
                    self.url(database)]
         return self._run(*command, input=sql).strip()
+
+    def processor_seconds(self):
+        """Of the server and all its processes."""
+        return processor_seconds(int((self.data / "postmaster.pid").read_text().split()[0]))
 
     def number(self, database, sql):
         return int(self.query(database, sql))
@@ -76,6 +83,8 @@ class Database:
         prefix = []
         if os.geteuid() == 0:
             prefix = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups", "--", "env", "-C", "/"]
+        if self.cores and program == "pg_ctl":
+            prefix = ["taskset", "--cpu-list", self.cores, *prefix]
         command = [*prefix, str(self.bin / program), *map(str, arguments)]
         # pg_ctl hands its output to the server, so a pipe would never end.
         if program == "pg_ctl":

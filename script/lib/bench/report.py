@@ -1,15 +1,15 @@
-"""What the measurements say, as a table and as JSON."""
+"""What one part of a run measures, as JSON."""
 
-import json
 import os
 import platform
 import statistics
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 from database import SETTINGS
 from load import shown
+from targets import TARGETS
 
 
 class Series:
@@ -19,125 +19,121 @@ class Series:
         self.load = load
         self.samples = []
 
-    @property
-    def key(self):
-        return self.load.name, self.load.connections
+    def values(self, field="rate"):
+        return [getattr(sample, field) for sample in self.samples]
 
     def median(self, field="rate"):
-        values = [getattr(sample, field) for sample in self.samples]
+        values = self.values(field)
         return statistics.median(values) if None not in values else None
 
-    @property
-    def spread(self):
-        """Between the slowest and the fastest round, in percent of the median."""
-        rates = [sample.rate for sample in self.samples]
-        return 100 * (max(rates) - min(rates)) / self.median()
-
     def as_json(self, seconds):
+        rates = self.values()
         return {
-            "name": self.load.name, "connections": self.load.connections, "command": shown(self.load.command(seconds)),
-            "rate": self.median(), "p50Milliseconds": self.median("p50"), "p99Milliseconds": self.median("p99"),
-            "spreadPercent": self.spread, "processorMicroseconds": self.median("processor_time"),
-            "refused": sum(sample.refused for sample in self.samples), "faults": sum(sample.faults for sample in self.samples),
-            "rounds": [sample.rate for sample in self.samples],
+            "name": self.load.name, "connections": self.load.connections, "unit": self.load.unit,
+            "command": shown(self.load.commands(seconds)),
+            "rate": self.median(), "spreadPercent": 100 * (max(rates) - min(rates)) / self.median(),
+            "p50Milliseconds": self.median("p50"), "p99Milliseconds": self.median("p99"),
+            "slowestMilliseconds": max((value for value in self.values("slowest") if value is not None), default=None),
+            "processorMicroseconds": {
+                who: statistics.median(sample.times[who] for sample in self.samples) for who in self.samples[0].times},
+            "refused": sum(self.values("refused")), "faults": sum(self.values("faults")), "rounds": rates,
         }
 
 
 class Report:
-    """Gathers series and figures; `comparisons` names the series that the others are divided by."""
+    """Series, figures and measured targets of one part."""
 
-    def __init__(self, options, facts):
-        self.options = options
-        self.facts = facts
+    def __init__(self, name, chosen):
+        self.name = name
+        self.chosen = chosen
         self.series = []
         self.figures = []
+        self.targets = {}
+        self.versions = {}
+        self.error = None
+        self.date = now()
+        self.load_before = os.getloadavg()[0]
 
     def add(self, series):
         self.series += series
 
-    def figure(self, name, value, unit):
+    def figure(self, name, value, unit=""):
         self.figures.append({"name": name, "value": value, "unit": unit})
 
-    def find(self, name, connections):
-        return next((one for one in self.series if one.key == (name, connections)), None)
+    def measured(self, target, value, rounds=(), note=None, is_smaller=False):
+        """What a target is held against, with the values of the single rounds; `is_smaller` where less was tried than asked."""
+        if not any(one.id == target and one.part == self.name for one in TARGETS):
+            raise ValueError(f"{self.name} has no target {target}")
+        self.targets[target] = {
+            "value": value, "low": min(rounds, default=None), "high": max(rounds, default=None), "note": note,
+            "isSmaller": is_smaller}
+
+    def ratio(self, target, one, other, field="rate", other_field=None, **others):
+        """The ratio of two medians; its spread is that of the ratios of the rounds."""
+        other_field = other_field or field
+        rounds = [a / b for a, b in zip(one.values(field), other.values(other_field))]
+        self.measured(target, one.median(field) / other.median(other_field), rounds, **others)
 
     @property
     def faults(self):
         return sum(sample.faults for one in self.series for sample in one.samples)
 
-    def print(self):
-        print("\n".join(f"{name}: {value}" for name, value in self.facts.items()))
-        print(f"rounds: {self.options.rounds} of {self.options.seconds} s each, in alternation; medians;"
-              " spread is (fastest - slowest) / median\n")
-        if self.series:
-            header = ["load", "connections", "requests/s", "spread", "p50 ms", "p99 ms", "gateway µs", "÷ pgbench 64",
-                      "÷ static"]
-            _print_table(header, [self._row(one) for one in self.series])
-            print()
-        if self.figures:
-            _print_table(["figure", "value"], [[one["name"], f"{one['value']:,.2f} {one['unit']}".rstrip()]
-                                               for one in self.figures])
-        if self.series:
-            print("\ncommands:")
-        for one in self.series:
-            print(f"  {shown(one.load.command(self.options.seconds))}")
-
-    def _row(self, one):
-        processor = one.median("processor_time")
-        return [
-            one.load.name, str(one.load.connections), f"{one.median():,.0f}", f"{one.spread:.0f} %",
-            f"{one.median('p50'):.2f}", f"{one.median('p99'):.2f}", "" if processor is None else f"{processor:.1f}",
-            self._ratio(one, self.find("pgbench, one insert each", 64)),
-            self._ratio(one, self.find("static answer", one.load.connections)),
-        ]
-
-    @staticmethod
-    def _ratio(one, other):
-        return f"{one.median() / other.median():.2f}" if other and other is not one else ""
-
-    def write(self, path):
-        path.write_text(json.dumps({
-            "facts": self.facts, "rounds": self.options.rounds, "seconds": self.options.seconds,
-            "series": [one.as_json(self.options.seconds) for one in self.series], "figures": self.figures,
-        }, indent=2, ensure_ascii=False) + "\n")
-
-
-def facts(database, root):
-    """Where and with what the run takes place; `database` is None for a run without one."""
-    known = {
-        "date": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": f"script/bench {' '.join(sys.argv[1:])}".strip(),
-        "commit": _line("git", "-C", str(root), "describe", "--always", "--dirty"),
-        "machine": f"{os.cpu_count()} cores, {_processor()}, Linux {platform.release()}, load before the run"
-                   f" {os.getloadavg()[0]:.1f} (everything runs on these cores: gateway, PostgreSQL, wrk)",
-        "libcrypto": _line("dpkg-query", "-W", "-f", "${Version}", "libssl3"),
-    }
-    if database:
-        known |= {
-            "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
-                          + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
-            "libmicrohttpd": _line("dpkg-query", "-W", "-f", "${Version}", "libmicrohttpd12"),
-            "libpq": _line("dpkg-query", "-W", "-f", "${Version}", "libpq5"),
-            "wrk": _line("dpkg-query", "-W", "-f", "${Version}", "wrk"),
+    def as_json(self):
+        return {
+            "date": self.date, "command": f"script/bench {' '.join(self.chosen.shown)}".strip(),
+            "commit": commit(), "machine": machine(), "loadBefore": round(self.load_before, 1),
+            "versions": self.versions, "rounds": self.chosen.rounds, "seconds": self.chosen.seconds,
+            "series": [one.as_json(self.chosen.seconds) for one in self.series],
+            "figures": self.figures, "targets": self.targets, "error": self.error,
         }
-    return known
 
 
-def _line(*command):
+def alternate(loads, database, chosen):
+    """Runs every load once a round, in another order each time; answers a series each."""
+    series = [Series(load) for load in loads]
+    for load in loads:
+        load.run(1)
+    for number in range(chosen.rounds):
+        order = series if number % 2 == 0 else series[::-1]
+        for one in order:
+            database.settle()
+            one.samples.append(one.load.run(chosen.seconds))
+        print(f"round {number + 1} of {chosen.rounds}: "
+              + ", ".join(f"{one.load.name} {one.load.connections}: {one.samples[-1].rate:,.0f}/s" for one in series),
+              file=sys.stderr, flush=True)
+    return series
+
+
+def now(seconds=0):
+    """The present instant, or another so many seconds from it."""
+    return (datetime.now(timezone.utc) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def commit():
+    return line("git", "-C", os.path.dirname(__file__), "describe", "--always", "--dirty", "--exclude=*")
+
+
+def machine():
+    with open("/proc/cpuinfo") as lines:
+        processor = next((one.split(":", 1)[1].strip() for one in lines if one.startswith("model name")), "unknown")
+    with open("/proc/meminfo") as lines:
+        memory = int(next(lines).split()[1]) / (1 << 20)
+    return f"{os.cpu_count()} cores ({processor}), {memory:.0f} GB, Linux {platform.release()}"
+
+
+def versions(database):
+    """What a load runs on."""
+    package = lambda name: line("dpkg-query", "-W", "-f", "${Version}", name)
+    return {
+        "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
+                      + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
+        "libmicrohttpd": package("libmicrohttpd12"), "libpq": package("libpq5"), "libcrypto": package("libssl3"),
+        "wrk": package("wrk"),
+    }
+
+
+def line(*command):
     try:
         return subprocess.run(command, capture_output=True, text=True).stdout.strip() or "unknown"
     except FileNotFoundError:
         return "unknown"
-
-
-def _processor():
-    with open("/proc/cpuinfo") as lines:
-        return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
-
-
-def _print_table(header, rows):
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    for row in [header, ["-" * width for width in widths], *rows]:
-        cells = [cell.ljust(width) if column == 0 else cell.rjust(width)
-                 for column, (cell, width) in enumerate(zip(row, widths))]
-        print("| " + " | ".join(cells) + " |")

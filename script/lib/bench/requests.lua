@@ -1,4 +1,4 @@
--- What wrk sends: `-- get PATH`, or `-- issue FILE THREADS` with one JSON body and one API key a line, tab between them.
+-- What wrk sends: `-- PATH FILE THREADS`, with one JSON body and one bearer token a line of the file, tab between them.
 -- Each thread has a share of the lines and sends them one after another, so that callers are distinct.
 local threads = 0
 
@@ -9,16 +9,12 @@ end
 
 function init(arguments)
     prepared, at = {}, 0
-    if arguments[1] == "get" then
-        prepared[1] = wrk.format("GET", arguments[2])
-        return
-    end
     local line_number, parts = 0, tonumber(arguments[3])
     for line in io.lines(arguments[2]) do
         if line_number % parts == share then
-            local body, key = line:match("^(.-)\t(.*)$")
-            prepared[#prepared + 1] = wrk.format("POST", "/v1/presigned-urls", {
-                ["Authorization"] = "Bearer " .. key,
+            local body, token = line:match("^(.-)\t(.*)$")
+            prepared[#prepared + 1] = wrk.format("POST", arguments[1], {
+                ["Authorization"] = "Bearer " .. token,
                 ["Content-Type"] = "application/json",
             }, body)
         end
@@ -35,8 +31,8 @@ function done(summary, latency)
     local errors = summary.errors
     io.write(string.format(
         'SUMMARY {"answers": %d, "microseconds": %d, "connect": %d, "read": %d, "write": %d, "status": %d, "timeout": %d, '
-            .. '"p50": %.1f, "p99": %.1f}\n',
+            .. '"p50": %.1f, "p99": %.1f, "slowest": %.1f}\n',
         summary.requests, summary.duration, errors.connect, errors.read, errors.write, errors.status, errors.timeout,
-        latency:percentile(50), latency:percentile(99)
+        latency:percentile(50), latency:percentile(99), latency.max
     ))
 end

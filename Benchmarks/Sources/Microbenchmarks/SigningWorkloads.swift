@@ -2,18 +2,21 @@ import LibCrypto
 import Signing
 
 /// A URL to sign by one scheme, and the hash work that nobody could leave out.
-struct Workload {
-    static let names = [
+struct SigningWorkloads {
+    static let schemes = [
         "aws-v4-query", "oss-v4-query", "gcs-v4-hmac-query", "gcs-v4-rsa-query", "aws-v2-query", "oss-v1-query",
         "gcs-v2-rsa-query",
     ]
+
+    /// `SCHEME/url` and `SCHEME/hashes`.
+    static let names = schemes.flatMap { ["\($0)/url", "\($0)/hashes"] }
 
     /// Signs and answers the length of the URL.
     let url: () throws -> Int
     /// Hashes what the URL's signature hashes, with keys prepared alike, and answers the length of the result.
     let hashes: () throws -> Int
 
-    /// Prepares a scheme of ``names``.
+    /// Prepares a scheme of ``schemes``.
     init(scheme: String, privateKey: String) throws {
         let instant = SigningInstant(clampingEpochSeconds: 1_715_934_600)
         let request = try Self.request()
@@ -91,12 +94,12 @@ struct Workload {
         _ request: PresignRequest, _ instant: SigningInstant, _ credential: SigningCredential, _ scope: CredentialScope,
         _ presign: (PresignRequest, SigningKeyV4, SigningInstant) throws -> PresignedURL,
         _ presignedURL: @escaping (PresignRequest, SigningKeyV4, SigningInstant) throws -> String
-    ) throws -> Workload {
+    ) throws -> SigningWorkloads {
         // The key comes from the cache, as in the gateway.
         let keys = SigningKeyCache(capacity: 8)
         let key = try keys.key(for: credential, scope: scope, at: instant)
         let isRSA = credential.accessKeyID.contains("@")
-        return Workload(
+        return SigningWorkloads(
             stages: try presign(request, key, instant), key: try isRSA ? .rsa(credential) : .sha256(credential),
             url: { try presignedURL(request, keys.key(for: credential, scope: scope, at: instant), instant) })
     }

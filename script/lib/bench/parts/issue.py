@@ -1,0 +1,97 @@
+"""Issuing at several numbers of connections, beside nginx, the service in Python and single inserts."""
+
+import contextlib
+
+import rows
+from database import Database
+from gateway import Gateway
+from load import Batch, Inserts, Issue, Wrk
+from nginx import Nginx
+from peer import Peer
+from report import alternate, line, versions
+from tokens import Issuer
+
+NAME = "POST /v1/presigned-urls"
+OTHER = "the same, --against"
+TOKENS = "the same, with JWTs (RS256)"
+BATCH = "POST /v1/presigned-urls/batch"
+NGINX = "nginx, a constant of the same length"
+PEER = "the service in Python, 4 workers"
+BATCH_CONNECTIONS = 16
+ITEMS = 100
+
+
+def measure(chosen, report):
+    with contextlib.ExitStack() as stack:
+        database = stack.enter_context(Database())
+        report.versions = versions(database)
+        callers = rows.users(chosen.users)
+        rows.prepare(database, "sluice", chosen.binary, callers)
+        single = rows.requests(database.directory / "single.txt", callers)
+        start = lambda binary, name: stack.enter_context(
+            Gateway(binary, database.url("sluice", rows.ROLE), database.directory / f"{name}.log"))
+        gateway = start(chosen.binary, "gateway")
+        report.figure("resident memory after start", gateway.memory(), "MB")
+        length = _length_of_answer(gateway, callers[0])
+        report.figure("length of an answer's body", length, "bytes")
+
+        threads = chosen.threads
+        issue = lambda name, server, connections, requests: Issue(
+            name, [server], connections, threads, requests, database, "sluice")
+        loads = [issue(NAME, gateway, connections, single) for connections in chosen.connections]
+        if chosen.against:
+            other = start(chosen.against, "other")
+            loads += [issue(OTHER, other, connections, single) for connections in chosen.connections]
+        nginx = stack.enter_context(Nginx(database.directory, length))
+        report.versions["nginx"] = line("dpkg-query", "-W", "-f", "${Version}", "nginx")
+        loads += [Wrk(NGINX, [nginx], connections, threads, single) for connections in chosen.connections]
+        if chosen.peer_python:
+            loads += _peer(stack, chosen, report, database, callers, single)
+        loads += [Inserts(database, connections, threads) for connections in (1, 64)]
+        loads.append(issue(TOKENS, gateway, 64, _with_tokens(database, gateway, callers)))
+        batches = rows.requests(database.directory / "batches.txt", callers[:200], each=ITEMS)
+        loads.append(Batch(BATCH, [gateway], BATCH_CONNECTIONS, threads, batches, database, "sluice", each=ITEMS))
+
+        series = alternate(loads, database, chosen)
+        report.add(series)
+        report.figure("resident memory after load", gateway.memory(), "MB")
+        report.figure("resident memory at its highest", gateway.memory("VmHWM"), "MB")
+    _compare(report, {(one.load.name, one.load.connections): one for one in series})
+
+
+def _peer(stack, chosen, report, database, callers, requests):
+    rows.prepare_peer(database, "peer", callers)
+    peer = stack.enter_context(Peer(chosen.peer_python, database.url("peer"), database.directory / "peer.log"))
+    report.versions["service in Python"] = peer.versions()
+    return [Wrk(PEER, [peer], connections, chosen.threads, requests, database=database)
+            for connections in chosen.connections]
+
+
+def _length_of_answer(gateway, caller):
+    status, body = gateway.post("/v1/presigned-urls", caller.wish(), caller.key)
+    if status != 201:
+        raise RuntimeError(f"POST /v1/presigned-urls: {status} {body.decode(errors='replace')}")
+    return len(body)
+
+
+def _with_tokens(database, gateway, callers):
+    # A token has its user's rights, so that both kinds of callers do the same.
+    issuer = Issuer(database.directory)
+    gateway.create("/admin/v1/issuers", issuer.row())
+    return rows.requests(database.directory / "tokens.txt", callers, tokens=issuer.tokens(callers))
+
+
+def _compare(report, series):
+    def ratio(target, one, other, *fields):
+        if one in series and other in series:
+            report.ratio(target, series[one], series[other], *fields)
+
+    for connections in (64, 256):
+        ratio(f"nginx-{connections}", (NAME, connections), (NGINX, connections))
+        ratio(f"peer-{connections}", (NAME, connections), (PEER, connections))
+    ratio("tail", (NAME, 64), (NAME, 64), "p99", "p50")
+    ratio("inserts", (NAME, 64), (Inserts.NAME, 64))
+    ratio("latency", (NAME, 1), (Inserts.NAME, 1), "p50")
+    ratio("tokens", (TOKENS, 64), (NAME, 64))
+    batch = series[BATCH, BATCH_CONNECTIONS]
+    report.measured("batch", batch.median(), batch.values())

@@ -368,6 +368,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.keep_membership() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        UPDATE group_member_history h
+        SET removed_change = current_policy_change()
+        WHERE h.member_principal = OLD.member_principal AND h.group_principal = OLD.group_principal
+            AND h.removed_change IS NULL;
+    ELSE
+        INSERT INTO group_member_history (member_principal, group_principal, created_change)
+        VALUES (NEW.member_principal, NEW.group_principal, current_policy_change())
+        -- Removed and made anew by one change.
+        ON CONFLICT (member_principal, group_principal, created_change) DO UPDATE SET removed_change = NULL;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION public.prepare_issuances_partitions(p_days_ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -896,6 +916,13 @@ CREATE VIEW public.grant_history AS
      JOIN public.policy_log c ON ((c.tag = g.created_change)))
      LEFT JOIN public.policy_log r ON ((r.tag = g.removed_change)));
 
+CREATE TABLE public.group_member_history (
+    member_principal text NOT NULL COLLATE pg_catalog."C",
+    group_principal text NOT NULL COLLATE pg_catalog."C",
+    created_change uuid NOT NULL,
+    removed_change uuid
+);
+
 CREATE TABLE public.group_members (
     group_principal text NOT NULL COLLATE pg_catalog."C",
     member_principal text NOT NULL COLLATE pg_catalog."C",
@@ -1041,6 +1068,9 @@ ALTER TABLE ONLY public.denials
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
 
+ALTER TABLE ONLY public.group_member_history
+    ADD CONSTRAINT group_member_history_pkey PRIMARY KEY (member_principal, group_principal, created_change);
+
 ALTER TABLE ONLY public.group_members
     ADD CONSTRAINT group_members_pkey PRIMARY KEY (group_principal, member_principal);
 
@@ -1113,6 +1143,10 @@ CREATE UNIQUE INDEX grants_live_id_idx ON public.grants USING btree (id) WHERE (
 
 CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
 
+CREATE INDEX grants_removed_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NOT NULL);
+
+CREATE INDEX grants_removed_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NOT NULL));
+
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
 
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
@@ -1142,6 +1176,8 @@ CREATE INDEX tickets_expires_at_idx ON public.tickets USING btree (expires_at);
 CREATE INDEX tickets_principal_idx ON public.tickets USING btree (principal, id);
 
 CREATE CONSTRAINT TRIGGER changes_are_logged AFTER INSERT ON public.policy_changes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.refuse_unlogged_change();
+
+CREATE TRIGGER memberships_are_kept AFTER INSERT OR DELETE ON public.group_members FOR EACH ROW EXECUTE FUNCTION public.keep_membership();
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES public.storage_credentials(id);

@@ -56,6 +56,10 @@ static const char migration_0013[] = {
 #embed "../../sql/migrations/0013_index_ledger.sql" suffix(, 0)
 };
 
+static const char migration_0014[] = {
+#embed "../../sql/migrations/0014_keep_memberships.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -73,6 +77,7 @@ static const struct {
     {"0011_create_remote_uploads.sql", migration_0011},
     {"0012_version_policy.sql", migration_0012},
     {"0013_index_ledger.sql", migration_0013},
+    {"0014_keep_memberships.sql", migration_0014},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -87,6 +87,8 @@ public struct APIParts: Sendable {
     public var issuances: any IssuanceReader
     /// Adds the ledger up.
     public var reports: any LedgerReports
+    /// Explains decisions.
+    public var explainer: Explainer
     /// Rows that admins manage.
     public var stores: AdminStores
     /// What must hold for the gateway to be ready.
@@ -107,7 +109,7 @@ public struct APIParts: Sendable {
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
-        reports: any LedgerReports, stores: AdminStores,
+        reports: any LedgerReports, explainer: Explainer, stores: AdminStores,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -121,6 +123,7 @@ public struct APIParts: Sendable {
         self.remoteSignatures = remoteSignatures
         self.issuances = issuances
         self.reports = reports
+        self.explainer = explainer
         self.stores = stores
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
@@ -150,6 +153,7 @@ extension Routes {
         sessions = SessionEndpoints(
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
         ledger = LedgerEndpoints(reader: parts.issuances, reports: parts.reports)
+        explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(

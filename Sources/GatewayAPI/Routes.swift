@@ -10,6 +10,7 @@ struct Routes {
     let sessions: SessionEndpoints
     let signatures: SignatureEndpoints
     let ledger: LedgerEndpoints
+    let explanations: ExplainEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -91,6 +92,7 @@ struct Routes {
             Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, ledger.blastRadiusOfGrant),
             Route(.get, "/admin/v1/grants:unused", .auditor, ledger.unusedGrants),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, ledger.blastRadiusOfCredential),
+            Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
             Route(.get, "/admin/v1/issuances", .auditor, ledger.list),
             Route(.get, "/admin/v1/issuances/{id}", .auditor, ledger.get),
             Route(.get, "/admin/v1/issuances:export", .auditor, ledger.export),

@@ -74,3 +74,30 @@ extension LedgerRange {
         self = range
     }
 }
+
+/// A history in which everything was always so.
+struct StubHistory: PolicyHistory {
+    func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
+        instant < TestGateway.now.addingTimeInterval(-86_400) ? nil : PolicyMoment(sequence: 1, at: instant)
+    }
+
+    func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
+        PolicyMoment(sequence: sequence, at: TestGateway.now)
+    }
+
+    func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] { [] }
+
+    func grants(
+        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+    ) async throws(GatewayError) -> [Grant] {
+        (try? StubPolicy().grant()).map { [$0] } ?? []
+    }
+
+    func grant(_ id: UUID, after sequence: Int64) async throws(GatewayError) -> Grant? { try? StubPolicy().grant() }
+
+    func grants(
+        near key: ObjectKey, in bucket: BucketName, of principals: [Principal]
+    ) async throws(GatewayError) -> [Grant] {
+        []
+    }
+}

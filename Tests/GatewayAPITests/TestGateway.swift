@@ -66,6 +66,8 @@ struct TestGateway {
                 now: { Self.now }, randomBytes: randomBytes),
             issuances: StubLedgerReader(),
             reports: StubLedgerReader(),
+            explainer: Explainer(
+                cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
             stores: stores.all,
             readinessChecks: { checks },
             metricsText: { metrics.text() },

@@ -56,7 +56,7 @@ public final class TokenAuthenticator: Authenticator {
     private let verified: Mutex<LeastRecentlyUsed<TokenDigest, VerifiedToken>>
     private let issuerKeys: Mutex<LeastRecentlyUsed<UUID, IssuerKeys>>
 
-    private static let refusal = GatewayError.unauthenticated(reason: "The token is not accepted.")
+    static let refusal = GatewayError.unauthenticated(reason: "The token is not accepted.")
 
     /// Makes an authenticator.
     ///

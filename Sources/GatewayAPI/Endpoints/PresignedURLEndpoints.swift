@@ -131,7 +131,7 @@ extension ServerResponse {
 
 extension IssueRequest.Fields {
     /// Takes the members of a body.
-    fileprivate init(_ body: inout JSONObject) throws(GatewayError) {
+    init(_ body: inout JSONObject) throws(GatewayError) {
         self.init()
         action = try body.string("action")
         method = try body.string("method")

@@ -106,7 +106,8 @@ extension Principal {
 }
 
 extension AccessPolicy {
-    fileprivate func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
+    /// Hands out every grant that covers bucket, action and key for a subject.
+    func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
         func consider(_ grant: Grant) {
             guard grant.bucket == request.bucket, grant.actions.contains(request.action),
                 let byteCount = grant.prefix.matchedByteCount(of: request.key, for: subject)
@@ -145,7 +146,8 @@ extension Quota {
         sharing == .each ? caller : principal
     }
 
-    fileprivate func applies(to request: IssueRequest) -> Bool {
+    /// Whether it counts a request.
+    func applies(to request: IssueRequest) -> Bool {
         covers(request) && (metric == .urls ? request.countsAsURL : request.carriesBytes)
     }
 

@@ -69,6 +69,11 @@ struct Gateway {
                 randomBytes: Self.random),
             issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
             reports: PostgresLedgerReports(pool: database.ledgerPool, logger: logger, now: Self.now),
+            explainer: Explainer(
+                cache: cache, usage: PostgresQuotaUsage(connection: database.queries),
+                history: PostgresPolicyHistory(pool: database.ledgerPool, logger: logger),
+                issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
+                now: Self.now),
             stores: stores,
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,

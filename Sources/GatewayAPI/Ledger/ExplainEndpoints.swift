@@ -1,0 +1,126 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `POST /admin/v1/explain`: it asks and changes nothing.
+struct ExplainEndpoints: Sendable {
+    let useCase: Explainer
+    let now: @Sendable () -> Date
+
+    /// Explains a request, or an issuance.
+    @Sendable func explain(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let explanation: Explanation
+        if let id = try body.uuid("issuanceID") {
+            try body.end()
+            explanation = try await useCase.explain(issuance: id)
+        } else {
+            explanation = try await explain(&body)
+        }
+        return .json(.ok, capacity: 4096) { explanation.write(to: &$0) }
+    }
+
+    private func explain(_ body: inout JSONObject) async throws -> Explanation {
+        let at = try body.instant("at")
+        let delivery = try body.word("delivery", ExplainedDelivery.self) ?? .presignedURL
+        let source = try sourceAddress(&body)
+        let issuer = try body.string("issuer")
+        let principal = try body.principal("principal")
+        let claimed = body.value("claims")
+        let groups = try groups(&body)
+        let fields = try IssueRequest.Fields(&body)
+        try body.end()
+        for (name, value) in [("action", fields.action), ("bucket", fields.bucket)] where value == nil {
+            throw body.invalid(name, "The member is missing.")
+        }
+        guard fields.key != nil || fields.keyPrefix != nil else { throw body.invalid("key", "The member is missing.") }
+        var question: ExplainQuestion
+        switch (principal, issuer) {
+        case (let principal?, nil):
+            guard principal.isUser else { throw body.invalid("principal", "A user is expected.") }
+            let subject = Subject(principal: principal, claims: try Self.texts(claimed))
+            question = ExplainQuestion(subject: subject, groups: groups, fields: fields)
+        case (nil, let issuer?):
+            guard groups.isEmpty else {
+                throw body.invalid("groups", "With an issuer, the claims name the groups.")
+            }
+            do throws(GatewayError) {
+                let token = try await token(of: issuer, claims: claimed, at: at ?? now())
+                let subject = Subject(principal: token.principal, claims: token.claims)
+                question = ExplainQuestion(subject: subject, groups: token.groups, fields: fields)
+            } catch {
+                switch error {
+                case .unauthenticated, .expiredToken: return Explanation(.unauthenticated, error: error)
+                default: throw error
+                }
+            }
+        default:
+            throw body.invalid("principal", "Either a principal is needed, or an issuer with the claims of its token.")
+        }
+        question.delivery = delivery.delivery
+        question.sourceAddress = source
+        question.at = at
+        return try await useCase.explain(question)
+    }
+
+    private func sourceAddress(_ body: inout JSONObject) throws(GatewayError) -> IPAddress? {
+        guard let text = try body.string("sourceAddress") else { return nil }
+        guard let address = IPAddress(text) else { throw body.invalid("sourceAddress", "An IP address is expected.") }
+        return address
+    }
+
+    private func groups(_ body: inout JSONObject) throws(GatewayError) -> [Principal] {
+        var groups: [Principal] = []
+        for (index, text) in (try body.strings("groups", atMost: 512) ?? []).enumerated() {
+            guard let group = try? Principal(text), group.isGroup else {
+                throw body.invalid("groups[\(index)]", "A group is expected.")
+            }
+            groups.append(group)
+        }
+        return groups
+    }
+
+    /// Claims of a caller that is named, as templates see them.
+    private static func texts(_ value: JSONValue?) throws(GatewayError) -> [String: String] {
+        guard let value else { return [:] }
+        guard case .object(let members) = value, members.count <= 100 else {
+            throw .invalidArgument(field: "claims", reason: "An object of at most 100 members is expected.")
+        }
+        var texts: [String: String] = [:]
+        for member in members {
+            guard case .string(let text) = member.value else {
+                throw .invalidArgument(field: "claims", reason: "Claims of a principal are strings.")
+            }
+            texts[member.name] = text
+        }
+        return texts
+    }
+
+    /// What a token with these claims would say. An audience and an expiry that are left out are taken to be right.
+    private func token(
+        of name: String, claims: JSONValue?, at instant: Date
+    ) async throws(GatewayError) -> VerifiedToken {
+        guard case .object(var members)? = claims else {
+            throw .invalidArgument(field: "claims", reason: "An object with the claims of a token is expected.")
+        }
+        guard 1...512 ~= name.utf8.count, !name.utf8.contains(0), let row = try await useCase.issuer(name) else {
+            throw TokenAuthenticator.refusal
+        }
+        if claims?["aud"] == nil { members.append(.init(name: "aud", value: .string(row.audiences.first ?? ""))) }
+        if claims?["exp"] == nil {
+            let end = Int64(instant.timeIntervalSince1970) + 3600
+            members.append(.init(name: "exp", value: .number(String(end))))
+        }
+        return try VerifiedToken(payload: .object(members), issuer: row, keys: KeySet([]), at: instant, skew: 60)
+    }
+}
+
+/// Deliveries that can be asked about.
+private enum ExplainedDelivery: String, CaseIterable {
+    case presignedURL = "presigned-url"
+    case redirect
+
+    var delivery: Delivery { self == .redirect ? .redirect : .presignedURL }
+}

@@ -1,0 +1,88 @@
+public import Foundation
+
+extension Explainer {
+    /// Explains why something was issued: by the row of the ledger, and by policy as it stood then.
+    ///
+    /// - Throws: `notFound` where there is no such issuance, `slowDown`, `unavailable`.
+    public func explain(issuance id: UUID) async throws(GatewayError) -> Explanation {
+        let row = try await issuances.issuance(id)
+        var explanation = Explanation(.recorded)
+        explanation.issuance = row
+        explanation.isCurrent = false
+        explanation.assumptions = [.credentialUnknown]
+        explanation.moment = try await history.moment(ofChange: row.policySequence)
+        let grant = try await history.grant(row.grantID, after: row.policySequence)
+        explanation.decidedBy = grant
+        guard let moment = explanation.moment, let caller = try? Principal(row.principal) else { return explanation }
+        try await describe(row, moment, caller, decidedBy: grant, in: &explanation)
+        return explanation
+    }
+
+    private func describe(
+        _ row: RecordedIssuance, _ moment: PolicyMoment, _ caller: Principal, decidedBy grant: Grant?,
+        in explanation: inout Explanation
+    ) async throws(GatewayError) {
+        let matched = try? Principal(row.matchedPrincipal)
+        var members = [Explanation.Member(principal: caller, origin: .caller)]
+        for group in try await history.groups(of: caller, after: moment.sequence) {
+            members.append(.init(principal: group, origin: .membership))
+        }
+        if let matched, matched != .anyone, !members.contains(where: { $0.principal == matched }) {
+            members.append(.init(principal: matched, origin: .ledger))
+        }
+        members.append(.init(principal: .anyone, origin: .everyone))
+        explanation.members = members
+        guard let request = try? IssueRequest(recorded: row) else { return }
+        // What the template says of the key is what the credential said of the caller.
+        let subject = Subject(principal: caller, claims: grant?.prefix.claims(in: request.key) ?? [:])
+        let grants = try await history.grants(
+            of: members.map(\.principal), in: request.bucket, for: request.key, after: moment.sequence)
+        let policy = AccessPolicy(
+            position: PolicyPosition(sequence: moment.sequence, tag: row.id),
+            principals: members.map { PrincipalPolicy(principal: $0.principal, rows: PrincipalRows()) },
+            literalGrants: grants, bucket: nil, credential: nil, scopes: [])
+        explanation.matches = policy.matches(of: request, for: subject).map { match, prefix in
+            Explanation.Match(
+                grant: match, prefix: prefix, outcome: match.id == row.grantID ? .permits : nil)
+        }
+    }
+}
+
+extension IssueRequest {
+    /// A request like the one that an issuance answered, as far as the ledger tells.
+    ///
+    /// Temporary credentials, which are for a prefix, and forms that leave the name to the client are taken for one object below it.
+    init(recorded row: RecordedIssuance) throws(GatewayError) {
+        var fields = Fields()
+        fields.action = row.actions.first
+        fields.bucket = row.bucket
+        fields.key = row.key.replacingOccurrences(of: "${filename}", with: "file")
+        if row.key.isEmpty || row.key.hasSuffix("/"), row.delivery == Delivery.sts.rawValue {
+            fields.key = row.key + "file"
+        }
+        if row.actions.first == Action.putObject.rawValue {
+            // Not every scheme binds a type, and parts have none.
+            fields.contentType = row.contentType ?? "application/octet-stream"
+            fields.contentLength = row.contentLength
+            fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
+        } else {
+            fields.method = row.method == "HEAD" ? "HEAD" : nil
+        }
+        try self.init(fields, delivery: row.delivery == Delivery.redirect.rawValue ? .redirect : .presignedURL)
+    }
+}
+
+extension KeyPrefix {
+    /// The claims with which a template covers a key; none for a literal prefix or where it does not fit.
+    func claims(in key: ObjectKey) -> [String: String] {
+        guard case .template(let template) = self else { return [:] }
+        let segments = template.rawValue.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = key.rawValue.split(separator: "/", omittingEmptySubsequences: false)
+        var claims: [String: String] = [:]
+        for (segment, part) in zip(segments, parts) {
+            guard case .claim(let name)? = TemplateVariable(segment: segment.utf8) else { continue }
+            claims[name] = String(part)
+        }
+        return claims
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+
+extension Explainer {
+    /// Policy at one moment, as far as it bears on a request.
+    struct State {
+        var policy: AccessPolicy
+        var members: [Explanation.Member]
+        var moment: PolicyMoment?
+        var isCurrent: Bool
+    }
+
+    /// Reads policy as it is committed, or as it was.
+    func state(
+        for request: IssueRequest, _ question: ExplainQuestion
+    ) async throws(GatewayError) -> State {
+        let caller = question.subject.principal
+        try await cache.advance()
+        let present = try await cache.access(
+            of: caller, groups: question.groups, to: request.bucket, key: request.key)
+        guard let instant = question.at else {
+            let members = Self.members(
+                of: caller, named: question.groups, inRows: present.principals.map(\.principal).filter(\.isGroup))
+            let moment = try await history.moment(ofChange: present.position.sequence)
+            return State(policy: present, members: members, moment: moment, isCurrent: true)
+        }
+        guard instant <= now() else {
+            throw .invalidArgument(field: "at", reason: "The time must not lie ahead.")
+        }
+        guard let moment = try await history.moment(at: instant) else {
+            throw .invalidArgument(field: "at", reason: "There was no policy yet.")
+        }
+        return try await state(
+            after: moment, of: caller, named: question.groups, at: request.key, like: present, in: request.bucket)
+    }
+
+    /// Reads policy as it was after a change; bucket, credential and quotas are those of another state.
+    func state(
+        after moment: PolicyMoment, of caller: Principal, named groups: [Principal], at key: ObjectKey,
+        like present: AccessPolicy, in bucket: BucketName
+    ) async throws(GatewayError) -> State {
+        let rows = try await history.groups(of: caller, after: moment.sequence)
+        let members = Self.members(of: caller, named: groups, inRows: rows)
+        let grants = try await history.grants(
+            of: members.map(\.principal), in: bucket, for: key, after: moment.sequence)
+        var policy = present
+        policy.principals = members.map { member in
+            let quotas = present.principals.first { $0.principal == member.principal }?.quotas ?? []
+            return PrincipalPolicy(principal: member.principal, rows: PrincipalRows(quotas: quotas))
+        }
+        policy.literalGrants = grants
+        return State(policy: policy, members: members, moment: moment, isCurrent: false)
+    }
+
+    /// All that a caller is, none twice.
+    private static func members(
+        of caller: Principal, named: [Principal], inRows: [Principal]
+    ) -> [Explanation.Member] {
+        var members = [Explanation.Member(principal: caller, origin: .caller)]
+        func add(_ principal: Principal, _ origin: Explanation.Origin) {
+            guard !members.contains(where: { $0.principal == principal }) else { return }
+            members.append(.init(principal: principal, origin: origin))
+        }
+        for group in named where group.isGroup { add(group, .credential) }
+        for group in inRows where group.isGroup { add(group, .membership) }
+        add(.anyone, .everyone)
+        return members
+    }
+}
+
+extension AccessPolicy {
+    /// Every grant that matches, with what the decision would be were it the only one.
+    func explainedMatches(
+        of request: IssueRequest, for subject: Subject, from address: IPAddress?, at instant: Date
+    ) -> [Explanation.Match] {
+        matches(of: request, for: subject).map { grant, prefix in
+            let decision = decide(
+                request, for: subject, under: holding(only: grant), sourceAddress: address, now: instant)
+            let outcome: Explanation.Match.Outcome =
+                switch decision {
+                case .permit: .permits
+                // One that denies and is not in force leaves nothing that matches.
+                case .refuse(let refusal) where grant.effect == .deny:
+                    refusal.grant == nil ? .fails(.conditionFailed(.validity)) : .denies
+                case .refuse(let refusal): .fails(refusal.error)
+                }
+            return Explanation.Match(grant: grant, prefix: prefix, outcome: outcome)
+        }
+    }
+
+    /// Every grant that matches, those that deny first, with its prefix as it stands for the subject.
+    func matches(of request: IssueRequest, for subject: Subject) -> [(grant: Grant, prefix: ExactText)] {
+        var found: [Match] = []
+        forEachMatch(of: request, for: subject) { found.append($0) }
+        return found.sorted { left, right in
+            left.grant.effect == right.grant.effect ? left < right : left.grant.effect == .deny
+        }.map { ($0.grant, $0.grant.prefix.expanded(for: subject) ?? ExactText($0.grant.prefix.text)) }
+    }
+
+    private func holding(only grant: Grant) -> AccessPolicy {
+        var policy = self
+        policy.principals = principals.map {
+            PrincipalPolicy(principal: $0.principal, rows: PrincipalRows(quotas: $0.quotas))
+        }
+        policy.literalGrants = [grant]
+        return policy
+    }
+
+    /// Quotas that count a request, in the order of their identifiers, with whose use they count.
+    func holdings(for request: IssueRequest) -> [QuotaHolding] {
+        guard let caller = principals.first?.principal else { return [] }
+        return principals.flatMap(\.quotas).filter { $0.applies(to: request) }
+            .map { QuotaHolding(quota: $0, holder: $0.holder(for: caller)) }
+            .sorted { $0.quota.id < $1.quota.id }
+    }
+}

@@ -1,0 +1,136 @@
+public import Foundation
+
+/// Explains decisions: it asks the function that issuing asks, for the whole and for each grant alone.
+public struct Explainer: Sendable {
+    let cache: PolicyCache
+    let usage: any QuotaUsageSource
+    let history: any PolicyHistory
+    let issuances: any IssuanceReader
+    let now: @Sendable () -> Date
+
+    /// Puts the use case together.
+    ///
+    /// - Parameters:
+    ///   - cache: The rows to decide by.
+    ///   - usage: What is left of quotas.
+    ///   - history: Policy as it was.
+    ///   - issuances: The ledger.
+    ///   - now: The clock.
+    public init(
+        cache: PolicyCache, usage: any QuotaUsageSource, history: any PolicyHistory, issuances: any IssuanceReader,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.cache = cache
+        self.usage = usage
+        self.history = history
+        self.issuances = issuances
+        self.now = now
+    }
+
+    /// Reads an issuer, by policy as it is committed; `nil` where there is none.
+    ///
+    /// - Throws: `slowDown`, `unavailable`.
+    public func issuer(_ name: String) async throws(GatewayError) -> Issuer? {
+        try await cache.advance()
+        return try await cache.issuer(name).rows
+    }
+
+    /// Explains what would become of a request, now or at a time past.
+    ///
+    /// - Throws: `invalidArgument` where the time lies ahead or before all policy, `unauthenticated` for more groups than the
+    ///   limit, `slowDown`, `unavailable`. What is wrong with the request itself is part of the explanation.
+    public func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
+        let request: IssueRequest
+        do throws(GatewayError) {
+            let instant = now()
+            request = try IssueRequest(question.fields, delivery: question.delivery) { () throws(GatewayError) in
+                .version7(at: instant, randomBytes: [])
+            }
+        } catch {
+            return Explanation(.invalidRequest, error: error)
+        }
+        let state = try await state(for: request, question)
+        let policy = state.policy
+        guard policy.bucket != nil else {
+            return finish(Explanation(.noSuchBucket, error: .accessDenied), state, question)
+        }
+        let decision = decide(
+            request, for: question.subject, under: policy, sourceAddress: question.sourceAddress,
+            now: question.at ?? now())
+        var explanation = Explanation(decision)
+        explanation.matches = policy.explainedMatches(
+            of: request, for: question.subject, from: question.sourceAddress, at: question.at ?? now())
+        try await weighQuotas(of: request, state, question, into: &explanation)
+        if !explanation.isPermitted {
+            explanation.nearMisses = try await nearMisses(to: request, state, question.subject)
+        }
+        return finish(explanation, state, question)
+    }
+
+    private func finish(_ explanation: Explanation, _ state: State, _ question: ExplainQuestion) -> Explanation {
+        var explanation = explanation
+        explanation.members = state.members
+        explanation.moment = state.moment
+        explanation.isCurrent = question.at == nil
+        if question.at != nil { explanation.assumptions.append(.bucketAsNow) }
+        let depends = explanation.matches.contains { $0.grant.conditions.sourceCIDRs != nil }
+        if depends, question.sourceAddress == nil { explanation.assumptions.append(.sourceUnknown) }
+        return explanation
+    }
+
+    private func weighQuotas(
+        of request: IssueRequest, _ state: State, _ question: ExplainQuestion, into explanation: inout Explanation
+    ) async throws(GatewayError) {
+        let charges = explanation.permit?.charges
+        let holdings = state.policy.holdings(for: request)
+        let remainders =
+            question.at == nil && !holdings.isEmpty ? try await usage.usage(of: holdings) : []
+        for (index, holding) in holdings.enumerated() {
+            let takes = charges?.first { $0.quota.id == holding.quota.id }?.amount
+            let remainder = remainders.indices ~= index ? remainders[index] : nil
+            explanation.quotas.append(
+                .init(quota: holding.quota, holder: holding.holder, takes: takes, remainder: remainder))
+            guard let takes, let remainder, remainder.remaining < takes, explanation.isPermitted else { continue }
+            explanation.reason = .quotaExceeded
+            explanation.error = .quotaExceeded(
+                QuotaRefusal(
+                    quotaID: holding.quota.id.lowercaseText, metric: holding.quota.metric,
+                    period: holding.quota.period, limit: holding.quota.limit, remaining: remainder.remaining,
+                    resetsIn: remainder.resetsIn))
+        }
+    }
+
+    private func nearMisses(
+        to request: IssueRequest, _ state: State, _ subject: Subject
+    ) async throws(GatewayError) -> [NearMiss] {
+        let principals = state.members.map(\.principal)
+        var grants = state.policy.principals.flatMap(\.grants) + state.policy.literalGrants
+        // What others have now says nothing of what they had then.
+        if state.isCurrent {
+            grants += try await history.grants(near: request.key, in: request.bucket, of: principals)
+        }
+        return NearMiss.nearest(grants, to: request, for: subject, who: principals)
+    }
+}
+
+extension Explanation {
+    /// Begins with what was decided.
+    fileprivate init(_ decision: Decision) {
+        switch decision {
+        case .permit(let permit):
+            self.init(.granted)
+            decidedBy = permit.grant
+            self.permit = permit
+        case .refuse(let refusal):
+            let reason: Reason =
+                switch (refusal.error, refusal.grant) {
+                case (.accessDenied, .some): .denied
+                case (.accessDenied, nil): .notGranted
+                case (.unavailable, _): .noCredential
+                default: .conditionFailed
+                }
+            self.init(reason, error: refusal.error)
+            decidedBy = refusal.grant
+        }
+    }
+}

@@ -1,0 +1,208 @@
+public import Foundation
+public import GatewayCore
+public import LibPQ
+public import Logging
+
+/// Policy as it was, in PostgreSQL: rows that were removed stay, with the changes that they began and ended with.
+public struct PostgresPolicyHistory: PolicyHistory {
+    private let pool: PostgresPool
+    private let logger: Logger
+
+    /// Makes a reader.
+    ///
+    /// - Parameters:
+    ///   - pool: Logged in as the gateway, its sessions with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Told why rows cannot be read.
+    public init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// The last change of policy up to an instant.
+    public func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
+        try await read(PolicyHistoryStatements.momentAt, instant).first
+    }
+
+    /// A change of policy by its number.
+    public func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
+        try await read(PolicyHistoryStatements.moment, sequence).first
+    }
+
+    /// Groups that rows put a user in after a change.
+    public func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] {
+        try await read(PolicyHistoryStatements.groups, (principal, sequence))
+    }
+
+    /// Grants of principals that may match a key after a change.
+    public func grants(
+        of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+    ) async throws(GatewayError) -> [Grant] {
+        let place = KeyPlace(principals: principals, bucket: bucket, key: key, sequence: sequence)
+        return try await read(PolicyHistoryStatements.grants, place)
+    }
+
+    /// A grant as it stood after a change.
+    public func grant(_ id: UUID, after sequence: Int64) async throws(GatewayError) -> Grant? {
+        try await read(PolicyHistoryStatements.grant, (id, sequence)).first
+    }
+
+    /// Live grants that allow and are near a key.
+    public func grants(
+        near key: ObjectKey, in bucket: BucketName, of principals: [Principal]
+    ) async throws(GatewayError) -> [Grant] {
+        let place = KeyPlace(principals: principals, bucket: bucket, key: key, sequence: 0)
+        return try await read(PolicyHistoryStatements.grantsNear, place)
+    }
+
+    private func read<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> [Row] {
+        do throws(PostgresError) {
+            return try await pool.execute(statement, parameters, deadline: .now + .seconds(5))
+        } catch {
+            logger.warning("the history of policy cannot be read", metadata: ["reason": "\(error)"])
+            throw error.asGatewayError
+        }
+    }
+}
+
+/// Where grants are looked for.
+struct KeyPlace: Sendable {
+    var principals: [Principal]
+    var bucket: BucketName
+    var key: ObjectKey
+    /// The change after which.
+    var sequence: Int64
+}
+
+/// Statements about policy as it was.
+enum PolicyHistoryStatements {
+    /// Columns of a version `r`.
+    private static let columns = GrantRow.stored + ", r.created_change, r.removed_change"
+
+    /// Numbers and times grow together: a line gets both under the lock.
+    static let momentAt = Statement<Date, PolicyMoment>(
+        "SELECT l.seq, l.at FROM policy_log l WHERE l.at <= $1 ORDER BY l.seq DESC LIMIT 1"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
+    }
+
+    static let moment = Statement<Int64, PolicyMoment>("SELECT l.seq, l.at FROM policy_log l WHERE l.seq = $1") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
+    }
+
+    static let groups = Statement<(principal: Principal, sequence: Int64), Principal>(
+        """
+        SELECT DISTINCT h.group_principal
+        FROM group_member_history h
+        JOIN policy_log c ON c.tag = h.created_change
+        LEFT JOIN policy_log r ON r.tag = h.removed_change
+        WHERE h.member_principal = $1 AND c.seq <= $2 AND (r.seq IS NULL OR r.seq > $2)
+        """
+    ) {
+        [$0.principal.rawValue, $0.sequence]
+    } decode: { row throws(PostgresError) in
+        try row.principal(0)
+    }
+
+    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny first.
+    static let grants = Statement<KeyPlace, Grant>(
+        """
+        WITH versions AS MATERIALIZED (
+            SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
+            CROSS JOIN unnest($3::text[]) AS k (prefix)
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM grants r
+                WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix = k.prefix AND NOT r.is_template
+                    AND r.removed_at IS NULL
+                UNION ALL
+                SELECT \(columns) FROM grants r
+                WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix = k.prefix AND NOT r.is_template
+                    AND r.removed_at IS NOT NULL
+            ) r
+            UNION ALL
+            SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM grants r
+                WHERE r.principal = p.principal AND r.bucket = $2 AND r.is_template AND r.removed_at IS NULL
+                UNION ALL
+                SELECT \(columns) FROM grants r
+                WHERE r.principal = p.principal AND r.bucket = $2 AND r.is_template AND r.removed_at IS NOT NULL
+            ) r
+        ),
+        standing AS (
+            SELECT \(columns), row_number() OVER (
+                PARTITION BY r.principal, r.is_template ORDER BY r.effect = 'allow', r.id
+            ) AS place
+            FROM versions r
+            JOIN policy_log c ON c.tag = r.created_change
+            LEFT JOIN policy_log d ON d.tag = r.removed_change
+            WHERE c.seq <= $4 AND (d.seq IS NULL OR d.seq > $4)
+        )
+        SELECT \(GrantRow.columns) FROM standing g
+        WHERE NOT g.is_template OR g.place <= \(PrincipalPolicy.maxTemplates)
+        """
+    ) {
+        [
+            $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue), $0.sequence,
+        ]
+    } decode: { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+
+    static let grant = Statement<(id: UUID, sequence: Int64), Grant>(
+        """
+        SELECT \(GrantRow.columns) FROM grant_history g
+        WHERE g.id = $1 AND g.created_seq <= $2 AND (g.removed_seq IS NULL OR g.removed_seq > $2)
+        ORDER BY g.created_seq DESC LIMIT 1
+        """
+    ) {
+        [$0.id, $0.sequence]
+    } decode: { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+
+    /// Each branch goes along an index from the key's place and stops after a few rows.
+    static let grantsNear = Statement<KeyPlace, Grant>(
+        """
+        SELECT \(GrantRow.columns)
+        FROM (
+            SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
+            CROSS JOIN LATERAL (
+                (
+                    SELECT \(columns) FROM grants r
+                    WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix <= $4 AND r.removed_at IS NULL
+                        AND r.effect = 'allow'
+                    ORDER BY r.prefix DESC LIMIT 20
+                )
+                UNION ALL
+                (
+                    SELECT \(columns) FROM grants r
+                    WHERE r.principal = p.principal AND r.bucket = $2 AND r.prefix > $4 AND r.removed_at IS NULL
+                        AND r.effect = 'allow'
+                    ORDER BY r.prefix LIMIT 20
+                )
+            ) r
+            UNION ALL
+            SELECT \(columns) FROM unnest($3::text[]) AS k (prefix)
+            CROSS JOIN LATERAL (
+                SELECT \(columns) FROM grants r
+                WHERE r.bucket = $2 AND r.prefix = k.prefix AND NOT r.is_template AND r.removed_at IS NULL
+                    AND r.effect = 'allow'
+                LIMIT 20
+            ) r
+        ) g
+        """
+    ) {
+        [
+            $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue),
+            $0.key.rawValue,
+        ]
+    } decode: { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+}

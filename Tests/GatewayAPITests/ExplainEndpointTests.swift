@@ -1,0 +1,113 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("An explanation")
+struct ExplainEndpointTests {
+    private func explain(_ json: String, token: String = "auditor-token") async -> TestAnswer {
+        await TestGateway().send(.post, "/admin/v1/explain", token: token, json: json)
+    }
+
+    @Test("is for auditors, and says what the caller would be told")
+    func refusal() async throws {
+        let question = #"{"principal":"user:alice","action":"GetObject","bucket":"photos","key":"private/a"}"#
+        #expect(await explain(question, token: "user-token").status == 403)
+        let answer = await explain(question)
+        #expect(answer.status == 200 && answer.json["permitted"] as? Bool == false)
+        #expect(answer.string("reason") == "not-granted")
+        let told = try #require(answer.json["told"] as? [String: Any])
+        #expect(told["code"] as? String == "AccessDenied" && told["status"] as? Int == 403 && told["detail"] == nil)
+        let misses = try #require(answer.json["nearMisses"] as? [[String: Any]])
+        #expect(misses.map { $0["differs"] as? String } == ["prefix"])
+    }
+
+    @Test("shows what would be signed, and no secret")
+    func permission() async throws {
+        let answer = await explain(
+            """
+            {"principal":"user:alice","action":"PutObject","bucket":"photos","key":"uploads/a.png",
+             "contentType":"image/png","contentLength":7,"expiresIn":60}
+            """)
+        #expect(answer.json["permitted"] as? Bool == true)
+        let url = try #require(answer.json["url"] as? [String: Any])
+        #expect(url["expiresIn"] as? Int == 60 && url["enforcedBy"] as? String == "signature")
+        #expect(answer.json["told"] == nil)
+        #expect(!answer.text.contains(StubPolicy.secret) && !answer.text.contains("Signature="))
+        let quota = try #require((answer.json["quotas"] as? [[String: Any]])?.first)
+        #expect(quota["remaining"] as? Int == 42 && quota["takes"] as? Int == 1)
+    }
+
+    @Test(
+        "says of a request that nobody may make what is wrong with it",
+        arguments: [
+            (#""bucket":"photos","key":"a/../b""#, "key"), (#""bucket":"photos","key":"""#, "key"),
+            (#""bucket":"PHOTOS","key":"a""#, "bucket"), (#""bucket":"photos","key":"a","expiresIn":0"#, "expiresIn"),
+            (#""bucket":"photos","key":"a","contentType":"image/png""#, "contentType"),
+        ])
+    func invalid(_ members: String, _ field: String) async {
+        let answer = await explain(#"{"principal":"user:alice","action":"GetObject",\#(members)}"#)
+        #expect(answer.status == 200 && answer.string("reason") == "invalid-request", "\(answer.text)")
+        #expect((answer.json["told"] as? [String: Any])?["field"] as? String == field)
+    }
+
+    @Test("names an unknown bucket to admins and not to callers")
+    func unknownBucket() async {
+        let answer = await explain(#"{"principal":"user:alice","action":"GetObject","bucket":"nowhere","key":"a"}"#)
+        #expect(answer.string("reason") == "no-such-bucket")
+        #expect((answer.json["told"] as? [String: Any])?["code"] as? String == "AccessDenied")
+    }
+
+    @Test("of a token of an unknown issuer is that it is not accepted")
+    func unknownIssuer() async {
+        let answer = await explain(
+            #"{"issuer":"https://x","claims":{"sub":"a"},"action":"GetObject","bucket":"photos","key":"a"}"#)
+        #expect(answer.string("reason") == "unauthenticated")
+        #expect((answer.json["told"] as? [String: Any])?["status"] as? Int == 401)
+    }
+
+    @Test("of an issuance is the grant as it stood")
+    func issuance() async throws {
+        let answer = await explain(#"{"issuanceID":"\#(StubPolicy.grantID)"}"#)
+        #expect(answer.string("reason") == "recorded" && answer.json["decidedBy"] != nil)
+        #expect((answer.json["policy"] as? [String: Any])?["sequence"] as? Int == 7)
+        #expect((answer.json["issuance"] as? [String: Any])?["key"] as? String == "uploads/")
+        #expect(
+            await explain(#"{"issuanceID":"018f0000-0000-7000-8000-0000000000ff"}"#).string("code") == "NoSuchIssuance")
+    }
+
+    @Test(
+        "is not given on a question that is none",
+        arguments: [
+            (#"{}"#, "action"), (#"{"action":"GetObject","bucket":"photos"}"#, "key"),
+            (#"{"action":"GetObject","bucket":"photos","key":"a"}"#, "principal"),
+            (#"{"principal":"user:a","issuer":"x","action":"GetObject","bucket":"photos","key":"a"}"#, "principal"),
+            (#"{"principal":"group:a","action":"GetObject","bucket":"photos","key":"a"}"#, "principal"),
+            (#"{"principal":"user:a","groups":["user:b"],"action":"GetObject","bucket":"p","key":"a"}"#, "groups[0]"),
+            (#"{"principal":"user:a","claims":{"t":1},"action":"GetObject","bucket":"p","key":"a"}"#, "claims"),
+            (#"{"issuer":"x","action":"GetObject","bucket":"photos","key":"a"}"#, "claims"),
+            (#"{"issuer":"x","groups":["group:a"],"claims":{},"action":"GetObject","bucket":"p","key":"a"}"#, "groups"),
+            (
+                #"{"principal":"user:a","sourceAddress":"here","action":"GetObject","bucket":"p","key":"a"}"#,
+                "sourceAddress"
+            ),
+            (#"{"principal":"user:a","delivery":"sts","action":"GetObject","bucket":"p","key":"a"}"#, "delivery"),
+            (
+                #"{"principal":"user:a","at":"2099-01-01T00:00:00Z","action":"GetObject","bucket":"photos","key":"a"}"#,
+                "at"
+            ),
+            (
+                #"{"principal":"user:a","at":"1990-01-01T00:00:00Z","action":"GetObject","bucket":"photos","key":"a"}"#,
+                "at"
+            ),
+            (#"{"issuanceID":"x"}"#, "issuanceID"),
+            (#"{"issuanceID":"018f0000-0000-7000-8000-00000000000e","key":"a"}"#, "key"),
+            (#"{"principal":"user:a","colour":"red","action":"GetObject","bucket":"p","key":"a"}"#, "colour"),
+        ])
+    func malformed(_ json: String, _ field: String) async {
+        let answer = await explain(json)
+        #expect(answer.status == 400 && answer.string("field") == field, "\(answer.text)")
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+import GatewayCore
+import Testing
+
+@Suite struct ExplainerTests {
+    /// Policy, its past and a ledger, as a test says.
+    private struct World: PolicyHistory, IssuanceReader, QuotaUsageSource {
+        var tables = ScriptedPolicy.Tables()
+        var past: [Grant] = []
+        var pastGroups: [Principal] = []
+        var near: [Grant] = []
+        var rows: [RecordedIssuance] = []
+        var remaining: Int64 = 100
+
+        init(_ grants: [Grant] = [], quotas: [Quota] = []) throws {
+            tables.bucket = try Fixture.bucket()
+            tables.credential = Fixture.credential()
+            tables.grants = grants
+            tables.quotas = quotas
+        }
+
+        func explain(
+            _ request: (inout IssueRequest.Fields) -> Void = { _ in }, groups: [String] = [],
+            claims: [String: String] = [:], from address: String? = nil, at instant: Date? = nil
+        ) async throws -> Explanation {
+            var fields = IssueRequest.Fields()
+            fields.action = "GetObject"
+            fields.bucket = "demo-bucket"
+            fields.key = "team/photo.png"
+            request(&fields)
+            return try await explainer.explain(
+                ExplainQuestion(
+                    subject: Subject(principal: try Principal("user:alice"), claims: claims),
+                    groups: try groups.map { try Principal($0) }, fields: fields,
+                    sourceAddress: address.flatMap { IPAddress($0) }, at: instant))
+        }
+
+        var explainer: Explainer {
+            Explainer(
+                cache: PolicyCache(source: ScriptedPolicy(tables)), usage: self, history: self, issuances: self,
+                now: { Fixture.now })
+        }
+
+        func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
+            holdings.map { QuotaRemainder(quotaID: $0.quota.id, remaining: remaining, resetsIn: 60) }
+        }
+
+        func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
+            instant < Fixture.now.addingTimeInterval(-1000) ? nil : PolicyMoment(sequence: 5, at: instant)
+        }
+
+        func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
+            PolicyMoment(sequence: sequence, at: Fixture.now)
+        }
+
+        func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] {
+            pastGroups
+        }
+
+        func grants(
+            of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
+        ) async throws(GatewayError) -> [Grant] {
+            past.filter { principals.contains($0.principal) }
+        }
+
+        func grant(_ id: UUID, after sequence: Int64) async throws(GatewayError) -> Grant? {
+            past.first { $0.id == id }
+        }
+
+        func grants(
+            near key: ObjectKey, in bucket: BucketName, of principals: [Principal]
+        ) async throws(GatewayError) -> [Grant] { near }
+
+        func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+            throw .unavailable(retryAfter: 1)
+        }
+
+        func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
+            guard let row = rows.first(where: { $0.id == id }) else { throw .notFound(.issuance) }
+            return row
+        }
+    }
+
+    private static func outcomes(_ explanation: Explanation) -> [String] {
+        explanation.matches.map { match in
+            switch match.outcome {
+            case nil: "-"
+            case .permits: "permits"
+            case .denies: "denies"
+            case .fails(let error): "\(error)"
+            }
+        }
+    }
+
+    @Test func tellsTheGrantThatPermitsAndAllThatMatch() async throws {
+        let world = try World([
+            Fixture.grant(1, on: ""), Fixture.grant(2, to: "group:staff", on: "team/"),
+            Fixture.grant(3, to: "*", on: "team/photo.png", conditions: GrantConditions(sourceCIDRs: ["192.0.2.0/24"])),
+            Fixture.grant(4, on: "team/", actions: [.putObject]), Fixture.grant(5, on: "other/"),
+        ])
+        let explanation = try await world.explain(groups: ["group:staff"], from: "198.51.100.1")
+        #expect(explanation.isPermitted && explanation.reason == .granted && explanation.error == nil)
+        #expect(explanation.decidedBy?.id == Fixture.id(2) && explanation.permit?.grant.id == Fixture.id(2))
+        #expect(explanation.matches.map(\.grant.id) == [Fixture.id(3), Fixture.id(2), Fixture.id(1)])
+        #expect(
+            Self.outcomes(explanation) == ["\(GatewayError.conditionFailed(.sourceAddress))", "permits", "permits"])
+        #expect(explanation.members.map(\.origin) == [.caller, .credential, .everyone])
+        #expect(explanation.nearMisses == [] && explanation.assumptions == [])
+        #expect(try await world.explain(groups: ["group:staff"]).assumptions == [.sourceUnknown])
+        #expect(try await world.explain(groups: ["group:staff"], from: "192.0.2.9").decidedBy?.id == Fixture.id(3))
+    }
+
+    @Test func aDenyDecidesAndStandsFirst() async throws {
+        let world = try World([
+            Fixture.grant(1), Fixture.grant(2, to: "*", on: "", effect: .deny),
+            Fixture.grant(3, effect: .deny, until: Fixture.now),
+        ])
+        let explanation = try await world.explain()
+        #expect(explanation.reason == .denied && explanation.decidedBy?.id == Fixture.id(2))
+        #expect(explanation.error == .accessDenied)
+        #expect(explanation.matches.map(\.grant.id) == [Fixture.id(3), Fixture.id(2), Fixture.id(1)])
+        #expect(
+            Self.outcomes(explanation) == ["\(GatewayError.conditionFailed(.validity))", "denies", "permits"])
+    }
+
+    @Test func namesTheConditionThatFails() async throws {
+        let world = try World([
+            Fixture.grant(1, conditions: GrantConditions(contentTypes: ["image/*"], maxBytes: 10)),
+            Fixture.grant(2, on: "", until: Fixture.now),
+        ])
+        let explanation = try await world.explain {
+            $0.action = "PutObject"
+            $0.contentType = "text/plain"
+            $0.contentLength = 5
+        }
+        #expect(explanation.reason == .conditionFailed && explanation.decidedBy?.id == Fixture.id(1))
+        #expect(explanation.error == .conditionFailed(.contentType(allowed: ["image/*"])))
+        #expect(Self.outcomes(explanation).last == "\(GatewayError.conditionFailed(.validity))")
+        let large = try await world.explain {
+            $0.action = "PutObject"
+            $0.contentType = "image/png"
+            $0.contentLength = 11
+        }
+        #expect(large.error == .entityTooLarge(maxBytes: 10))
+    }
+
+    @Test func findsWhatNearlyMatches() async throws {
+        var world = try World([
+            Fixture.grant(1, on: "team/", actions: [.putObject]), Fixture.grant(2, on: "team/photos/"),
+            Fixture.grant(3, on: "x/"), Fixture.grant(4, on: "tenants/${claim:tenant}/"),
+            Fixture.grant(5, on: "x/", actions: [.putObject]),
+        ])
+        world.near = [
+            try Fixture.grant(6, to: "group:editors"), try Fixture.grant(7, to: "group:editors", on: "y/"),
+            try Fixture.grant(2, on: "team/photos/"), try Fixture.grant(8, to: "group:editors", effect: .deny),
+        ]
+        let explanation = try await world.explain()
+        #expect(explanation.reason == .notGranted && explanation.matches.isEmpty && explanation.decidedBy == nil)
+        #expect(explanation.nearMisses.map(\.grant.id) == [1, 6, 4, 2, 3].map(Fixture.id))
+        #expect(explanation.nearMisses.map(\.flaw) == [.action, .principal, .template, .prefix, .prefix])
+        let odd = try await world.explain({ $0.key = "tenants/a/b" }, claims: ["tenant": "a/../b"])
+        #expect(odd.nearMisses.contains { $0.flaw == .template && $0.grant.id == Fixture.id(4) })
+        let good = try await world.explain({ $0.key = "tenants/acme/b" }, claims: ["tenant": "acme"])
+        #expect(good.isPermitted && good.matches.map(\.prefix) == [ExactText("tenants/acme/")])
+    }
+
+    @Test func explainsWhatNobodyMayAskFor() async throws {
+        let world = try World([Fixture.grant(1, on: "")])
+        for key in ["a/../b", "/a", "", "a\u{7}", "a/${sub}"] {
+            let explanation = try await world.explain { $0.key = key }
+            #expect(explanation.reason == .invalidRequest && !explanation.isPermitted)
+            guard case .invalidArgument("key", _)? = explanation.error else {
+                Issue.record("\(String(describing: explanation.error))")
+                continue
+            }
+        }
+        #expect(try await world.explain { $0.bucket = "NO" }.reason == .invalidRequest)
+        let unknown = try await world.explain { $0.bucket = "nowhere" }
+        #expect(unknown.reason == .noSuchBucket && unknown.error == .accessDenied)
+    }
+
+    @Test func weighsQuotasAsRecordingWould() async throws {
+        var world = try World([Fixture.grant(1)], quotas: [Fixture.quota(9), Fixture.quota(8, metric: .bytes)])
+        let upload: (inout IssueRequest.Fields) -> Void = {
+            $0.action = "PutObject"
+            $0.contentType = "image/png"
+            $0.contentLength = 50
+        }
+        let explanation = try await world.explain(upload)
+        #expect(explanation.isPermitted && explanation.quotas.map(\.takes) == [50, 1])
+        #expect(explanation.quotas.map { $0.remainder?.remaining } == [100, 100])
+        world.remaining = 49
+        let full = try await world.explain(upload)
+        #expect(full.reason == .quotaExceeded && !full.isPermitted && full.decidedBy?.id == Fixture.id(1))
+        guard case .quotaExceeded(let refusal)? = full.error else {
+            Issue.record("no quota is named")
+            return
+        }
+        #expect(refusal.quotaID == Fixture.id(8).lowercaseText && refusal.remaining == 49)
+        world.remaining = 50
+        #expect(try await world.explain(upload).isPermitted)
+    }
+
+    @Test func goesBackInTime() async throws {
+        var world = try World([Fixture.grant(1, effect: .deny)])
+        world.past = [try Fixture.grant(2, to: "group:old", until: Fixture.now.addingTimeInterval(-10))]
+        world.pastGroups = [try Principal("group:old")]
+        let then = Fixture.now.addingTimeInterval(-100)
+        let explanation = try await world.explain(at: then)
+        #expect(explanation.isPermitted && explanation.decidedBy?.id == Fixture.id(2))
+        #expect(explanation.members.map(\.origin) == [.caller, .membership, .everyone])
+        #expect(explanation.moment == PolicyMoment(sequence: 5, at: then) && !explanation.isCurrent)
+        #expect(explanation.assumptions == [.bucketAsNow])
+        #expect(try await world.explain(at: Fixture.now).reason == .conditionFailed, "it has ended since")
+        #expect(try await world.explain().reason == .denied)
+        for instant in [Fixture.now.addingTimeInterval(1), Fixture.now.addingTimeInterval(-5000)] {
+            await #expect(throws: GatewayError.self) { try await world.explain(at: instant) }
+        }
+    }
+
+    @Test func tellsWhySomethingWasIssued() async throws {
+        var world = try World()
+        let template = try Fixture.grant(2, to: "group:tenants", on: "tenants/${claim:tenant}/")
+        world.past = [template, try Fixture.grant(3, on: "tenants/acme/"), try Fixture.grant(4, on: "else/")]
+        let row = RecordedIssuance(
+            id: Fixture.id(77), issuedAt: Fixture.now, expiresAt: Fixture.now, delivery: "presigned-url",
+            principal: "user:alice", matchedPrincipal: "group:tenants", grantID: template.id,
+            credentialID: Fixture.id(500), actions: ["GetObject"], method: "GET", bucket: "demo-bucket",
+            key: "tenants/acme/a.pdf", requestID: "r", policySequence: 4)
+        world.rows = [row]
+        let explanation = try await world.explainer.explain(issuance: row.id)
+        #expect(explanation.isPermitted && explanation.reason == .recorded && explanation.issuance == row)
+        #expect(explanation.decidedBy == template && explanation.moment?.sequence == 4)
+        #expect(explanation.members.map(\.origin) == [.caller, .ledger, .everyone])
+        #expect(Set(explanation.matches.map(\.grant.id)) == [template.id, Fixture.id(3)])
+        #expect(explanation.matches.first { $0.grant.id == template.id }?.prefix == ExactText("tenants/acme/"))
+        #expect(Set(Self.outcomes(explanation)) == ["permits", "-"])
+        await #expect(throws: GatewayError.notFound(.issuance)) {
+            try await world.explainer.explain(issuance: Fixture.id(78))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Policy as it was.
+@Suite struct PolicyHistoryTests {
+    private struct World {
+        let admin: AdminWorld
+        let history: PostgresPolicyHistory
+
+        init() throws {
+            admin = try AdminWorld()
+            let settings = PostgresIssuances.sessionSettings + [("role", "sluice_gateway")]
+            let database = try TestDatabase.current
+            history = PostgresPolicyHistory(
+                pool: PostgresPool(try database.configuration(sessionSettings: settings), size: 1, logger: .silent),
+                logger: .silent)
+        }
+
+        func sequence() async throws -> Int64 { try await admin.connection.position().sequence }
+    }
+
+    private let alice: Principal
+    private let staff: Principal
+    private let demo: BucketName
+
+    init() throws {
+        alice = try Principal("user:alice")
+        staff = try Principal("group:staff")
+        demo = try BucketName("demo")
+    }
+
+    @Test(.database(.migrated)) func membershipsAreKnownAtEachChange() async throws {
+        let world = try World()
+        let before = try await world.sequence()
+        let member = GroupMember(group: staff, member: alice, createdAt: Date())
+        func toggle() async throws -> (on: Int64, off: Int64) {
+            _ = try await world.admin.stores.members.create(member, by: AdminWorld.change)
+            let on = try await world.sequence()
+            try await world.admin.stores.members.delete(member.identifier, by: AdminWorld.change)
+            return (on, try await world.sequence())
+        }
+        let first = try await toggle()
+        let second = try await toggle()
+        for (sequence, groups) in [
+            (before, []), (first.on, [staff]), (first.off, []), (second.on, [staff]), (second.off, []),
+            (second.off + 10, []),
+        ] {
+            #expect(try await world.history.groups(of: alice, after: sequence) == groups, "after \(sequence)")
+        }
+        #expect(try await world.history.groups(of: staff, after: second.on) == [])
+    }
+
+    @Test(.database(.migrated)) func versionsOfGrantsStandWhereTheyStood() async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        let grants = world.admin.stores.grants
+        let created = try await grants.create(.sample(), by: AdminWorld.change)
+        let first = try await world.sequence()
+        var changed = created.row
+        changed.prefix = try KeyPrefix(literal: "team/narrow/")
+        let stored = try await grants.update(changed, from: created.revision, by: AdminWorld.change)
+        let second = try await world.sequence()
+        let template = try await grants.create(.sample("*", "users/${sub}/", template: true), by: AdminWorld.change)
+        let third = try await world.sequence()
+        try await grants.delete(stored.id.lowercaseText, by: AdminWorld.change)
+        try await grants.delete(template.id.lowercaseText, by: AdminWorld.change)
+        let last = try await world.sequence()
+
+        let wide = try ObjectKey("team/x"), narrow = try ObjectKey("team/narrow/x")
+        func matching(_ key: ObjectKey, _ sequence: Int64) async throws -> [String] {
+            try await world.history.grants(of: [alice, .anyone], in: demo, for: key, after: sequence)
+                .map(\.prefix.text).sorted()
+        }
+        #expect(try await matching(wide, first - 1) == [])
+        #expect(try await matching(wide, first) == ["team/"])
+        #expect(try await matching(wide, second) == [])
+        #expect(try await matching(narrow, first) == ["team/"])
+        #expect(try await matching(narrow, third) == ["team/narrow/", "users/${sub}/"])
+        #expect(try await matching(narrow, last) == [])
+        #expect(
+            try await world.history.grants(of: [staff], in: demo, for: narrow, after: third) == [],
+            "others' are left out")
+        #expect(try await world.history.grant(created.id, after: first)?.prefix.text == "team/")
+        #expect(try await world.history.grant(created.id, after: third)?.prefix.text == "team/narrow/")
+        #expect(try await world.history.grant(created.id, after: last) == nil)
+    }
+
+    @Test(.database(.migrated)) func timesLeadToChanges() async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        let sequence = try await world.sequence()
+        let moment = try #require(try await world.history.moment(ofChange: sequence))
+        #expect(try await world.history.moment(at: moment.at) == moment)
+        #expect(try await world.history.moment(at: Date().addingTimeInterval(3600)) == moment)
+        let earlier = try await world.history.moment(at: moment.at.addingTimeInterval(-0.000_002))
+        #expect(earlier?.sequence == sequence - 1)
+        #expect(try await world.history.moment(at: Date(timeIntervalSince1970: 0)) == nil)
+        #expect(try await world.history.moment(ofChange: sequence + 1) == nil)
+    }
+
+    @Test(.database(.migrated)) func whatIsNearIsFoundAmongMany() async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        try await world.admin.connection.runScript(
+            """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by)
+            SELECT gen_random_uuid(), 'user:alice', 'demo', 'p/' || lpad(n::text, 5, '0') || '/', false, '{GetObject}',
+                'allow', 'test'
+            FROM generate_series(1, 3000) n;
+            SELECT append_policy_log('{user:alice}', 'test', '');
+            """)
+        let editors = try await world.admin.stores.grants.create(
+            .sample("group:editors", "p/"), by: AdminWorld.change)
+        let key = try ObjectKey("p/01500x/file")
+        let found = try await world.history.grants(near: key, in: demo, of: [alice, .anyone])
+        #expect(found.count == 41 && found.contains { $0.id == editors.id })
+        #expect(found.contains { $0.prefix.text == "p/01500/" } && found.contains { $0.prefix.text == "p/01501/" })
+    }
+
+    /// Databases that were in use before keep what can be known: by times, and by the audit.
+    @Test(.database(.migrated)) func earlierMembershipsAreTakenOver() async throws {
+        let world = try World()
+        let members = world.admin.stores.members
+        let other = try Principal("group:other")
+        _ = try await members.create(GroupMember(group: staff, member: alice, createdAt: Date()), by: AdminWorld.change)
+        let gone = GroupMember(group: other, member: alice, createdAt: Date())
+        _ = try await members.create(gone, by: AdminWorld.change)
+        let both = try await world.sequence()
+        try await members.delete(gone.identifier, by: AdminWorld.change)
+        let after = try await world.sequence()
+        let text = try String(
+            contentsOf: URL(filePath: #filePath).appending(path: "../../../sql/migrations").standardized.appending(
+                path: "0014_keep_memberships.sql"), encoding: .utf8)
+        let start = try #require(text.range(of: "-- A change that only counts"))
+        let end = try #require(text.range(of: "-- As the owner"))
+        try await world.admin.connection.runScript(
+            "DELETE FROM group_member_history;" + text[start.lowerBound..<end.lowerBound])
+        #expect(Set(try await world.history.groups(of: alice, after: both)) == [staff, other])
+        #expect(try await world.history.groups(of: alice, after: after) == [staff])
+        #expect(try await world.history.groups(of: alice, after: 1) == [])
+    }
+}

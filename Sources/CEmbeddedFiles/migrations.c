@@ -60,6 +60,10 @@ static const char migration_0014[] = {
 #embed "../../sql/migrations/0014_keep_memberships.sql" suffix(, 0)
 };
 
+static const char migration_0015[] = {
+#embed "../../sql/migrations/0015_find_expired_days.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -78,6 +82,7 @@ static const struct {
     {"0012_version_policy.sql", migration_0012},
     {"0013_index_ledger.sql", migration_0013},
     {"0014_keep_memberships.sql", migration_0014},
+    {"0015_find_expired_days.sql", migration_0015},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -37,6 +37,15 @@ import Testing
         #expect(try await QuotaAuditor(connection: connection).audit() == [])
     }
 
+    /// With statistics the planner looks at things in another order.
+    @Test(.database(.migrated)) func dropsWhateverThePlannerKnowsOfTheCatalogue() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await prepare(connection)
+        try await connection.runScript("ANALYZE")
+        await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(to_regclass('issuances_20200101'))") == 0)
+    }
+
     @Test(.database(.migrated)) func leavesAPartitionThatIsRead() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)

@@ -17,6 +17,8 @@ ROOT = Path(__file__).resolve().parents[3]
 # What a run measures unless told otherwise, and what takes minutes of its own.
 USUAL = ("issue", "signing", "principals", "policy", "idle", "overload", "gateways")
 LONG = ("grants", "ledger")
+# Of one part; far more than any takes.
+LONGEST_MINUTES = 40
 
 
 def options():
@@ -70,10 +72,16 @@ def needs(chosen):
     return ["tools", *(name for name, is_needed in wanted.items() if is_needed)]
 
 
+def out_of_time(*_):
+    raise TimeoutError(f"not done after {LONGEST_MINUTES} minutes")
+
+
 def measure(name, chosen):
     """Measures one part; a part that fails says so in its report and stops no other."""
     print(f"==> {name}", file=sys.stderr, flush=True)
     report = Report(name, chosen)
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(LONGEST_MINUTES * 60)
     try:
         importlib.import_module(f"parts.{name}").measure(chosen, report)
         if report.faults:
@@ -81,6 +89,8 @@ def measure(name, chosen):
     except Exception as error:
         traceback.print_exc()
         report.error = f"{type(error).__name__}: {error}"
+    finally:
+        signal.alarm(0)
     return report.as_json()
 
 

@@ -3,9 +3,9 @@
 import math
 from html import escape
 
-WIDTH, HEIGHT = 960, 470
-TOP, BOTTOM = 96, 400
-PANELS = ((74, 372), (560, 858))
+WIDTH, HEIGHT = 960, 480
+TOP, BOTTOM = 118, 420
+PANELS = ((74, 352), (548, 826))
 INK, MUTED, GRID, PAPER = "#1c2430", "#5b6675", "#e3e7ec", "#ffffff"
 # By the part of the name that tells the loads apart; in the order in which they are drawn, the gateway last and on top.
 STYLES = (
@@ -80,6 +80,8 @@ def _labels(lines, column, right, vertical):
 
 
 def _short(value):
+    if value >= 1_000_000:
+        return f"{value / 1_000_000:,.0f} M"
     if value >= 10_000:
         return f"{value / 1000:,.0f} k"
     if value >= 1:

@@ -81,7 +81,7 @@ class Report:
     def as_json(self):
         return {
             "date": self.date, "command": f"script/bench {' '.join(self.chosen.shown)}".strip(),
-            "commit": commit(), "machine": machine(), "loadBefore": round(self.load_before, 1),
+            "commit": commit(), "binary": str(self.chosen.binary), "machine": machine(), "loadBefore": round(self.load_before, 1),
             "versions": self.versions, "rounds": self.chosen.rounds, "seconds": self.chosen.seconds,
             "series": [one.as_json(self.chosen.seconds) for one in self.series],
             "figures": self.figures, "targets": self.targets, "error": self.error,
@@ -128,7 +128,7 @@ def versions(database):
         "PostgreSQL": database.query("postgres", "SHOW server_version") + "; "
                       + ", ".join(f"{name}={value}" for name, value in SETTINGS.items()),
         "libmicrohttpd": package("libmicrohttpd12"), "libpq": package("libpq5"), "libcrypto": package("libssl3"),
-        "wrk": package("wrk"),
+        "wrk": package("wrk"), "Swift": line("swift", "--version").split("\n")[0],
     }
 
 

@@ -18,8 +18,8 @@ class Target:
 
     @property
     def limit(self):
-        bound = f"≥ {number(self.at_least)}" if self.at_most is None else f"≤ {number(self.at_most)}"
-        return f"{bound} {self.unit}".rstrip() + (f", then {number(self.then)}" if self.then else "")
+        bound = f"≥ {self.at_least:,g}" if self.at_most is None else f"≤ {self.at_most:,g}"
+        return f"{bound} {self.unit}".rstrip() + (f", then {self.then:,g}" if self.then else "")
 
     def is_met(self, value):
         return value >= self.at_least if self.at_most is None else value <= self.at_most

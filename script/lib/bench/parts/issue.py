@@ -54,6 +54,7 @@ def measure(chosen, report):
 
         series = alternate(loads, database, chosen)
         report.add(series)
+        _check_peer(database, series)
         report.figure("resident memory after load", gateway.memory(), "MB")
         report.figure("resident memory at its highest", gateway.memory("VmHWM"), "MB")
     _compare(report, {(one.load.name, one.load.connections): one for one in series})
@@ -65,6 +66,13 @@ def _peer(stack, chosen, report, database, callers, requests):
     report.versions["service in Python"] = peer.versions()
     return [Wrk(PEER, [peer], connections, chosen.threads, requests, database=database)
             for connections in chosen.connections]
+
+
+def _check_peer(database, series):
+    """The service in Python has recorded what it answered."""
+    answers = sum(sample.answers for one in series for sample in one.samples if one.load.name == PEER)
+    if answers and database.number("peer", "SELECT count(*) FROM issuances") < answers:
+        raise RuntimeError("the service in Python answered more than it recorded")
 
 
 def _length_of_answer(gateway, caller):

@@ -1,6 +1,7 @@
 """The same load on an empty and on a full ledger; what admins ask of the full one; and a partition that is dropped under load."""
 
 import contextlib
+import shutil
 import statistics
 import sys
 import time
@@ -20,12 +21,14 @@ ASKED = 20_000_000
 KEEP_DAYS = 32
 FILLING = 4
 REPETITIONS = 20
+BYTES_PER_ROW = 1_200
 
 
 def measure(chosen, report):
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         report.versions = versions(database)
+        _require_room(database, chosen.ledger_rows)
         callers = rows.users(chosen.users)
         requests = rows.requests(database.directory / "requests.txt", callers)
         gateways = {}
@@ -51,6 +54,13 @@ def measure(chosen, report):
             f" dropping {1000 * max(dropped.seconds['drop']):.0f} ms."))
         _ask(gateways["ledger_full"], callers, report, is_smaller)
         report.figure("size of the full database", database.number("postgres", "SELECT pg_database_size('ledger_full') >> 20"), "MB")
+
+
+def _require_room(database, count):
+    """Fails where the rows, their index and the log of both would fill the disk."""
+    free = shutil.disk_usage(database.directory).free
+    if free < count * BYTES_PER_ROW:
+        raise RuntimeError(f"{count:,} rows need {count * BYTES_PER_ROW >> 30} GB in {database.directory}, {free >> 30} GB are free")
 
 
 def fill(database, name, count, days, users, report):

@@ -808,7 +808,7 @@ CREATE TABLE public.admin_audit (
     resource_id text NOT NULL COLLATE pg_catalog."C",
     before jsonb,
     after jsonb,
-    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text])))
+    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text, 'validate'::text])))
 );
 
 CREATE TABLE public.api_keys (
@@ -845,6 +845,7 @@ CASE
     ELSE 'access-key'::text
 END) STORED NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),

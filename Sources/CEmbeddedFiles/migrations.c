@@ -64,6 +64,10 @@ static const char migration_0015[] = {
 #embed "../../sql/migrations/0015_find_expired_days.sql" suffix(, 0)
 };
 
+static const char migration_0016[] = {
+#embed "../../sql/migrations/0016_validate_buckets.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -83,6 +87,7 @@ static const struct {
     {"0013_index_ledger.sql", migration_0013},
     {"0014_keep_memberships.sql", migration_0014},
     {"0015_find_expired_days.sql", migration_0015},
+    {"0016_validate_buckets.sql", migration_0016},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -91,6 +91,10 @@ public struct APIParts: Sendable {
     public var explainer: Explainer
     /// Rows that admins manage.
     public var stores: AdminStores
+    /// Tries buckets out at their stores.
+    public var bucketValidator: any BucketValidator
+    /// Remembers what admins did besides changing rows.
+    public var auditLog: any AuditLog
     /// What must hold for the gateway to be ready.
     public var readinessChecks: @Sendable () async -> [ReadinessCheck]
     /// The metrics page, in the text exposition format.
@@ -110,6 +114,7 @@ public struct APIParts: Sendable {
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
         reports: any LedgerReports, explainer: Explainer, stores: AdminStores,
+        bucketValidator: any BucketValidator, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -125,6 +130,8 @@ public struct APIParts: Sendable {
         self.reports = reports
         self.explainer = explainer
         self.stores = stores
+        self.bucketValidator = bucketValidator
+        self.auditLog = auditLog
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
         self.metricsFactory = metricsFactory
@@ -157,6 +164,9 @@ extension Routes {
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(
+            validation: BucketValidationEndpoints(
+                buckets: stores.buckets, credentials: stores.credentials, validator: parts.bucketValidator,
+                audit: parts.auditLog, randomBytes: parts.randomBytes),
             buckets: AdminEndpoints(
                 store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
             credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),

@@ -54,6 +54,7 @@ struct Routes {
             Route(.put, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.replace),
             Route(.patch, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.patch),
             Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
+            Route(.post, "/admin/v1/buckets/{bucket}:validate", .admin, maxBodyBytes: 0, admin.validation.validate),
             Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.create),
             Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.list),
             Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.get),
@@ -114,6 +115,7 @@ struct Routes {
 
 /// Endpoints of the rows that admins manage.
 struct AdminRoutes {
+    let validation: BucketValidationEndpoints
     let buckets: AdminEndpoints<Bucket>
     let credentials: AdminEndpoints<StorageCredential>
     let grants: AdminEndpoints<Grant>

@@ -127,7 +127,7 @@ extension MultipartCalls {
 
     /// What a refusal to complete means for the caller, where the parts are to blame.
     private static func completionRefusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
-        switch code(answer) {
+        switch StoreErrorCode.read(answer) {
         case "NoSuchUpload": .notFound(.multipartUpload)
         case "InvalidPart", "InvalidPartOrder", "InvalidDigest", "MalformedXML":
             .invalidArgument(field: "parts", reason: "The store does not have these parts.")
@@ -138,7 +138,7 @@ extension MultipartCalls {
     }
 
     private static func refusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
-        let code = code(answer)
+        let code = StoreErrorCode.read(answer)
         // The store itself is in trouble, and what it did is not known.
         if answer.status >= 500 || ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) {
             return .unavailable(retryAfter: 5)
@@ -147,15 +147,6 @@ extension MultipartCalls {
     }
 
     private static let unreadable = GatewayError.unavailable(retryAfter: 5)
-
-    /// The store's word for what is wrong; `nil` for anything that is no plain word.
-    private static func code(_ answer: HTTPTransfer.Answer) -> String? {
-        guard let root = XMLElement.read(answer.body), root.name == "Error", let code = root.text("Code"),
-            1...64 ~= code.utf8.count,
-            code.utf8.allSatisfy({ 0x41...0x5a ~= $0 || 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x2e })
-        else { return nil }
-        return code
-    }
 
     private static func isUploadID(_ text: String) -> Bool {
         1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }

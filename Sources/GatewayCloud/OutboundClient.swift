@@ -53,6 +53,8 @@ enum OutboundError: Error, Equatable {
     case notPermitted
     /// There was no whole answer.
     case noAnswer(HTTPTransfer.Failure)
+    /// The rows cannot be signed with, so that nothing was sent.
+    case notSignable
     /// An answer with a status that was not hoped for.
     case status(Int)
 }

@@ -15,6 +15,10 @@ public struct HTTPTransfer: Sendable {
         case head
         /// What the body asks for; the type of the body is among the headers.
         case post(body: [UInt8])
+        /// That the body lies there; its type is among the headers.
+        case put(body: [UInt8])
+        /// What may be asked for, as browsers do before they ask.
+        case options
         /// That what lies there goes.
         case delete
     }
@@ -41,6 +45,14 @@ public struct HTTPTransfer: Sendable {
         public let contentLength: Int64?
         /// The body; empty for ``Method/head``.
         public let body: [UInt8]
+        /// The fields of the head, in order.
+        public let fields: [Field]
+
+        /// The value of a field that stands there once; names compare without regard to case.
+        public func field(_ name: String) -> String? {
+            let matches = fields.filter { $0.name.lowercased() == name.lowercased() }
+            return matches.count == 1 ? matches.first?.value : nil
+        }
     }
 
     /// Why there is no answer.
@@ -55,6 +67,12 @@ public struct HTTPTransfer: Sendable {
         case malformedHeader
         /// The task was cancelled.
         case cancelled
+        /// The name stands for no address.
+        case nameNotFound
+        /// No address took the connection.
+        case notConnected
+        /// There is no TLS with the other side, or its certificate is not one for the name.
+        case tls
         /// libcurl's own number for anything else.
         case other(code: UInt32)
     }
@@ -125,7 +143,7 @@ public struct HTTPTransfer: Sendable {
         return .success(
             Answer(
                 status: unsafe sluice_curl_status(handle), contentLength: length < 0 ? nil : length,
-                body: progress.takeBody()
+                body: progress.takeBody(), fields: progress.takeFields()
             )
         )
     }
@@ -133,7 +151,13 @@ public struct HTTPTransfer: Sendable {
     private func failure(_ code: CURLcode, _ progress: TransferProgress) -> Failure {
         if let failure = progress.failure { return failure }
         if progress.isRefused { return .addressRefused }
-        return code == CURLE_OPERATION_TIMEDOUT ? .timedOut : .other(code: code.rawValue)
+        return switch code {
+        case CURLE_OPERATION_TIMEDOUT: .timedOut
+        case CURLE_COULDNT_RESOLVE_HOST: .nameNotFound
+        case CURLE_COULDNT_CONNECT: .notConnected
+        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR: .tls
+        default: .other(code: code.rawValue)
+        }
     }
 
     private func configure(_ handle: UnsafeMutableRawPointer) -> CURLcode {

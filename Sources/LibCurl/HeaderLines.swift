@@ -29,15 +29,22 @@ import CLibCurl
         switch method {
         case .get, .head:
             return unsafe sluice_curl_set_headers(handle, list)
-        case .delete:
-            let code = unsafe sluice_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, "DELETE")
+        case .delete, .options:
+            let name = method == .delete ? "DELETE" : "OPTIONS"
+            let code = unsafe sluice_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, name)
             return code == CURLE_OK ? unsafe sluice_curl_set_headers(handle, list) : code
         case .post(let body):
-            return unsafe body.withUnsafeBytes { bytes in
-                // A pointer even where there are no bytes: without one libcurl would read them from elsewhere.
-                unsafe sluice_curl_set_body(
-                    handle, bytes.baseAddress ?? UnsafeRawPointer(handle), bytes.count, list)
-            }
+            return unsafe attach(body, to: handle)
+        case .put(let body):
+            let code = unsafe attach(body, to: handle)
+            return code == CURLE_OK ? unsafe sluice_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, "PUT") : code
+        }
+    }
+
+    private func attach(_ body: [UInt8], to handle: UnsafeMutableRawPointer) -> CURLcode {
+        unsafe body.withUnsafeBytes { bytes in
+            // A pointer even where there are no bytes: without one libcurl would read them from elsewhere.
+            unsafe sluice_curl_set_body(handle, bytes.baseAddress ?? UnsafeRawPointer(handle), bytes.count, list)
         }
     }
 }

@@ -6,9 +6,19 @@ final class TransferProgress: Sendable {
     private struct State {
         var body: [UInt8] = []
         var headBytes = 0
+        var fields: [HTTPTransfer.Field] = []
         var failure: HTTPTransfer.Failure?
         var isPermitted = false
         var isRefused = false
+
+        /// Takes a line of a head. An interim answer has one of its own, which counts for nothing.
+        mutating func takeLine(_ line: String) {
+            if line.hasPrefix("HTTP/") { fields = [] }
+            guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
+            let value = line.utf8[line.utf8.index(after: colon)...].drop { $0 == 0x20 || $0 == 0x09 }
+            let end = value.lastIndex { $0 > 0x20 }.map { value.index(after: $0) } ?? value.startIndex
+            fields.append(.init(String(line[..<colon]), String(Substring(value[..<end]))))
+        }
     }
 
     private static let maxHeadBytes = 16_384
@@ -41,6 +51,11 @@ final class TransferProgress: Sendable {
         }
     }
 
+    /// Hands the fields of the head over.
+    func takeFields() -> [HTTPTransfer.Field] {
+        state.withLock { $0.fields }
+    }
+
     /// Sets the callbacks. The transfer runs inside one call of the caller, who holds this object until it has ended.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe sluice_curl_set_callbacks(
@@ -53,6 +68,7 @@ final class TransferProgress: Sendable {
             if isHead {
                 state.headBytes += bytes.count
                 isWithinLimit = state.headBytes <= Self.maxHeadBytes
+                if isWithinLimit { state.takeLine(unsafe String(decoding: bytes, as: UTF8.self)) }
             } else {
                 isWithinLimit = bytes.count <= maxBytes - state.body.count
                 if isWithinLimit { unsafe state.body.append(contentsOf: bytes) }

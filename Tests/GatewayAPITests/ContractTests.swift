@@ -30,7 +30,7 @@ struct ContractTests {
             let named = operation.parameters.map { contract.resolved($0) }.filter { $0.in?.text == "path" }
                 .compactMap { $0.name?.text }
             let used = operation.path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
-                String($0.dropFirst().dropLast())
+                String($0.dropFirst().prefix { $0 != "}" })
             }
             #expect(named == used, "\(operation.method) \(operation.path)")
         }
@@ -79,8 +79,10 @@ struct ContractTests {
             let content = contract.resolved(operation.body.requestBody).content
             for (name, example) in contract.examples(in: content, "application/json") {
                 let gateway = TestGateway()
+                if operation.path.contains("{bucket}") { try await gateway.makeBucket() }
                 let json = String(decoding: try example.bytes, as: UTF8.self)
                 let path = operation.path.replacing("{group}", with: "group:staff")
+                    .replacing("{bucket}", with: "photos")
                     .replacing("{id}", with: MemoryUploads.openID.lowercaseText)
                 let answer = await gateway.send(.post, path, token: "admin-token", json: json)
                 let success = operation.responses.keys.first { $0.hasPrefix("2") }

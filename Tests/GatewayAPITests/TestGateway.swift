@@ -25,16 +25,18 @@ struct TestGateway {
     let metrics = PrometheusFactory()
     let advances = Advances()
     let opener: StubOpener
+    let audit = MemoryAudit()
 
     init(
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
-        authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener()
+        authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
+        validator: any BucketValidator = StubValidator()
     ) {
         self.ledger = ledger
         self.opener = opener
         self.policy = policy
-        let (logs, metrics, stores, advances, uploads) = (logs, metrics, stores, advances, uploads)
+        let (logs, metrics, stores, advances, uploads, audit) = (logs, metrics, stores, advances, uploads, audit)
         logger = Logger(label: "test") { _ in logs }
         let cache = PolicyCache(source: policy)
         let seed = Mutex(UInt8(0))
@@ -68,7 +70,7 @@ struct TestGateway {
             reports: StubLedgerReader(),
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
-            stores: stores.all,
+            stores: stores.all, bucketValidator: validator, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
             metricsFactory: metrics,

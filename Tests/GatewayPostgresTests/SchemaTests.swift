@@ -29,7 +29,7 @@ import Testing
             PolicyHistoryStatements.grant.text, PolicyHistoryStatements.grantsNear.text, AliveShare.statement.text,
             AliveShare.isKnown.text,
             PostgresRemoteUploads.begin.text, PostgresRemoteUploads.bind.text, PostgresGroups.page.text,
-            PostgresGroups.pageOfMember.text,
+            PostgresGroups.pageOfMember.text, PostgresAuditLog.insert.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

@@ -27,6 +27,7 @@ extension Bucket: AdminResource {
             maxTTL: maxTTL,
             allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
+            allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             createdAt: new.now
         )
     }
@@ -49,6 +50,7 @@ extension Bucket: AdminResource {
         json.member("maxTTL", maxTTL)
         json.member("allowsUnenforcedSize", allowsUnenforcedSize)
         json.member("allowsRedirects", allowsRedirects)
+        json.member("allowedOrigins", allowedOrigins)
         json.member("createdAt", createdAt)
     }
 

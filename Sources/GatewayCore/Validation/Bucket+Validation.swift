@@ -2,6 +2,9 @@ import LibCrypto
 import Signing
 
 extension Bucket {
+    /// Most origins that a bucket lists.
+    public static let maxOrigins = 16
+
     /// Checks a bucket before it is created and writes its endpoint in the one form that is kept, `http(s)://host[:port]`.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
@@ -16,6 +19,7 @@ extension Bucket {
             provider.schemes.contains(scheme), "scheme",
             "Buckets of '\(provider.rawValue)' are signed for by \(provider.schemes.map(\.quoted).joined(separator: ", "))."
         )
+        try checkOrigins()
         let endpoint = try origin()
         try checkOSS(endpoint)
         let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
@@ -31,6 +35,19 @@ extension Bucket {
         var bucket = self
         bucket.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
         return bucket
+    }
+
+    private func checkOrigins() throws(GatewayError) {
+        try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins.")
+        for (index, text) in allowedOrigins.enumerated() {
+            let origin = try? StoreEndpoint(text)
+            // Browsers leave out the port that goes without saying, and compare the bytes.
+            try require(
+                origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
+                "allowedOrigins[\(index)]", "An origin is 'http(s)://host[:port]' in lower case, as browsers send it.")
+        }
+        try require(
+            Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "An origin stands there twice.")
     }
 
     /// What Alibaba OSS wants of names and addresses.

@@ -64,6 +64,9 @@ public struct Bucket: Sendable, Equatable {
     public var allowsUnenforcedSize: Bool
     /// Whether `GET /v1/objects/{bucket}/{key}` leads to objects of the bucket.
     public var allowsRedirects: Bool
+    /// Origins of the pages that use links to the bucket, `scheme://host[:port]`; the store must let them, which is checked
+    /// on demand.
+    public var allowedOrigins: [String]
     /// Set by the store of rows.
     public var createdAt: Date
 
@@ -71,7 +74,7 @@ public struct Bucket: Sendable, Equatable {
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
-        allowsRedirects: Bool = false, createdAt: Date
+        allowsRedirects: Bool = false, allowedOrigins: [String] = [], createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -84,6 +87,7 @@ public struct Bucket: Sendable, Equatable {
         self.maxTTL = maxTTL
         self.allowsUnenforcedSize = allowsUnenforcedSize
         self.allowsRedirects = allowsRedirects
+        self.allowedOrigins = allowedOrigins
         self.createdAt = createdAt
     }
 }

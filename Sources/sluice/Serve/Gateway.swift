@@ -74,7 +74,8 @@ struct Gateway {
                 history: PostgresPolicyHistory(pool: database.ledgerPool, logger: logger),
                 issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
                 now: Self.now),
-            stores: stores,
+            stores: stores, bucketValidator: BucketProbe(client: cloud, now: Self.now),
+            auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,
             randomBytes: Self.random)

@@ -26,9 +26,9 @@ struct StoreBench: Sendable {
     let deployment: Deployment
     let bucket: String
     let user: User
-    private let endpoint: String
-    private let region: String
-    private let credential: SigningCredential
+    let endpoint: String
+    let region: String
+    let credential: SigningCredential
 
     @TaskLocal fileprivate static var inScope: [StoreKind: StoreBench] = [:]
 

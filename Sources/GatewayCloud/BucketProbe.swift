@@ -1,0 +1,251 @@
+public import Foundation
+public import GatewayCore
+import LibCrypto
+import LibCurl
+import Signing
+
+/// Tries buckets out at their stores, with links such as users get, by the one way out of the gateway.
+public struct BucketProbe: BucketValidator {
+    let client: OutboundClient
+    let now: @Sendable () -> Date
+    let signer = URLSigner()
+
+    /// Time for everything but the removal of the probe, which is tried however late it is.
+    static let patience = Duration.seconds(9)
+    static let stepTimeout = Duration.seconds(4)
+    static let removalTimeout = Duration.seconds(3)
+    static let urlLife = 60
+    static let maxAnswerBytes = 65_536
+
+    /// Makes a probe.
+    ///
+    /// - Parameters:
+    ///   - client: Reaches the stores.
+    ///   - now: The clock of the signatures.
+    public init(client: OutboundClient, now: @escaping @Sendable () -> Date) {
+        self.client = client
+        self.now = now
+    }
+
+    /// Writes a probe object, reads it, removes it, and has the store asked as pages of the bucket's origins would.
+    public func validate(
+        _ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey
+    ) async -> BucketValidation {
+        var round = ProbeRound(self, bucket, credential, probe)
+        await round.tryObject()
+        for origin in bucket.allowedOrigins { await round.tryPreflight(from: origin) }
+        round.compareClocks()
+        return round.validation.advised(for: bucket)
+    }
+}
+
+/// One check under way.
+struct ProbeRound {
+    private let probe: BucketProbe
+    private let bucket: Bucket
+    private let credential: StorageCredential
+    private let body: [UInt8]
+    private let deadline: ContinuousClock.Instant
+    private var wasReached = false
+    private(set) var validation: BucketValidation
+
+    private static let type = NamedValue("content-type", "application/octet-stream")
+
+    init(_ probe: BucketProbe, _ bucket: Bucket, _ credential: StorageCredential, _ key: ObjectKey) {
+        self.probe = probe
+        self.bucket = bucket
+        self.credential = credential
+        body = Array(("sluice probe " + key.rawValue).utf8)
+        deadline = .now + BucketProbe.patience
+        validation = BucketValidation(probeKey: key, findings: [], leavesProbe: false, clockDifference: nil)
+    }
+
+    /// Steps on the probe object.
+    mutating func tryObject() async {
+        let md5 = NamedValue("content-md5", DigestAlgorithm.md5.digest(of: body).base64)
+        let put = await ask("PUT", .put(body: body), headers: [Self.type, md5])
+        let isWritten = note(.put, put) { 200..<300 ~= $0.status }
+        // Where nothing can have been written, nothing is left to be removed.
+        validation.leavesProbe = put.mayHaveWritten
+        if isWritten {
+            let body = body
+            note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
+            let length = Int64(body.count)
+            note(.head, await ask("HEAD", .head)) { $0.status == 200 && $0.contentLength == length }
+        } else {
+            skip(.get, .head)
+        }
+        guard validation.leavesProbe else { return skip(.delete, .absent) }
+        let version = put.answer.flatMap { versionID(in: $0) }
+        let deletion = await ask(
+            "DELETE", .delete, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout)
+        let isGone = note(.delete, deletion) { 200..<300 ~= $0.status || $0.status == 404 }
+        validation.leavesProbe = !isGone
+        guard isGone else { return skip(.absent) }
+        note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
+        if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
+    }
+
+    /// What a browser asks before a page of an origin uploads.
+    mutating func tryPreflight(from origin: String) async {
+        guard wasReached else { return skip(.preflight, origin: origin) }
+        let fields: [HTTPTransfer.Field] = [
+            .init("origin", origin), .init("access-control-request-method", "PUT"),
+            .init("access-control-request-headers", "content-type"),
+        ]
+        let reply = await ask("PUT", .options, headers: [Self.type], fields: fields)
+        note(.preflight, reply, origin: origin) { answer in
+            let methods = (answer.field("access-control-allow-methods") ?? "").split(separator: ",")
+                .map { $0.drop { $0 == " " } }
+            return 200..<300 ~= answer.status
+                && [origin, "*"].contains(answer.field("access-control-allow-origin"))
+                && (methods.contains("PUT") || methods.contains("*"))
+        }
+    }
+
+    /// What the store's answers told of its clock.
+    mutating func compareClocks() {
+        guard let difference = validation.clockDifference else { return skip(.clock) }
+        let distance = abs(difference)
+        validation.findings.append(
+            BucketValidation.Finding(
+                step: .clock, outcome: distance <= 30 ? .passed : distance <= 300 ? .warned : .failed,
+                failure: distance <= 30 ? nil : .clockDifference))
+    }
+}
+
+extension ProbeRound {
+    /// What came of a request.
+    private struct Reply {
+        var answer: HTTPTransfer.Answer?
+        var failure: ProbeFailure?
+        var duration: Duration?
+
+        /// Whether the store may have done what it was asked.
+        var mayHaveWritten: Bool {
+            if let answer { return 200..<300 ~= answer.status || answer.status >= 500 }
+            return switch failure {
+            case .timedOut, .unreadable: true
+            default: false
+            }
+        }
+    }
+
+    private mutating func ask(
+        _ signedMethod: String, _ method: HTTPTransfer.Method, headers: [NamedValue] = [], query: [NamedValue] = [],
+        fields: [HTTPTransfer.Field]? = nil, timeout: Duration? = nil
+    ) async -> Reply {
+        let left = timeout ?? min(BucketProbe.stepTimeout, ContinuousClock.now.duration(to: deadline))
+        guard left > .milliseconds(10) else { return Reply(failure: .timedOut) }
+        let start = ContinuousClock.now
+        do throws(OutboundError) {
+            let url = try url(signedMethod, headers, query)
+            let sent = probe.now()
+            let answer = try await probe.client.send(
+                method, url.reveal(), fields: fields ?? headers.map { .init($0.name, $0.value) },
+                maxBytes: BucketProbe.maxAnswerBytes, timeout: left)
+            wasReached = true
+            noteClock(answer, sent)
+            return Reply(answer: answer, duration: start.duration(to: ContinuousClock.now))
+        } catch {
+            return Reply(failure: ProbeFailure(error), duration: start.duration(to: ContinuousClock.now))
+        }
+    }
+
+    private func url(
+        _ method: String, _ headers: [NamedValue], _ query: [NamedValue]
+    ) throws(OutboundError) -> Secret<String> {
+        do throws(GatewayError) {
+            return try probe.signer.url(
+                method, of: validation.probeKey, in: bucket, with: credential, headers: headers, query: query,
+                expiresIn: BucketProbe.urlLife, at: probe.now())
+        } catch {
+            throw .notSignable
+        }
+    }
+
+    /// The version that the store made of the object, so that its removal leaves no former version behind.
+    private func versionID(in answer: HTTPTransfer.Answer) -> NamedValue? {
+        let (field, name) =
+            switch bucket.provider {
+            case .aws, .s3: ("x-amz-version-id", "versionId")
+            case .oss: ("x-oss-version-id", "versionId")
+            case .gcs: ("x-goog-generation", "generation")
+            }
+        guard let id = answer.field(field), id != "null", 1...1024 ~= id.utf8.count,
+            id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        else { return nil }
+        return NamedValue(name, id)
+    }
+
+    private mutating func noteClock(_ answer: HTTPTransfer.Answer, _ sent: Date) {
+        guard validation.clockDifference == nil,
+            let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) })
+        else { return }
+        // Dates have whole seconds, and the answer was written between the two instants.
+        let middle = sent.timeIntervalSince1970 / 2 + probe.now().timeIntervalSince1970 / 2
+        validation.clockDifference = Int((Double(date.epochSeconds) + 0.5 - middle).rounded())
+    }
+
+    @discardableResult
+    private mutating func note(
+        _ step: BucketValidation.Step, _ reply: Reply, origin: String? = nil,
+        isAsHoped: (HTTPTransfer.Answer) -> Bool
+    ) -> Bool {
+        var finding = BucketValidation.Finding(
+            step: step, outcome: .passed, origin: origin, failure: reply.failure, status: reply.answer?.status,
+            duration: reply.duration)
+        if let answer = reply.answer, !isAsHoped(answer) { finding.failure = ProbeFailure(answer) }
+        if let failure = finding.failure { finding.outcome = Self.outcome(of: step, failure) }
+        validation.findings.append(finding)
+        return finding.failure == nil
+    }
+
+    /// Links work for those who may neither remove objects nor list what is there.
+    private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
+        if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
+        return .failed
+    }
+
+    private mutating func skip(_ steps: BucketValidation.Step..., origin: String? = nil) {
+        validation.findings += steps.map { .init(step: $0, outcome: .skipped, origin: origin) }
+    }
+}
+
+extension ProbeFailure {
+    fileprivate init(_ error: OutboundError) {
+        self =
+            switch error {
+            case .notPermitted: .blocked
+            case .notSignable: .notSignable
+            case .noAnswer(.timedOut), .noAnswer(.cancelled): .timedOut
+            case .noAnswer(.nameNotFound): .nameNotFound
+            case .noAnswer(.notConnected): .unreachable
+            case .noAnswer(.tls): .tls
+            case .noAnswer, .status: .unreadable
+            }
+    }
+
+    /// Why an answer is not the one that was hoped for.
+    fileprivate init(_ answer: HTTPTransfer.Answer) {
+        switch answer.status {
+        case 200..<300: self = .unexpected
+        case 300..<400: self = .redirected(region: Self.region(answer))
+        default:
+            let code = StoreErrorCode.read(answer)
+            let isElsewhere = code == "AuthorizationHeaderMalformed" || code == "PermanentRedirect"
+            if isElsewhere, let region = Self.region(answer) {
+                self = .redirected(region: region)
+            } else {
+                self = .refused(status: answer.status, code: code)
+            }
+        }
+    }
+
+    private static func region(_ answer: HTTPTransfer.Answer) -> String? {
+        guard let region = answer.field("x-amz-bucket-region"), 1...32 ~= region.utf8.count,
+            region.utf8.allSatisfy({ 0x61...0x7a ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") })
+        else { return nil }
+        return region
+    }
+}

@@ -1,0 +1,141 @@
+/// What an admin may do about a step of a live check that did not pass.
+struct BucketAdvice {
+    let bucket: Bucket
+    /// Seconds by which the store's clock is ahead, where that is known.
+    let clockDifference: Int?
+
+    /// One or two sentences; none for what needs no cure.
+    func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
+        switch failure {
+        case .blocked:
+            "The endpoint's address is not public, so nothing was sent there. If it is meant, list it in "
+                + "SLUICE_OUTBOUND_ALLOW; mind that plain http needs its origin listed."
+        case .nameNotFound:
+            "The name in the endpoint stands for no address. Check its spelling"
+                + (bucket.addressing == .virtual ? ", and whether the store takes the bucket in front of it." : ".")
+        case .unreachable: "Nothing listens at the endpoint. Check host and port, and firewalls in between."
+        case .timedOut: "The store did not answer in time. Check the route to it, or try again when it is less busy."
+        case .tls:
+            "There is no TLS at the endpoint, or its certificate is not one for this name that the system trusts."
+                + (bucket.addressing == .virtual
+                    ? " With the bucket in front of the host, it must cover that too." : "")
+        case .unreadable: "What answers at the endpoint does not speak as a store does. Check host and port."
+        case .redirected(let region): redirect(to: region)
+        case .refused(let status, let code): refusal(status, code, in: step)
+        case .unexpected: unexpected(in: step)
+        case .clockDifference:
+            "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. Keep both in time by NTP: links end "
+                + "too early or too late, and stores refuse signatures that are too far off."
+        case .notSignable:
+            "Nothing can be signed with these rows. Check the kind of the credential, and that its secret was entered as "
+                + "the store gave it."
+        }
+    }
+
+    private func redirect(to region: String?) -> String {
+        guard let region, region != bucket.region else {
+            return
+                "The store sends requests for this bucket elsewhere, and the gateway does not follow. Set the endpoint "
+                + "and region that the store names for the bucket."
+        }
+        return "The bucket is in the region '\(region)'. Set that region, and the endpoint that goes with it."
+    }
+
+    private func refusal(_ status: Int, _ code: String?, in step: BucketValidation.Step) -> String {
+        if step == .preflight { return preflight }
+        switch code {
+        case "SignatureDoesNotMatch": return signature
+        case "InvalidAccessKeyId", "InvalidAccessKeyID", "InvalidSecurity":
+            return
+                "The store does not know the access key. Enter key and secret again, and check that they are of this store."
+        case "RequestTimeTooSkewed", "RequestExpired": return skew
+        case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidSecurityToken", "SecurityTokenExpired":
+            return "The session token of the credential has ended or is not one of this key. Enter new credentials."
+        case "NoSuchBucket", "InvalidBucketName": return noSuchBucket
+        case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed",
+            "IllegalLocationConstraintException",
+            "AuthorizationQueryParametersError":
+            return redirect(to: nil)
+        case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
+            return "The store does not take the bucket in the path. Set 'addressing' to 'virtual'."
+        case "NotImplemented", "MethodNotAllowed", "SignatureVersionNotSupported":
+            return
+                "The store does not do this, or not by the signing scheme '\(bucket.scheme.rawValue)'. Try another scheme."
+        default: break
+        }
+        switch status {
+        case 404 where step == .put: return noSuchBucket
+        case 404: return "The store does not have the object that it took. Check that the endpoint is one store only."
+        case 401, 403: return permission(for: step)
+        case 400..<500:
+            return "The store does not accept the request. Check scheme, region and addressing of the bucket."
+        default: return "The store itself is in trouble. Try again later."
+        }
+    }
+
+    private var signature: String {
+        "The store computes another signature: the secret does not belong to the access key, or the store expects another "
+            + "scheme, region or addressing than '\(bucket.scheme.rawValue)', '\(bucket.region)' and "
+            + "'\(bucket.addressing.rawValue)'."
+    }
+
+    private var skew: String {
+        let by = clockDifference.map { ", by \(abs($0)) s" } ?? ""
+        return "The store finds the time of the signature too far from its own\(by). Set the clocks of both by NTP."
+    }
+
+    private var noSuchBucket: String {
+        "The store has no bucket '\(bucket.name)' at this endpoint. Check the bucket's name, the endpoint and the addressing."
+    }
+
+    private var preflight: String {
+        "The store does not let pages of this origin upload. Add a CORS rule to the bucket there that allows the origin, the "
+            + "methods PUT, POST and GET, and all headers."
+    }
+
+    /// Statement languages differ; the words are those of S3, OSS and Google Cloud Storage.
+    private func permission(for step: BucketValidation.Step) -> String {
+        let action =
+            switch step {
+            case .put: ["s3:PutObject", "oss:PutObject", "storage.objects.create"]
+            case .delete: ["s3:DeleteObject", "oss:DeleteObject", "storage.objects.delete"]
+            case .absent: ["s3:ListBucket", "oss:ListObjects", "storage.objects.list"]
+            default: ["s3:GetObject", "oss:GetObject", "storage.objects.get"]
+            }
+        let word =
+            switch bucket.provider {
+            case .aws, .s3: action[0]
+            case .oss: action[1]
+            case .gcs: action[2]
+            }
+        if step == .absent {
+            return "Without '\(word)' on the bucket the store answers 403 where nothing is, so that it cannot be told "
+                + "which uploads never arrived."
+        }
+        return
+            "The credential lacks '\(word)' on '\(bucket.name)/\(ProbeKey.prefix)*', or a policy of the bucket denies it."
+            + (step == .delete ? " Links work without it; the probe object stays." : "")
+    }
+
+    private func unexpected(in step: BucketValidation.Step) -> String {
+        switch step {
+        case .absent:
+            "The probe object is still there. Remove it, and see whether something keeps objects from deletion."
+        case .preflight: preflight
+        default: "The store gives back other bytes than it took. Check that the endpoint is one store only."
+        }
+    }
+}
+
+extension BucketValidation {
+    /// Adds to what did not pass what may be done about it.
+    public func advised(for bucket: Bucket) -> BucketValidation {
+        let advice = BucketAdvice(bucket: bucket, clockDifference: clockDifference)
+        var validation = self
+        for index in findings.indices {
+            guard let failure = findings[index].failure else { continue }
+            validation.findings[index].advice = advice.text(for: failure, in: findings[index].step)
+        }
+        return validation
+    }
+}

@@ -1,0 +1,263 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayCloud
+
+/// A store that keeps one object, believes every signature, and misbehaves as told.
+private final class ProbedStore: Sendable {
+    /// What it says instead of what it should, by method.
+    let answers: [HTTPRequest.Method: ServerResponse]
+    /// Fields of every answer.
+    let fields: HTTPFields
+    private let isThere = Mutex(false)
+
+    init(_ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HTTPFields = [:]) {
+        self.answers = answers
+        self.fields = fields
+    }
+
+    var holdsObject: Bool { isThere.withLock { $0 } }
+
+    func answer(_ request: HTTPRequest, _ body: @autoclosure () -> [UInt8]) -> ServerResponse {
+        var response = answers[request.method] ?? usual(request, body())
+        for field in fields { response.head.headerFields.append(field) }
+        return response
+    }
+
+    private func usual(_ request: HTTPRequest, _ body: [UInt8]) -> ServerResponse {
+        let isThere = isThere.withLock { $0 }
+        switch request.method {
+        case .put:
+            self.isThere.withLock { $0 = true }
+            return .bytes("")
+        case .get: return ServerResponse(head: HTTPResponse(status: isThere ? .ok : .notFound), body: .bytes(body))
+        case .head:
+            return ServerResponse(
+                head: HTTPResponse(status: isThere ? .ok : .notFound), body: .bytes(isThere ? body : []))
+        case .delete:
+            self.isThere.withLock { $0 = false }
+            return .bytes("", status: .noContent)
+        default:
+            let origin = request.headerFields[.origin] ?? ""
+            let fields: HTTPFields = [
+                .accessControlAllowOrigin: origin, .accessControlAllowMethods: "GET, PUT",
+            ]
+            return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+        }
+    }
+}
+
+extension ServerResponse {
+    fileprivate static func error(_ code: String, _ status: Int) -> ServerResponse {
+        .bytes(
+            "<Error><Code>\(code)</Code><Message>secret words of the store</Message></Error>",
+            status: .init(code: status))
+    }
+}
+
+@Suite struct BucketProbeTests {
+    private static let key = ".sluice-probe/00112233445566778899aabbccddeeff"
+    private static let body = Array("sluice probe \(key)".utf8)
+
+    private static func bucket(_ endpoint: String, scheme: Bucket.Scheme = .awsV4) throws -> Bucket {
+        let provider: Bucket.Provider = scheme.rawValue.hasPrefix("oss") ? .oss : .s3
+        return Bucket(
+            name: try BucketName("photos"), provider: provider, endpoint: endpoint, region: "eu-west-1",
+            addressing: .path, scheme: scheme, credentialID: UUID(), allowedOrigins: ["https://app.example"],
+            createdAt: .distantPast)
+    }
+
+    private static func validate(
+        _ bucket: Bucket, allow origins: [String] = [], ahead: TimeInterval = 0
+    ) async throws -> BucketValidation {
+        let credential = StorageCredential(
+            id: UUID(), name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("the-secret"),
+            createdAt: .distantPast)
+        let client = OutboundClient(policy: try OutboundPolicy(origins: origins), timeout: .seconds(20))
+        return await BucketProbe(client: client, now: { Date().addingTimeInterval(ahead) })
+            .validate(bucket, with: credential, probe: try ObjectKey(key))
+    }
+
+    private func validate(
+        _ store: ProbedStore, scheme: Bucket.Scheme = .awsV4, ahead: TimeInterval = 0
+    ) async throws -> (validation: BucketValidation, peer: TestPeer) {
+        let peer = TestPeer { store.answer($0, Self.body) }
+        let validation = try await peer.serve { origin in
+            try await Self.validate(Self.bucket(origin, scheme: scheme), allow: [origin], ahead: ahead)
+        }
+        return (validation, peer)
+    }
+
+    private func outcomes(_ validation: BucketValidation) -> [String] {
+        validation.findings.map { "\($0.step.rawValue) \($0.outcome.rawValue)" }
+    }
+
+    @Test("tries each step once, with links in the bucket's scheme", arguments: Bucket.Scheme.allCases)
+    func allSteps(scheme: Bucket.Scheme) async throws {
+        guard scheme.credentialKind == .accessKey else { return }
+        let store = ProbedStore()
+        let (validation, peer) = try await validate(store, scheme: scheme)
+        #expect(validation.isValid && !validation.leavesProbe && !store.holdsObject)
+        #expect(
+            outcomes(validation)
+                == BucketValidation.Step.allCases.map { "\($0.rawValue) passed" }, "\(validation.findings)")
+        #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
+        #expect(peer.requests.map(\.method) == [.put, .get, .head, .delete, .head, .options])
+        #expect(
+            peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
+        #expect(peer.requests.allSatisfy { $0.path?.hasPrefix("/photos/\(Self.key)?") == true })
+        #expect(peer.requests.allSatisfy { $0.path?.contains("ignature=") == true })
+        let preflight = try #require(peer.requests.last?.headerFields)
+        #expect(preflight[.origin] == "https://app.example" && preflight[.accessControlRequestMethod] == "PUT")
+    }
+
+    @Test(
+        "tells the store's code and what to do, and nothing else of what it says",
+        arguments: [
+            ("SignatureDoesNotMatch", 403, "secret"), ("RequestTimeTooSkewed", 403, "NTP"),
+            ("NoSuchBucket", 404, "no bucket 'photos'"), ("AccessDenied", 403, "s3:PutObject"),
+            ("InvalidAccessKeyId", 403, "access key"), ("ExpiredToken", 400, "session token"),
+            ("SlowDown", 503, "in trouble"), ("NotImplemented", 501, "aws-v4"), ("InvalidRequest", 400, "scheme"),
+        ])
+    func refusals(code: String, status: Int, advice: String) async throws {
+        let (validation, peer) = try await validate(ProbedStore([.put: .error(code, status)]))
+        let put = validation.findings[0]
+        #expect(put.outcome == .failed && put.status == status && put.failure?.code == code)
+        #expect(put.advice?.contains(advice) == true, "\(put.advice ?? "")")
+        #expect(!"\(validation)".contains("secret words"))
+        #expect(!"\(validation)".contains("the-secret"))
+        // What may have been written in spite of the answer is removed.
+        #expect(peer.requests.map(\.method).contains(.delete) == (status >= 500))
+        #expect(!validation.isValid)
+    }
+
+    @Test("names the region that the store redirects to, follows nothing", arguments: [301, 307, 308])
+    func redirects(status: Int) async throws {
+        let elsewhere = TestPeer { _ in .bytes("internal") }
+        try await elsewhere.serve { target in
+            let redirect = ServerResponse(
+                head: HTTPResponse(
+                    status: .init(code: status),
+                    headerFields: [.location: target, HTTPField.Name("x-amz-bucket-region")!: "ap-south-1"]))
+            let (validation, _) = try await validate(ProbedStore([.put: redirect]))
+            #expect(validation.findings[0].failure == .redirected(region: "ap-south-1"))
+            #expect(validation.findings[0].advice?.contains("'ap-south-1'") == true)
+        }
+        #expect(elsewhere.requests.isEmpty)
+    }
+
+    @Test("takes a region only from a word that can be one")
+    func hostileRegion() async throws {
+        let redirect = ServerResponse(
+            head: HTTPResponse(
+                status: .movedPermanently, headerFields: [HTTPField.Name("x-amz-bucket-region")!: "see <internal>"]))
+        let (validation, _) = try await validate(ProbedStore([.put: redirect]))
+        #expect(validation.findings[0].failure == .redirected(region: nil))
+    }
+
+    @Test("says that a probe may have stayed")
+    func leftProbe() async throws {
+        let store = ProbedStore([.delete: .error("AccessDenied", 403)])
+        let (validation, _) = try await validate(store)
+        #expect(validation.leavesProbe && store.holdsObject && validation.isValid)
+        #expect(outcomes(validation).contains("delete warned") && outcomes(validation).contains("absent skipped"))
+        #expect(validation.findings.first { $0.step == .delete }?.advice?.contains("s3:DeleteObject") == true)
+        let (kept, _) = try await validate(ProbedStore([.delete: .bytes("", status: .noContent)]))
+        #expect(kept.leavesProbe && outcomes(kept).contains("absent failed"))
+    }
+
+    @Test("removes the version that it made")
+    func versions() async throws {
+        let store = ProbedStore(fields: [HTTPField.Name("x-amz-version-id")!: "v/1+2"])
+        let (_, peer) = try await validate(store)
+        let deletion = try #require(peer.requests.first { $0.method == .delete }?.path)
+        #expect(deletion.contains("versionId=v%2F1%2B2"))
+    }
+
+    @Test("finds a store that gives back other bytes, or hides what is absent")
+    func wrongBytes() async throws {
+        let (wrong, _) = try await validate(ProbedStore([.get: .bytes("something else")]))
+        #expect(outcomes(wrong).contains("get failed") && !wrong.isValid)
+        let (huge, _) = try await validate(ProbedStore([.get: .bytes(String(repeating: "x", count: 1 << 20))]))
+        #expect(huge.findings[1].failure == .unreadable && !huge.leavesProbe)
+    }
+
+    @Test("finds pages that the store does not let in")
+    func preflight() async throws {
+        let (refused, _) = try await validate(ProbedStore([.options: .error("AccessForbidden", 403)]))
+        let finding = try #require(refused.findings.first { $0.step == .preflight })
+        #expect(finding.outcome == .failed && finding.origin == "https://app.example")
+        #expect(finding.advice?.contains("CORS rule") == true)
+        let fields: HTTPFields = [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET"]
+        let readOnly = ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+        let (gets, _) = try await validate(ProbedStore([.options: readOnly]))
+        #expect(outcomes(gets).contains("preflight failed"))
+    }
+
+    @Test("finds clocks that differ", arguments: [(-200, "warned"), (4000, "failed")])
+    func clocks(offset: Int, outcome: String) async throws {
+        let (validation, _) = try await validate(ProbedStore(), ahead: TimeInterval(-offset))
+        let clock = try #require(validation.findings.first { $0.step == .clock })
+        let difference = try #require(validation.clockDifference)
+        #expect(abs(difference - offset) <= 5 && clock.outcome.rawValue == outcome)
+        #expect(clock.advice?.contains("NTP") == true)
+    }
+
+    @Test(
+        "sends nothing to addresses that are not public, and tells nothing of what listens there",
+        arguments: [
+            "https://127.0.0.1", "https://localhost", "https://[::1]", "https://[::ffff:127.0.0.1]",
+            "https://[::ffff:7f00:1]", "https://169.254.169.254", "https://0x7f.1", "https://2130706433",
+            "https://10.0.0.1", "https://[fd00::1]", "https://[64:ff9b::7f00:1]",
+        ])
+    func blocked(host: String) async throws {
+        let peer = TestPeer { _ in .bytes("internal") }
+        try await peer.serve { origin in
+            let port = origin.split(separator: ":")[2]
+            // A port where something listens, and one where nothing does, look the same.
+            for port in [String(port), "9"] {
+                let validation = try await Self.validate(Self.bucket("\(host):\(port)"))
+                #expect(validation.findings[0].failure == .blocked, "\(validation.findings[0])")
+                #expect(validation.findings[0].status == nil && validation.findings[0].outcome == .failed)
+                #expect(validation.findings.dropFirst().allSatisfy { $0.outcome == .skipped })
+                #expect(!validation.leavesProbe)
+            }
+            let plain = try await Self.validate(Self.bucket(origin))
+            #expect(plain.findings[0].failure == .blocked)
+        }
+        #expect(peer.requests.isEmpty)
+    }
+
+    @Test("tells a store that is down from one that does not answer")
+    func down() async throws {
+        let down = try await Self.validate(Self.bucket("http://127.0.0.1:9"), allow: ["http://127.0.0.1:9"])
+        #expect(down.findings[0].failure == .unreachable && !down.leavesProbe)
+        let unknown = try await Self.validate(
+            Self.bucket("https://no-such-host.invalid"), allow: ["https://no-such-host.invalid"])
+        #expect(unknown.findings[0].failure == .nameNotFound)
+        let peer = TestPeer { _ in .bytes("") }
+        try await peer.serve { origin in
+            let secure = origin.replacing("http:", with: "https:")
+            let plain = try await Self.validate(Self.bucket(secure), allow: [secure])
+            #expect(plain.findings[0].failure == .tls)
+        }
+    }
+
+    @Test(
+        "gives a store that does not answer up, but not the removal of what it may have taken", .timeLimit(.minutes(1)))
+    func slow() async throws {
+        let peer = TestPeer { request in
+            if request.method == .put { try? await Task.sleep(for: .seconds(30)) }
+            return .bytes("", status: request.method == .delete ? .noContent : .notFound)
+        }
+        try await peer.serve { origin in
+            let validation = try await Self.validate(Self.bucket(origin), allow: [origin])
+            #expect(validation.findings[0].failure == .timedOut)
+            #expect(outcomes(validation).contains("delete passed") && !validation.leavesProbe)
+        }
+    }
+}

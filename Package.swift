@@ -9,6 +9,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What a request runs through: a call of an asynchronous function stays on its caller's executor.
+let onCallersExecutor = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
@@ -51,13 +54,13 @@ let package = Package(
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // One wrapper each; they know nothing of the gateway.
-        .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: strict),
+        .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: onCallersExecutor),
         .target(
             name: "MicroHTTPD",
             dependencies: ["CMicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
-            swiftSettings: strict
+            swiftSettings: onCallersExecutor
         ),
-        .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: strict),
+        .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl"], swiftSettings: strict),
 
@@ -67,7 +70,7 @@ let package = Package(
 
         // The gateway: values and rules in the middle, an adapter on each side.
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
-        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: strict),
+        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
@@ -75,7 +78,7 @@ let package = Package(
                 "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
                 httpTypes, jwtKit, logging, metrics,
             ],
-            swiftSettings: strict
+            swiftSettings: onCallersExecutor
         ),
 
         // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
@@ -91,7 +94,7 @@ let package = Package(
         .target(
             name: "GatewayPostgres",
             dependencies: ["EmbeddedFiles", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
-            swiftSettings: strict
+            swiftSettings: onCallersExecutor
         ),
         // Requests to other servers: key sets of issuers, uploads in stores.
         .target(

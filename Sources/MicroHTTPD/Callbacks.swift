@@ -16,7 +16,6 @@ func requestBegan(
     let exchange = unsafe Exchange(
         loop: loop, client: client, connection: connection, target: TargetLine(reading: target))
     client.begin(exchange)
-    loop.headBegan(exchange)
     return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 

@@ -19,6 +19,11 @@ final class ClientConnection: Sendable {
         state = Mutex(State(socket: socket, exchange: nil, idleSince: .now))
     }
 
+    /// The request under way, where the connection is served by this loop.
+    func exchange(of loop: EventLoop) -> Exchange? {
+        state.withLock { $0.exchange?.loop === loop ? $0.exchange : nil }
+    }
+
     /// A request has begun.
     func begin(_ exchange: Exchange) {
         state.withLock { $0.exchange = exchange }

@@ -20,8 +20,14 @@ final class EventLoop: Sendable {
     let core: ServerCore
     private let wakeUp: WakeUp
     private let arrivals = Mutex<[Arrival]>([])
-    private let heads = Mutex<[ObjectIdentifier: Exchange]>([:])
     private let isStopped = Atomic<Bool>(false)
+    private let jobs = Mutex(Jobs())
+
+    private struct Jobs {
+        var waiting: [UnownedJob] = []
+        /// Whether the thread will look at them.
+        var isOpen = true
+    }
 
     init(core: ServerCore) throws(HTTPServerError) {
         self.core = core
@@ -51,27 +57,36 @@ final class EventLoop: Sendable {
         while !isStopped.load(ordering: .sequentiallyConsistent) {
             wakeUp.wait(orReadable: daemon.epollDescriptor, for: daemon.timeout)
             takeArrivals(daemon)
+            runJobs()
             daemon.work()
         }
         takeArrivals(daemon)
         daemon.stop()
+        closeJobs()
+    }
+
+    // MARK: Tasks that answer
+
+    /// Runs what is waiting; what that makes runnable waits until the sockets were looked at.
+    private func runJobs() {
+        let taken = jobs.withLock { exchange(&$0.waiting, with: []) }
+        for job in taken { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Leaves what is not done to the system's threads: the tasks of clients that are gone.
+    private func closeJobs() {
+        let left = jobs.withLock { jobs in
+            jobs.isOpen = false
+            return exchange(&jobs.waiting, with: [])
+        }
+        for job in left { globalConcurrentExecutor.enqueue(job) }
     }
 
     // MARK: Heads that libmicrohttpd refuses
 
-    /// The request line is there, the end of the head is not.
-    func headBegan(_ exchange: Exchange) {
-        heads.withLock { $0[ObjectIdentifier(exchange)] = exchange }
-    }
-
-    /// The head is there, or never will be.
-    func headEnded(_ exchange: Exchange) {
-        heads.withLock { $0[ObjectIdentifier(exchange)] = nil }
-    }
-
     /// Answers before libmicrohttpd 0.9.75 does, which would send the head of its 400 twice.
     func answerMalformedLengths() {
-        for exchange in heads.withLock({ Array($0.values) }) { exchange.refuseMalformedLength() }
+        for client in core.connections { client.exchange(of: self)?.refuseMalformedLength() }
     }
 
     private func takeArrivals(_ daemon: Daemon) {
@@ -81,6 +96,23 @@ final class EventLoop: Sendable {
         }
         for var arrival in taken where !daemon.add(arrival.socket, address: &arrival.address, length: arrival.length) {
             core.dismiss(arrival.key)
+        }
+    }
+}
+
+/// The tasks that answer run on the thread that serves their connections: a request then moves to no other thread, and
+/// whatever it touches is in that processor's cache.
+extension EventLoop: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isTaken = jobs.withLock { jobs in
+            if jobs.isOpen { jobs.waiting.append(job) }
+            return jobs.isOpen
+        }
+        if isTaken {
+            wakeUp.signal()
+        } else {
+            globalConcurrentExecutor.enqueue(job)
         }
     }
 }
@@ -109,45 +141,5 @@ func onThread(_ work: @escaping @Sendable () -> Void) async {
             }, context)
         precondition(failure == 0, "the system has no thread to spare")
         pthread_detach(thread)
-    }
-}
-
-/// Owns an event descriptor that ends a thread's waiting.
-final class WakeUp: Sendable {
-    private let descriptor: Int32
-    /// Signalled since the thread last began to look around; further signals then cost nothing.
-    private let isPending = Atomic<Bool>(false)
-
-    init() throws(HTTPServerError) {
-        descriptor = sluice_event_descriptor()
-        guard descriptor >= 0 else { throw .cannotStart }
-    }
-
-    deinit { close(descriptor) }
-
-    /// Ends the waiting, or the next one, once.
-    func signal() {
-        guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        var one: UInt64 = 1
-        _ = unsafe write(descriptor, &one, MemoryLayout<UInt64>.size)
-    }
-
-    /// Waits for a signal, for another descriptor or for the end of the time.
-    ///
-    /// - Parameter milliseconds: -1 waits without end, 0 does not wait.
-    func wait(orReadable other: Int32, for milliseconds: Int32) {
-        if milliseconds != 0 {
-            var polled = [
-                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: other, events: Int16(POLLIN), revents: 0),
-            ]
-            _ = unsafe poll(&polled, nfds_t(polled.count), milliseconds)
-            if polled[0].revents != 0 {
-                var count: UInt64 = 0
-                _ = unsafe read(descriptor, &count, MemoryLayout<UInt64>.size)
-            }
-        }
-        // Only now, after the descriptor was emptied: a signal from here on is either seen by what follows or waits in it.
-        _ = isPending.exchange(false, ordering: .acquiringAndReleasing)
     }
 }

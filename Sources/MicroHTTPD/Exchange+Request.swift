@@ -30,7 +30,6 @@ extension Exchange {
     }
 
     private func begin(_ line: HeadGuard.RequestLine) -> Bool {
-        loop.headEnded(self)
         let limits = core.configuration
         let scheme = core.isSecure ? "https" : "http"
         let parsed: RequestHead
@@ -186,10 +185,10 @@ extension Exchange {
 
     /// Refuses a request whose head libmicrohttpd has read as far as a length that is none; past it, as it would answer badly.
     func refuseMalformedLength() {
-        guard !core.isSecure, unsafe HeadGuard.hasMalformedLength(connection) else { return }
+        guard stage == .head, !core.isSecure, unsafe HeadGuard.hasMalformedLength(connection) else { return }
         let failure = ServerFailure.badRequest("There may be one Content-Length field, of digits.")
+        stage = .lingering
         client.answer(raw: core.rawAnswer(to: failure))
-        loop.headEnded(self)
     }
 
     private func linger(_ bytes: [UInt8]) -> Bool {

@@ -106,7 +106,7 @@ import Synchronization
         }
         guard isSuspended else { return false }
         core.runningTasks.add(1, ordering: .relaxed)
-        let task = Task { [self] in
+        let task = Task(executorPreference: loop) { [self] in
             await answer(request, hasBody: hasBody)
             state.withLock { state in
                 state.isTaskOver = true
@@ -163,7 +163,6 @@ import Synchronization
         reader?.resume(throwing: RequestBodyError.disconnected)
         writer?.resume()
         task?.cancel()
-        loop.headEnded(self)
         client.end()
         core.openExchanges.subtract(1, ordering: .relaxed)
     }

@@ -1,11 +1,10 @@
 import Foundation
 import Logging
 import Synchronization
-import SystemPackage
 
 /// Writes lines to standard error.
 ///
-/// A line is one write, so that lines of several threads do not mix. Control characters in it are escaped: what a client
+/// Lines of several threads do not mix. Control characters in it are escaped: what a client
 /// sent cannot pass for a line of its own.
 struct LineLogHandler: LogHandler {
     /// What a line looks like.
@@ -33,8 +32,7 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        // Nobody is left to tell that the log cannot be written.
-        _ = try? FileDescriptor.standardError.writeAll(line(for: event, at: .now))
+        LogOutput.standardError.write(line(for: event, at: .now), isUrgent: event.level >= .error)
     }
 
     /// The bytes of a line.
@@ -97,10 +95,10 @@ struct LineLogHandler: LogHandler {
     }
 
     private static func append(_ text: String, to line: inout [UInt8]) {
-        let start = line.count
-        line += text.utf8
-        guard line[start...].contains(where: { $0 < 0x20 || $0 == 0x7f }) else { return }
-        line.removeSubrange(start...)
+        if standsForItself(text) {
+            line += text.utf8
+            return
+        }
         for scalar in text.unicodeScalars {
             if scalar.value < 0x20 || scalar.value == 0x7f {
                 line += scalar.escaped(asASCII: true).utf8
@@ -108,6 +106,12 @@ struct LineLogHandler: LogHandler {
                 line += String(scalar).utf8
             }
         }
+    }
+
+    private static func standsForItself(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { return false }
+        return true
     }
 
     private static let seconds = LogSeconds()

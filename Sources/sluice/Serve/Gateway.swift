@@ -22,7 +22,8 @@ struct Gateway {
     let stores: AdminStores
 
     private static let now: @Sendable () -> Date = { Date.now }
-    private static let random: @Sendable (Int) throws -> [UInt8] = { try randomBytes(count: $0) }
+    private static let randomPool = RandomPool()
+    private static let random: @Sendable (Int) throws -> [UInt8] = { try randomPool.bytes(count: $0) }
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///

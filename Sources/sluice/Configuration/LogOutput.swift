@@ -1,0 +1,60 @@
+import Dispatch
+import Foundation
+import Synchronization
+import SystemPackage
+
+/// Writes lines to standard error, off the threads that log them.
+///
+/// While one write is under way, further lines gather and go out together with the next. What is logged is in the process's
+/// memory for that long, some milliseconds: a process that is killed takes it along, one that ends in any other way writes it
+/// first. Lines at level error and above are written before the call returns.
+final class LogOutput: Sendable {
+    /// The one output of the process.
+    static let standardError = LogOutput(.standardError)
+
+    /// Lines beyond this many bytes wait for those before them, so that a slow reader of the log slows the process down and
+    /// loses nothing.
+    private static let mostUnwritten = 1 << 20
+
+    private struct State {
+        var unwritten: [UInt8] = []
+        var isScheduled = false
+    }
+
+    private let descriptor: FileDescriptor
+    private let queue = DispatchQueue(label: "sluice.log")
+    private let state = Mutex(State())
+
+    private init(_ descriptor: FileDescriptor) {
+        self.descriptor = descriptor
+        atexit { LogOutput.standardError.flush() }
+    }
+
+    /// Takes a line, its line end included.
+    func write(_ line: [UInt8], isUrgent: Bool) {
+        let (isFirst, isTooMuch) = state.withLock { state in
+            state.unwritten += line
+            defer { state.isScheduled = true }
+            return (!state.isScheduled, state.unwritten.count > Self.mostUnwritten)
+        }
+        if isUrgent || isTooMuch {
+            flush()
+        } else if isFirst {
+            queue.async { self.writeOut() }
+        }
+    }
+
+    /// Writes what there is.
+    func flush() {
+        queue.sync { writeOut() }
+    }
+
+    private func writeOut() {
+        let lines = state.withLock { state in
+            state.isScheduled = false
+            return exchange(&state.unwritten, with: [])
+        }
+        // Nobody is left to tell that the log cannot be written.
+        if !lines.isEmpty { _ = try? descriptor.writeAll(lines) }
+    }
+}

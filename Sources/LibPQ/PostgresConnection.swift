@@ -121,7 +121,7 @@ public actor PostgresConnection {
     /// The session, after a look whether the server has closed it meanwhile.
     private func liveSession(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
         if let session {
-            session.readUnasked()
+            session.readUnaskedAfterPause()
             if !session.isBroken { return session }
             lose()
         }

@@ -118,7 +118,10 @@ extension String: PostgresScalar {
 
     /// Writes UTF-8; PostgreSQL's text holds no NUL.
     public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        guard !utf8.contains(0) else { throw PostgresValueError("text with a NUL character") }
+        let characters = utf8Span.span
+        for index in characters.indices where characters[index] == 0 {
+            throw PostgresValueError("text with a NUL character")
+        }
         bytes.append(contentsOf: utf8)
     }
 

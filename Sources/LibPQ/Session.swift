@@ -17,6 +17,7 @@ final class Session {
     private var isAbandoned = false
     /// Whether the transaction in which statements run now is to be treated as cancellable.
     private var honoursCancellation = true
+    private var lastAnswer = ContinuousClock.now
 
     private struct PreparedStatement {
         let name: String
@@ -109,6 +110,7 @@ final class Session {
             last = consume next
         } while true
         try settle(&interruption)
+        lastAnswer = .now
         if let failure {
             throw error(for: failure, interruption)
         }
@@ -205,6 +207,12 @@ extension Session {
         honoursCancellation = false
         defer { honoursCancellation = true }
         return try body()
+    }
+
+    /// Looks what the server has sent unasked, unless it answered only just now.
+    func readUnaskedAfterPause() {
+        guard ContinuousClock.now - lastAnswer > .milliseconds(10) else { return }
+        readUnasked()
     }
 
     /// Reads what the server sent unasked: notifications, or that it has closed the connection.

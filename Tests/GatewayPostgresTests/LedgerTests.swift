@@ -23,10 +23,10 @@ import Testing
     private static func ask(
         _ queue: LedgerQueue, count: Int, until deadline: ContinuousClock.Instant = .soon
     ) async throws -> [GatewayError?] {
-        let proposal = try Self.proposal()
+        let proposals = Array(repeating: try Self.proposal(), count: count)
         let answers = LedgerAnswers(count: count)
         let entries = (0..<count).map { place in
-            LedgerQueue.Entry(proposal: proposal, deadline: deadline, answers: answers, place: place)
+            LedgerQueue.Entry(proposals: proposals, deadline: deadline, answers: answers, place: place)
         }
         queue.append(entries[...])
         return await answers.all().map { result in

@@ -9,8 +9,13 @@ struct LedgerLane: Sendable {
     let maxBatch: Int
     let logger: Logger
 
-    /// Runs until the queue is closed and empty.
+    /// Runs until the queue is closed and empty, on the connection's own thread: nothing is handed from thread to thread but
+    /// the proposals and the answers.
     func run() async {
+        await run(on: connection)
+    }
+
+    private func run(on connection: isolated PostgresConnection) async {
         while true {
             let entries = await queue.next(upTo: maxBatch)
             guard !entries.isEmpty else { return }
@@ -19,13 +24,15 @@ struct LedgerLane: Sendable {
             for entry in late {
                 entry.answer(.failure(.slowDown(retryAfter: 1)))
             }
-            await record(due[...])
+            await record(due[...], on: connection)
         }
     }
 
-    private func record(_ entries: ArraySlice<LedgerQueue.Entry>) async {
+    private func record(
+        _ entries: ArraySlice<LedgerQueue.Entry>, on connection: isolated PostgresConnection
+    ) async {
         guard let deadline = entries.map(\.deadline).max() else { return }
-        let batch = RecordBatch(entries.lazy.map(\.proposal))
+        let batch = RecordBatch(entries)
         do throws(PostgresError) {
             let answer = try await connection.execute(RecordBatch.record, batch, deadline: deadline).first
             guard let answer, answer.fits(batch) else {
@@ -38,8 +45,8 @@ struct LedgerLane: Sendable {
             // What the database refuses on account of one item is nobody else's fault; nothing of the batch was recorded.
             if error.refusesData, entries.count > 1 {
                 let middle = entries.startIndex + entries.count / 2
-                await record(entries[..<middle])
-                await record(entries[middle...])
+                await record(entries[..<middle], on: connection)
+                await record(entries[middle...], on: connection)
                 return
             }
             logger.error("issuances not recorded", metadata: ["reason": "\(error)", "count": "\(entries.count)"])

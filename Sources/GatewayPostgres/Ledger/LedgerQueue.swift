@@ -5,10 +5,13 @@ import Synchronization
 final class LedgerQueue: Sendable {
     /// A proposal, and its place among those that were handed in with it.
     struct Entry: Sendable {
-        let proposal: IssuanceProposal
+        /// All that were handed in together: an entry is copied several times, a proposal never.
+        let proposals: [IssuanceProposal]
         let deadline: ContinuousClock.Instant
         let answers: LedgerAnswers
         let place: Int
+
+        var proposal: IssuanceProposal { _read { yield proposals[place] } }
 
         func answer(_ result: Result<RecordVerdict, GatewayError>) {
             answers.put(result, at: place)

@@ -106,15 +106,16 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ) async -> [Result<RecordVerdict, GatewayError>] {
         guard !proposals.isEmpty else { return [] }
         let answers = LedgerAnswers(count: proposals.count)
-        let entries = proposals.enumerated().map { place, proposal in
-            LedgerQueue.Entry(proposal: proposal, deadline: deadline, answers: answers, place: place)
-        }
-        var rest = entries[...]
-        while let principal = rest.first?.proposal.principal {
-            let lane = lanes[Int(UInt(bitPattern: principal.hashValue) % UInt(lanes.count))]
-            let own = rest.prefix { $0.proposal.principal == principal }
-            lane.queue.append(own)
-            rest = rest[own.endIndex...]
+        var start = 0
+        while start < proposals.count {
+            let principal = proposals[start].principal
+            var end = start + 1
+            while end < proposals.count, proposals[end].principal == principal { end += 1 }
+            let entries = (start..<end).map { place in
+                LedgerQueue.Entry(proposals: proposals, deadline: deadline, answers: answers, place: place)
+            }
+            lanes[Int(UInt(bitPattern: principal.hashValue) % UInt(lanes.count))].queue.append(entries[...])
+            start = end
         }
         return await answers.all()
     }

@@ -45,22 +45,47 @@ struct RecordBatch: Sendable {
         let period: Quota.Period
     }
 
-    private var positionReferences: [PolicyPosition: Int32] = [:]
-    private var scopeIndexes: [PolicyScope: Int32] = [:]
+    private var lastPosition: PolicyPosition?
+    /// Where the references of the item before stand.
+    private var previousScopes = 0..<0
     private var slotReferences: [Slot: Int32] = [:]
 
     /// Lays proposals out, in their order.
     init(_ proposals: some Sequence<IssuanceProposal>) {
-        for proposal in proposals {
-            append(proposal)
-        }
+        for proposal in proposals { append(proposal) }
+    }
+
+    /// Lays the proposals of entries out, in their order.
+    init(_ entries: ArraySlice<LedgerQueue.Entry>) {
+        reserve(entries.count)
+        for entry in entries { append(entry.proposals[entry.place]) }
+    }
+
+    private mutating func reserve(_ count: Int) {
+        itemPositions.reserveCapacity(count)
+        scopeEnds.reserveCapacity(count)
+        scopeReferences.reserveCapacity(count * 4)
+        ids.reserveCapacity(count)
+        principals.reserveCapacity(count)
+        matchedPrincipals.reserveCapacity(count)
+        grantIDs.reserveCapacity(count)
+        credentialIDs.reserveCapacity(count)
+        deliveries.reserveCapacity(count)
+        actions.reserveCapacity(count)
+        methods.reserveCapacity(count)
+        buckets.reserveCapacity(count)
+        objectKeys.reserveCapacity(count)
+        expiresAt.reserveCapacity(count)
+        contentTypes.reserveCapacity(count)
+        contentMD5s.reserveCapacity(count)
+        contentLengths.reserveCapacity(count)
+        requestIDs.reserveCapacity(count)
+        chargeEnds.reserveCapacity(count)
     }
 
     private mutating func append(_ proposal: IssuanceProposal) {
         itemPositions.append(reference(to: proposal.position))
-        for scope in proposal.scopes {
-            scopeReferences.append(reference(to: scope))
-        }
+        appendReferences(to: proposal.scopes)
         scopeEnds.append(Int32(scopeReferences.count))
         ids.append(proposal.id)
         principals.append(proposal.principal.rawValue)
@@ -69,7 +94,7 @@ struct RecordBatch: Sendable {
         credentialIDs.append(proposal.credentialID)
         deliveries.append(proposal.delivery.rawValue)
         actions.append(
-            [proposal.action, proposal.furtherAction].compactMap { $0?.rawValue }.joined(separator: ","))
+            proposal.furtherAction.map { proposal.action.rawValue + "," + $0.rawValue } ?? proposal.action.rawValue)
         methods.append(proposal.method)
         buckets.append(proposal.bucket.rawValue)
         objectKeys.append(proposal.key.rawValue)
@@ -88,21 +113,31 @@ struct RecordBatch: Sendable {
         chargeEnds.append(Int32(chargeSlots.count))
     }
 
+    /// Neighbours mostly rest on the same position; that of others may stand there twice.
     private mutating func reference(to position: PolicyPosition) -> Int32 {
-        if let known = positionReferences[position] { return known }
-        positionSequences.append(position.sequence)
-        positionTags.append(position.tag)
-        let reference = Int32(positionSequences.count)
-        positionReferences[position] = reference
-        return reference
+        if position != lastPosition {
+            positionSequences.append(position.sequence)
+            positionTags.append(position.tag)
+            lastPosition = position
+        }
+        return Int32(positionSequences.count)
     }
 
-    private mutating func reference(to scope: PolicyScope) -> Int32 {
-        if let known = scopeIndexes[scope] { return known }
-        scopes.append(scope.rawValue)
-        let reference = Int32(scopes.count)
-        scopeIndexes[scope] = reference
-        return reference
+    /// Neighbours mostly share bucket and credential, which stand in the same places; others may stand there twice.
+    private mutating func appendReferences(to wanted: [PolicyScope]) {
+        let previous = previousScopes
+        previousScopes = scopeReferences.count..<(scopeReferences.count + wanted.count)
+        for (place, scope) in wanted.enumerated() {
+            if place < previous.count {
+                let known = scopeReferences[previous.lowerBound + place]
+                if ExactText(scopes[Int(known) - 1]) == ExactText(scope.rawValue) {
+                    scopeReferences.append(known)
+                    continue
+                }
+            }
+            scopes.append(scope.rawValue)
+            scopeReferences.append(Int32(scopes.count))
+        }
     }
 
     private mutating func reference(to charge: QuotaCharge) -> Int32 {

@@ -72,7 +72,7 @@ public struct APIResponder: HTTPResponder {
 
     private func makeRequest(_ request: ServerRequest) -> APIRequest {
         let headers = request.head.headerFields
-        let target = try? RequestTarget(request.head.path ?? "")
+        let (target, match) = router.match(request.head.method, raw: request.head.path ?? "")
         let peer = IPAddress(request.remoteAddress)
         let isFromProxy = peer.map(settings.trustedProxies.trusts) ?? false
         return APIRequest(
@@ -80,7 +80,7 @@ public struct APIResponder: HTTPResponder {
             method: request.head.method,
             headers: headers,
             target: target,
-            match: target.map { router.match(request.head.method, $0.segments) } ?? .none,
+            match: match,
             body: request.body,
             sourceAddress: peer.flatMap { settings.trustedProxies.source(of: $0, headers) }
         )

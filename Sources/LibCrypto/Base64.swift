@@ -8,13 +8,12 @@ public enum Base64 {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         for start in stride(from: 0, to: bytes.count, by: 3) {
-            let group = bytes[start..<min(start + 3, bytes.count)]
+            let count = min(3, bytes.count - start)
             var bits: UInt32 = 0
-            for byte in group { bits = bits << 8 | UInt32(byte) }
-            bits <<= UInt32(3 - group.count) * 8
+            for index in 0..<3 { bits = bits << 8 | (index < count ? UInt32(bytes[start + index]) : 0) }
             for position in 0..<4 {
                 let index = Int(bits >> UInt32(18 - 6 * position)) & 0x3F
-                text.append(position <= group.count ? alphabet[index] : padding)
+                text.append(position <= count ? alphabet[index] : padding)
             }
         }
         return String(decoding: text, as: UTF8.self)
@@ -25,15 +24,16 @@ public enum Base64 {
     /// White space, missing padding, other alphabets and stray bits in the last character are all refused, so that no two
     /// texts stand for the same bytes.
     public static func decode(_ text: String) -> [UInt8]? {
-        let characters = Array(text.utf8)
+        let characters = text.utf8Span.span
         guard characters.count.isMultiple(of: 4) else { return nil }
-        let paddingCount = characters.suffix(2).reversed().prefix { $0 == padding }.count
+        var end = characters.count
+        while end > 0, end > characters.count - 2, characters[end - 1] == padding { end -= 1 }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(characters.count / 4 * 3)
         var bits: UInt32 = 0
         var bitCount: UInt32 = 0
-        for character in characters.dropLast(paddingCount) {
-            guard let value = value(of: character) else { return nil }
+        for index in 0..<end {
+            guard let value = value(of: characters[index]) else { return nil }
             bits = (bits << 6 | value) & 0xFFFF
             bitCount += 6
             if bitCount >= 8 {

@@ -1,4 +1,5 @@
 import CLibCrypto
+import Synchronization
 
 /// Bytes of the system's generator that nobody can predict.
 ///
@@ -7,6 +8,34 @@ public func randomBytes(count: Int) throws(CryptoError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard unsafe count == 0 || RAND_bytes(&bytes, Int32(count)) == 1 else { throw .randomUnavailable }
     return bytes
+}
+
+/// Random bytes for many small takers: the system's generator is asked for some thousand at a time.
+public final class RandomPool: Sendable {
+    private static let size = 4096
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var taken = 0
+    }
+    private let state = Mutex(State())
+
+    /// Makes an empty pool.
+    public init() {}
+
+    /// Bytes that nobody can predict, handed out once and then forgotten.
+    ///
+    /// - Throws: ``CryptoError/randomUnavailable`` when the system gives none.
+    public func bytes(count: Int) throws(CryptoError) -> [UInt8] {
+        guard count <= Self.size / 8 else { return try randomBytes(count: count) }
+        return try state.withLock { state throws(CryptoError) in
+            if state.bytes.count - state.taken < count { state = State(bytes: try randomBytes(count: Self.size)) }
+            let range = state.taken..<(state.taken + count)
+            defer { for index in range { state.bytes[index] = 0 } }
+            state.taken = range.upperBound
+            return Array(state.bytes[range])
+        }
+    }
 }
 
 /// Compares two byte strings in a time that depends on their lengths alone.

@@ -24,7 +24,7 @@ struct PresignedURLEndpoints: Sendable {
             deadline: ContinuousClock().now.advanced(by: timeout)
         )
         metrics.issued(issued)
-        var response = ServerResponse.json(.created) { issued.write(to: &$0) }
+        var response = ServerResponse.json(.created, capacity: 960) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
         return response
     }

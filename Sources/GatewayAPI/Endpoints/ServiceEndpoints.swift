@@ -54,6 +54,7 @@ struct ServiceEndpoints: Sendable {
     /// `GET /openapi.yaml`: the contract of this very build.
     @Sendable func contract(_ request: APIRequest) -> ServerResponse {
         let fields: HTTPFields = [.contentType: "application/yaml", .cacheControl: "no-cache"]
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
+        return ServerResponse(
+            head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 }

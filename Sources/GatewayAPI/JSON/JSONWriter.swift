@@ -89,14 +89,22 @@ struct JSONWriter {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
-        // Seldom is anything to be escaped, and the bytes are read faster here than where they came from.
-        if bytes[start...].contains(where: { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }) {
-            bytes.removeSubrange(start...)
+        if Self.standsForItself(text) {
+            bytes.append(contentsOf: text.utf8)
+        } else {
             for byte in text.utf8 { escape(byte) }
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Whether nothing in a text is to be escaped, as in most.
+    private static func standsForItself(_ text: String) -> Bool {
+        let span = text.utf8Span.span
+        for index in span.indices {
+            let byte = span[index]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
+        }
+        return true
     }
 
     private mutating func escape(_ byte: UInt8) {

@@ -51,9 +51,14 @@ enum Timestamp {
 
     /// Appends a number with zeros before it, and a sign after it.
     private static func append(_ value: Int64, _ width: Int, to text: inout [UInt8], before sign: Unicode.Scalar) {
-        let digits = String(value).utf8
-        text += repeatElement(UInt8(ascii: "0"), count: max(0, width - digits.count))
-        text += digits
+        let value = max(0, value)
+        var divisor: Int64 = 1
+        for _ in 1..<width { divisor *= 10 }
+        while divisor * 10 <= value { divisor *= 10 }
+        while divisor > 0 {
+            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
+            divisor /= 10
+        }
         text.append(UInt8(ascii: sign))
     }
 

@@ -60,7 +60,7 @@ struct Authenticate: Sendable {
 
     /// The token of exactly one `Authorization: Bearer`.
     static func bearerToken(in headers: HTTPFields) throws(GatewayError) -> Secret<String> {
-        let values = headers[values: .authorization]
+        let values = headers.all(.authorization)
         guard let value = values.first else {
             throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
         }

@@ -1,3 +1,4 @@
+import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Logging
@@ -13,7 +14,7 @@ struct Observe: Sendable {
         let start = clock.now
         metrics.began()
         var response = await next(request)
-        response.head.headerFields[.requestID] = request.id
+        response.head.headerFields.append(HTTPField(name: .requestID, value: request.id))
         let duration = clock.now - start
         metrics.ended(
             method: request.method, route: request.routeTemplate, status: response.head.status, after: duration)
@@ -33,22 +34,21 @@ struct Observe: Sendable {
             ]
         )
         var response = problem.response(requestID: requestID)
-        response.head.headerFields[.requestID] = requestID
+        response.head.headerFields.append(HTTPField(name: .requestID, value: requestID))
         return response
     }
 
     private func log(
         _ request: APIRequest, _ status: HTTPResponse.Status, _ duration: Duration, _ facts: RequestNotes.Facts
     ) {
+        guard logger.logLevel <= .info else { return }
         var metadata: Logger.Metadata = [
-            "request.id": "\(request.id)",
-            "method": "\(RequestMetrics.name(of: request.method))",
-            "route": "\(request.routeTemplate)",
-            "status": "\(status.code)",
-            "duration.us": "\(Int64(duration / .microseconds(1)))",
+            "request.id": .string(request.id), "method": .string(RequestMetrics.name(of: request.method)),
+            "route": .string(request.routeTemplate), "status": .string(String(status.code)),
+            "duration.us": .string(String(duration.nanoseconds / 1000)),
         ]
-        if let principal = facts.principal { metadata["principal"] = "\(principal)" }
-        if let code = facts.problemCode { metadata["code"] = "\(code)" }
+        if let principal = facts.principal { metadata["principal"] = .string(principal.rawValue) }
+        if let code = facts.problemCode { metadata["code"] = .string(code) }
         logger.info("Request answered", metadata: metadata)
     }
 }

@@ -4,9 +4,10 @@ import Synchronization
 
 /// The gateway's figures; every dimension is bounded: route templates, known methods, statuses and codes.
 final class RequestMetrics: Sendable {
-    private struct Series: Hashable {
-        let label: String
-        let dimensions: [String]
+    private enum Series: Hashable {
+        case answered(method: String, route: String, status: Int)
+        case issued(action: String, method: String)
+        case refused(code: String)
     }
 
     private let factory: any MetricsFactory
@@ -28,10 +29,9 @@ final class RequestMetrics: Sendable {
     func ended(method: HTTPRequest.Method, route: String, status: HTTPResponse.Status, after duration: Duration) {
         inFlight.decrement()
         let method = Self.name(of: method)
-        increment(
-            "sluice_http_requests_total",
+        increment(.answered(method: method, route: route, status: status.code), "sluice_http_requests_total") {
             [("method", method), ("route", route), ("status", String(status.code))]
-        )
+        }
         let timer = timers.withLock { timers in
             if let timer = timers[route] { return timer }
             let timer = Timer(
@@ -40,30 +40,33 @@ final class RequestMetrics: Sendable {
             timers[route] = timer
             return timer
         }
-        timer.recordNanoseconds(Int64(clamping: duration / .nanoseconds(1)))
+        timer.recordNanoseconds(duration.nanoseconds)
     }
 
     /// Counts a credential that was issued.
     func issued(action: String, method: String) {
-        increment("sluice_issued_total", [("action", action), ("method", method)])
+        increment(.issued(action: action, method: method), "sluice_issued_total") {
+            [("action", action), ("method", method)]
+        }
     }
 
     /// Counts a refusal by its stable code.
     func refused(code: String) {
-        increment("sluice_refused_total", [("code", code)])
+        increment(.refused(code: code), "sluice_refused_total") { [("code", code)] }
     }
 
     /// The method as dimension and in logs; clients may send any token.
     static func name(of method: HTTPRequest.Method) -> String {
-        let known: [HTTPRequest.Method] = [.get, .head, .post, .put, .delete, .options, .patch]
-        return known.contains(method) ? method.rawValue : "other"
+        switch method {
+        case .get, .head, .post, .put, .delete, .options, .patch: method.rawValue
+        default: "other"
+        }
     }
 
-    private func increment(_ label: String, _ dimensions: [(String, String)]) {
-        let series = Series(label: label, dimensions: dimensions.map(\.1))
+    private func increment(_ series: Series, _ label: String, _ dimensions: () -> [(String, String)]) {
         let counter = counters.withLock { counters in
             if let counter = counters[series] { return counter }
-            let counter = Counter(label: label, dimensions: dimensions, factory: factory)
+            let counter = Counter(label: label, dimensions: dimensions(), factory: factory)
             counters[series] = counter
             return counter
         }
@@ -71,9 +74,10 @@ final class RequestMetrics: Sendable {
     }
 }
 
-extension Int64 {
-    /// The nearest whole number that fits.
-    fileprivate init(clamping value: Double) {
-        self = value >= 9e18 ? .max : Int64(value)
+extension Duration {
+    /// Whole nanoseconds, of at most 292 years.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(seconds, -9_000_000_000), 9_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

@@ -42,7 +42,7 @@ struct APIRequest: Sendable {
     ///
     /// - Parameter other: A media type that is accepted besides `application/json`.
     func jsonValue(orOf other: String? = nil) throws -> JSONValue {
-        let type = headers[.contentType] ?? ""
+        let type = headers.text(.contentType) ?? ""
         guard type == "application/json" || ["application/json", other].contains(Self.essence(of: type)) else {
             throw APIError.unsupportedMediaType
         }

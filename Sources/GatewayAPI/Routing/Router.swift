@@ -44,7 +44,7 @@ struct Router: Sendable {
     }
 
     private var nodes = [Node()]
-    private var literalPaths: [String: Path] = [:]
+    private var literals: [String: (path: Path, target: RequestTarget)] = [:]
     /// Every route, in the order given.
     let routes: [Route]
 
@@ -70,7 +70,9 @@ struct Router: Sendable {
         )
         path.routes.append(route)
         nodes[current][keyPath: end] = path
-        if !route.template.contains("{") { literalPaths[route.template] = path }
+        if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
+            literals[route.template] = (path, target)
+        }
     }
 
     /// The node behind a segment of a template, made where there is none.
@@ -91,7 +93,14 @@ struct Router: Sendable {
 
     /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.
     func route(_ method: HTTPRequest.Method, literal target: String) -> Route? {
-        literalPaths[target]?.routes.first { $0.method == method }
+        literals[target]?.path.routes.first { $0.method == method }
+    }
+
+    /// Takes a raw target apart and finds what a method on it leads to; no target where it cannot be taken apart.
+    func match(_ method: HTTPRequest.Method, raw: String) -> (target: RequestTarget?, match: Match) {
+        if let (path, target) = literals[raw] { return (target, match(method, path, [])) }
+        let target = try? RequestTarget(raw)
+        return (target, target.map { match(method, $0.segments) } ?? .none)
     }
 
     /// Finds what a method on decoded segments leads to. `HEAD` is answered by the route of `GET`.

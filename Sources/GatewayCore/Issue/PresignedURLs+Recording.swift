@@ -2,12 +2,22 @@ import Foundation
 
 extension PresignedURLs {
     /// A signed URL that is not on record yet, and what goes on record.
-    struct Issuance {
+    final class Issuance: Sendable {
         let proposal: IssuanceProposal
         let url: Secret<String>
         let request: IssueRequest
         let permit: Permit
         let caller: Caller
+
+        init(
+            proposal: IssuanceProposal, url: Secret<String>, request: IssueRequest, permit: Permit, caller: Caller
+        ) {
+            self.proposal = proposal
+            self.url = url
+            self.request = request
+            self.permit = permit
+            self.caller = caller
+        }
 
         /// What the caller gets once the proposal is committed.
         func answer(remaining: [QuotaRemainder]) -> IssuedURL {

@@ -4,7 +4,7 @@ public import Signing
 /// The answer of ``decide(_:for:under:sourceAddress:now:)``.
 public enum Decision: Sendable {
     /// The request may be signed, as the permit says.
-    case permit(Permit)
+    indirect case permit(Permit)
     /// The request is refused.
     case refuse(Refusal)
 }

@@ -9,7 +9,10 @@ public protocol ByteExact: Hashable, Sendable {
 extension ByteExact {
     /// Compares by bytes.
     public static func == (left: Self, right: Self) -> Bool {
-        left.rawValue.utf8.elementsEqual(right.rawValue.utf8)
+        let (left, right) = (left.rawValue.utf8Span.span, right.rawValue.utf8Span.span)
+        guard left.count == right.count else { return false }
+        for index in left.indices where left[index] != right[index] { return false }
+        return true
     }
 
     /// Equal bytes are equal strings, so the string's own hash will do.

@@ -46,43 +46,56 @@ public struct MediaType: Sendable, Equatable {
 
 /// The grammar of `type/subtype; name=value`.
 private enum MediaTypeSyntax {
+    /// Type and subtype in lower case; `nil` where the text is no content type.
     static func essence(of text: String) -> String? {
-        var rest = text.utf8[...]
-        guard let type = token(&rest), rest.popFirst() == UInt8(ascii: "/"), let subtype = token(&rest) else {
-            return nil
+        let bytes = text.utf8Span.span
+        guard let slash = token(in: bytes, from: 0), slash < bytes.count, bytes[slash] == UInt8(ascii: "/"),
+            let end = token(in: bytes, from: slash + 1)
+        else { return nil }
+        var position = end
+        while position < bytes.count {
+            position = skipSpace(in: bytes, from: position)
+            guard position < bytes.count, bytes[position] == UInt8(ascii: ";") else { return nil }
+            position = skipSpace(in: bytes, from: position + 1)
+            guard let equals = token(in: bytes, from: position), equals < bytes.count,
+                bytes[equals] == UInt8(ascii: "="), let next = skipValue(in: bytes, from: equals + 1)
+            else { return nil }
+            position = next
         }
-        let essence = (type + [UInt8(ascii: "/")] + subtype).map(ASCII.lowercased)
-        while !rest.isEmpty {
-            skipSpace(&rest)
-            guard rest.popFirst() == UInt8(ascii: ";") else { return nil }
-            skipSpace(&rest)
-            guard token(&rest) != nil, rest.popFirst() == UInt8(ascii: "="), skipValue(&rest) else { return nil }
-        }
-        return String(decoding: essence, as: UTF8.self)
+        // Most are written as they are kept.
+        var isLower = true
+        for index in 0..<end where ASCII.lowercased(bytes[index]) != bytes[index] { isLower = false }
+        if isLower, end == bytes.count { return text }
+        return String(decoding: text.utf8.prefix(end).map(ASCII.lowercased), as: UTF8.self)
     }
 
-    private static func token(_ rest: inout Substring.UTF8View) -> [UInt8]? {
-        let token = Array(rest.prefix(while: ASCII.isToken))
-        rest = rest.dropFirst(token.count)
-        return token.isEmpty ? nil : token
+    /// The end of the token that begins at a position; `nil` where none does.
+    private static func token(in bytes: Span<UInt8>, from start: Int) -> Int? {
+        var end = start
+        while end < bytes.count, ASCII.isToken(bytes[end]) { end += 1 }
+        return end > start ? end : nil
     }
 
-    private static func skipSpace(_ rest: inout Substring.UTF8View) {
-        rest = rest.drop { $0 == UInt8(ascii: " ") }
+    private static func skipSpace(in bytes: Span<UInt8>, from start: Int) -> Int {
+        var position = start
+        while position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
+        return position
     }
 
-    private static func skipValue(_ rest: inout Substring.UTF8View) -> Bool {
-        guard rest.first == UInt8(ascii: "\"") else { return token(&rest) != nil }
-        rest = rest.dropFirst()
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "\""): return true
+    private static func skipValue(in bytes: Span<UInt8>, from start: Int) -> Int? {
+        guard start < bytes.count, bytes[start] == UInt8(ascii: "\"") else { return token(in: bytes, from: start) }
+        var position = start + 1
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""): return position + 1
             case UInt8(ascii: "\\"):
-                guard let escaped = rest.popFirst(), 0x20...0x7e ~= escaped else { return false }
-            case 0x20...0x7e: continue
-            default: return false
+                position += 1
+                guard position < bytes.count, 0x20...0x7e ~= bytes[position] else { return nil }
+            case 0x20...0x7e: break
+            default: return nil
             }
+            position += 1
         }
-        return false
+        return nil
     }
 }

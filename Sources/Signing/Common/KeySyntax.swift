@@ -3,14 +3,24 @@ public enum KeySyntax {
     /// Whether a text is a bucket's name: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends and no
     /// `..`.
     public static func isBucketName(_ name: String) -> Bool {
-        let bytes = name.utf8
-        let isAlphanumeric = { (byte: UInt8) in
-            UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+        let bytes = name.utf8Span.span
+        guard 3...63 ~= bytes.count, isLowerAlphanumeric(bytes[0]), isLowerAlphanumeric(bytes[bytes.count - 1]) else {
+            return false
         }
-        guard 3...63 ~= bytes.count, let first = bytes.first, let last = bytes.last else { return false }
-        return isAlphanumeric(first) && isAlphanumeric(last)
-            && bytes.allSatisfy { isAlphanumeric($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
-            && !zip(bytes, bytes.dropFirst()).contains { $0 == UInt8(ascii: ".") && $1 == UInt8(ascii: ".") }
+        for index in 1..<bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "-"): continue
+            case UInt8(ascii: "."):
+                if bytes[index - 1] == UInt8(ascii: ".") { return false }
+            default:
+                if !isLowerAlphanumeric(bytes[index]) { return false }
+            }
+        }
+        return true
+    }
+
+    private static func isLowerAlphanumeric(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     }
 
     /// Why a key is refused, as a sentence; `nil` for a good one.
@@ -18,11 +28,14 @@ public enum KeySyntax {
     /// - Parameter key: 1…1,023 UTF-8 bytes; no leading `/` or `\`, no `.`, `..` or empty segment (a key that ends in `/` is
     ///   one with an empty last segment), no control character, no `${`.
     public static func flaw(inKey key: String) -> String? {
-        let bytes = key.utf8
-        guard 1...1023 ~= bytes.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
+        guard 1...1023 ~= key.utf8.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
         if let flaw = flaw(inSegmentsOf: key, mayEndInSlash: false) { return flaw }
-        let isVariable = zip(bytes, bytes.dropFirst()).contains { $0 == UInt8(ascii: "$") && $1 == UInt8(ascii: "{") }
-        return isVariable ? "A key must not hold '${'." : nil
+        let bytes = key.utf8Span.span
+        for index in 1..<max(1, bytes.count)
+        where bytes[index - 1] == UInt8(ascii: "$") && bytes[index] == UInt8(ascii: "{") {
+            return "A key must not hold '${'."
+        }
+        return nil
     }
 
     /// Why the segments of a key or prefix are refused, as a sentence; `nil` for good ones.
@@ -31,14 +44,21 @@ public enum KeySyntax {
     ///   - text: The key or prefix, of any length.
     ///   - mayEndInSlash: Whether the last segment may be empty, as in a prefix.
     public static func flaw(inSegmentsOf text: String, mayEndInSlash: Bool) -> String? {
-        let bytes = text.utf8
-        if bytes.contains(where: { $0 < 0x20 || $0 == 0x7f }) { return "Control characters are not allowed." }
-        if bytes.first == UInt8(ascii: "\\") { return "A leading '\\' is not allowed." }
-        var segments = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
-        if mayEndInSlash, segments.last?.isEmpty == true { segments.removeLast() }
-        for segment in segments {
-            if segment.isEmpty { return "Empty segments (a leading, trailing or double '/') are not allowed." }
-            if segment.elementsEqual(".".utf8) || segment.elementsEqual("..".utf8) {
+        let bytes = text.utf8Span.span
+        for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f {
+            return "Control characters are not allowed."
+        }
+        if bytes.count > 0, bytes[0] == UInt8(ascii: "\\") { return "A leading '\\' is not allowed." }
+        var start = 0
+        for index in 0...bytes.count where index == bytes.count || bytes[index] == UInt8(ascii: "/") {
+            let segment = bytes.extracting(start..<index)
+            start = index + 1
+            if segment.isEmpty {
+                if mayEndInSlash, index == bytes.count { continue }
+                return "Empty segments (a leading, trailing or double '/') are not allowed."
+            }
+            let isDots = segment.count <= 2 && segment[0] == UInt8(ascii: ".")
+            if isDots, segment[segment.count - 1] == UInt8(ascii: ".") {
                 return "The segments '.' and '..' are not allowed."
             }
         }

@@ -711,6 +711,56 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.reset_quota_usage(p_quota_id uuid, p_holder text, OUT holders bigint, OUT released bigint) RETURNS record
+    LANGUAGE plpgsql
+    SET lock_timeout TO '2s'
+    AS $$
+DECLARE
+    v_period text;
+    v_start timestamptz;
+    v_holders text[];
+BEGIN
+    SELECT q.period INTO v_period FROM quotas q WHERE q.id = p_quota_id;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    v_start := quota_period_start(v_period, clock_timestamp());
+    PERFORM
+    FROM reservations r
+    WHERE r.quota_id = p_quota_id AND r.period_start = v_start AND (p_holder IS NULL OR r.holder = p_holder)
+    ORDER BY r.issuance_id
+    FOR UPDATE;
+
+    SELECT count(*), coalesce(sum(l.used), 0), array_agg(l.holder) INTO holders, released, v_holders
+    FROM (
+        SELECT u.holder, u.used
+        FROM quota_usage u
+        WHERE u.quota_id = p_quota_id AND u.period_start = v_start AND (p_holder IS NULL OR u.holder = p_holder)
+        ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+        FOR UPDATE
+    ) l;
+
+    DELETE FROM reservations r
+    USING (
+        SELECT h.issuance_id
+        FROM reservations h
+        WHERE h.quota_id = p_quota_id AND h.period_start = v_start AND h.holder = ANY (v_holders)
+        FOR UPDATE SKIP LOCKED
+    ) held
+    WHERE r.quota_id = p_quota_id AND r.issuance_id = held.issuance_id;
+    IF EXISTS (
+        SELECT FROM reservations r
+        WHERE r.quota_id = p_quota_id AND r.period_start = v_start AND r.holder = ANY (v_holders)
+    ) THEN
+        RAISE EXCEPTION 'reservations of the quota are being settled' USING ERRCODE = 'serialization_failure';
+    END IF;
+
+    UPDATE quota_usage u
+    SET used = 0, released = u.released + u.used
+    WHERE u.quota_id = p_quota_id AND u.period_start = v_start AND u.holder = ANY (v_holders) AND u.used > 0;
+END
+$$;
+
 CREATE FUNCTION public.settle_reservations(p_issuance_ids uuid[], p_quota_ids uuid[], p_landed bigint[], p_is_final boolean[], p_delay_seconds double precision) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -822,7 +872,11 @@ CREATE TABLE public.api_keys (
     expires_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    previous_prefix text COLLATE pg_catalog."C",
+    previous_hash bytea,
+    previous_expires_at timestamp with time zone,
     CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT api_keys_previous_check CHECK (((num_nulls(previous_prefix, previous_hash, previous_expires_at) = ANY (ARRAY[0, 3])) AND (octet_length(previous_hash) = 32))),
     CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
 );
 
@@ -1027,6 +1081,7 @@ CREATE TABLE public.storage_credentials (
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     previous_access_key_id text,
     previous_needed_until timestamp with time zone,
+    rotated_change uuid,
     CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text]))),
     CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
@@ -1135,7 +1190,13 @@ ALTER TABLE ONLY public.tickets
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_pkey PRIMARY KEY (id);
 
+CREATE INDEX admin_audit_actor_idx ON public.admin_audit USING btree (actor, id);
+
 CREATE INDEX admin_audit_kind_resource_id_idx ON public.admin_audit USING btree (kind, resource_id, id);
+
+CREATE INDEX admin_audit_request_id_idx ON public.admin_audit USING btree (request_id);
+
+CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree (previous_prefix) WHERE (previous_prefix IS NOT NULL);
 
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
 
@@ -1200,3 +1261,6 @@ ALTER TABLE ONLY public.multipart_parts
 
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name);
+
+ALTER TABLE ONLY public.storage_credentials
+    ADD CONSTRAINT storage_credentials_rotated_change_fkey FOREIGN KEY (rotated_change) REFERENCES public.policy_changes(id);

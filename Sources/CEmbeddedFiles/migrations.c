@@ -68,6 +68,10 @@ static const char migration_0016[] = {
 #embed "../../sql/migrations/0016_validate_buckets.sql" suffix(, 0)
 };
 
+static const char migration_0017[] = {
+#embed "../../sql/migrations/0017_add_rotation_and_reset.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -88,6 +92,7 @@ static const struct {
     {"0014_keep_memberships.sql", migration_0014},
     {"0015_find_expired_days.sql", migration_0015},
     {"0016_validate_buckets.sql", migration_0016},
+    {"0017_add_rotation_and_reset.sql", migration_0017},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -47,13 +47,20 @@ public struct AdminStores: Sendable {
     public let tickets: any AdminStore<Ticket>
     /// Groups that have members or grants.
     public let groups: any GroupDirectory
+    /// The use of quotas.
+    public let quotaUses: any QuotaUses
+    /// What depends on storage credentials.
+    public let dependency: any CredentialDependency
+    /// The audit.
+    public let audit: any AuditReader
 
     /// Lists the stores.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, members: any AdminStore<GroupMember>, quotas: any AdminStore<Quota>,
         issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>, tickets: any AdminStore<Ticket>,
-        groups: any GroupDirectory
+        groups: any GroupDirectory, quotaUses: any QuotaUses, dependency: any CredentialDependency,
+        audit: any AuditReader
     ) {
         self.buckets = buckets
         self.credentials = credentials
@@ -64,6 +71,9 @@ public struct AdminStores: Sendable {
         self.apiKeys = apiKeys
         self.tickets = tickets
         self.groups = groups
+        self.quotaUses = quotaUses
+        self.dependency = dependency
+        self.audit = audit
     }
 }
 
@@ -169,14 +179,17 @@ extension Routes {
                 audit: parts.auditLog, randomBytes: parts.randomBytes),
             buckets: AdminEndpoints(
                 store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
-            credentials: AdminEndpoints(store: stores.credentials, newRow: newRow),
+            credentials: CredentialEndpoints(
+                rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
             groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),
-            quotas: AdminEndpoints(store: stores.quotas, newRow: newRow),
+            quotas: QuotaEndpoints(
+                rows: AdminEndpoints(store: stores.quotas, newRow: newRow), uses: stores.quotaUses),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
-                rows: AdminEndpoints(store: stores.apiKeys, newRow: newRow), randomBytes: parts.randomBytes)
+                rows: AdminEndpoints(store: stores.apiKeys, newRow: newRow), randomBytes: parts.randomBytes),
+            audit: AuditEndpoints(reader: stores.audit)
         )
         service = ServiceEndpoints(checks: parts.readinessChecks, metricsText: parts.metricsText)
     }

@@ -55,12 +55,13 @@ struct Routes {
             Route(.patch, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.patch),
             Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
             Route(.post, "/admin/v1/buckets/{bucket}:validate", .admin, maxBodyBytes: 0, admin.validation.validate),
-            Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.create),
-            Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.list),
-            Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.get),
-            Route(.put, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.replace),
-            Route(.patch, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.patch),
-            Route(.delete, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.delete),
+            Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.rows.create),
+            Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.rows.list),
+            Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.rows.get),
+            Route(.put, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.replace),
+            Route(.patch, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.patch),
+            Route(.delete, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.delete),
+            Route(.get, "/admin/v1/storage-credentials/{id}/dependents", .auditor, admin.credentials.dependents),
             Route(.post, "/admin/v1/grants", .admin, admin.grants.create),
             Route(.get, "/admin/v1/grants", .auditor, admin.grants.list),
             Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get),
@@ -72,12 +73,14 @@ struct Routes {
             Route(.get, "/admin/v1/groups/{group}/members", .auditor, admin.members.list),
             Route(.get, "/admin/v1/groups/{group}/members/{member}", .auditor, admin.members.get),
             Route(.delete, "/admin/v1/groups/{group}/members/{member}", .admin, admin.members.delete),
-            Route(.post, "/admin/v1/quotas", .admin, admin.quotas.create),
+            Route(.post, "/admin/v1/quotas", .admin, admin.quotas.rows.create),
             Route(.get, "/admin/v1/quotas", .auditor, admin.quotas.list),
             Route(.get, "/admin/v1/quotas/{id}", .auditor, admin.quotas.get),
-            Route(.put, "/admin/v1/quotas/{id}", .admin, admin.quotas.replace),
-            Route(.patch, "/admin/v1/quotas/{id}", .admin, admin.quotas.patch),
-            Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.delete),
+            Route(.put, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.replace),
+            Route(.patch, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.patch),
+            Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.delete),
+            Route(.get, "/admin/v1/quotas/{id}/usage", .auditor, admin.quotas.usage),
+            Route(.post, "/admin/v1/quotas/{id}:reset", .admin, admin.quotas.reset),
             Route(.post, "/admin/v1/issuers", .admin, admin.issuers.create),
             Route(.get, "/admin/v1/issuers", .auditor, admin.issuers.list),
             Route(.get, "/admin/v1/issuers/{id}", .auditor, admin.issuers.get),
@@ -90,6 +93,9 @@ struct Routes {
             Route(.put, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.replace),
             Route(.patch, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.patch),
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
+            Route(.post, "/admin/v1/api-keys/{id}:rotate", .admin, admin.apiKeys.rotate),
+            Route(.get, "/admin/v1/audit", .auditor, admin.audit.list),
+            Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export),
             Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, ledger.blastRadiusOfGrant),
             Route(.get, "/admin/v1/grants:unused", .auditor, ledger.unusedGrants),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, ledger.blastRadiusOfCredential),
@@ -117,11 +123,12 @@ struct Routes {
 struct AdminRoutes {
     let validation: BucketValidationEndpoints
     let buckets: AdminEndpoints<Bucket>
-    let credentials: AdminEndpoints<StorageCredential>
+    let credentials: CredentialEndpoints
     let grants: AdminEndpoints<Grant>
     let groups: GroupEndpoints
     let members: GroupMemberEndpoints
-    let quotas: AdminEndpoints<Quota>
+    let quotas: QuotaEndpoints
     let issuers: AdminEndpoints<Issuer>
     let apiKeys: APIKeyEndpoints
+    let audit: AuditEndpoints
 }

@@ -75,7 +75,7 @@ extension ContractDocument {
         }
         guard let type = exchange.type else { return exchange.body.isEmpty ? [] : ["the body has no type"] }
         guard let media = content[type] ?? content["*/*"] else { return ["a body of type \(type) is not described"] }
-        guard type.hasSuffix("json"), type != "application/x-ndjson" else { return [] }
+        guard Self.isJSON(type) else { return [] }
         guard let value = try? JSONNode(json: exchange.body) else { return ["the body is no JSON"] }
         var flaws = schemas.flaws(of: value, against: media.schema)
         if type == "application/problem+json", value.status?.integer != exchange.status {
@@ -125,13 +125,18 @@ extension ContractDocument {
         guard let type = exchange.sentType.map(Exchange.essence), let media = request.content?[type] else {
             return flaws + ["a request of type \(exchange.sentType ?? "-") is not described, but accepted"]
         }
-        guard type.hasSuffix("json"), let value = try? JSONNode(json: exchange.sent) else { return flaws }
+        guard Self.isJSON(type), let value = try? JSONNode(json: exchange.sent) else { return flaws }
         let objections = schemas.flaws(of: value, against: media.schema)
         // A member that is null counts as absent; in a merge patch it removes.
         guard !objections.isEmpty, !schemas.flaws(of: value.withoutNulls, against: media.schema).isEmpty else {
             return flaws
         }
         return flaws + objections.map { "the request was accepted, but \($0)" }
+    }
+
+    /// Whether a body of a media type is one JSON value; lines of JSON are many.
+    private static func isJSON(_ type: String) -> Bool {
+        type == "application/json" || type.hasSuffix("+json")
     }
 
     /// Whether a path is one of a template's. The last parameter of objects stands for all that is left.

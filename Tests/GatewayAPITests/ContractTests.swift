@@ -81,6 +81,13 @@ struct ContractTests {
                 let gateway = TestGateway()
                 if operation.path.contains("{bucket}") { try await gateway.makeBucket() }
                 let json = String(decoding: try example.bytes, as: UTF8.self)
+                if operation.path.hasPrefix("/admin/v1/api-keys/{id}") {
+                    let key = APIKey(
+                        id: MemoryUploads.openID, prefix: "abcdefghij01", hash: [], name: "key",
+                        principal: try .user("alice"), createdAt: TestGateway.now)
+                    _ = try await gateway.stores.apiKeys.create(
+                        key, by: ChangeContext(actor: .bootstrapAdmin, requestID: ""))
+                }
                 let path = operation.path.replacing("{group}", with: "group:staff")
                     .replacing("{bucket}", with: "photos")
                     .replacing("{id}", with: MemoryUploads.openID.lowercaseText)
@@ -144,6 +151,8 @@ struct ContractTests {
         for (path, token, status) in [
             ("/v1/access", "user-token", 200), ("/v1/sts/oss?bucket=photos&prefix=uploads/", "user-token", 200),
             ("/distribute-token.json", "user-token", 200), ("/admin/v1/issuances", "auditor-token", 200),
+            ("/admin/v1/audit?kind=Quota&from=2030-01-01T00:00:00Z", "auditor-token", 200),
+            ("/admin/v1/audit:export?actor=user:root", "auditor-token", 200),
             ("/admin/v1/groups?member=user:alice", "auditor-token", 200),
             ("/admin/v1/usage?groupBy=principal,grant,action", "auditor-token", 200),
             ("/admin/v1/denials", "auditor-token", 200), ("/admin/v1/grants:unused", "auditor-token", 200),

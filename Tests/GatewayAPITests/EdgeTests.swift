@@ -198,6 +198,68 @@ struct EdgeTests {
         }
     }
 
+    @Test("a rotated key keeps its row, and the secret before it as long as was said")
+    func rotation() async throws {
+        let gateway = TestGateway()
+        let created = await gateway.send(
+            .post, "/admin/v1/api-keys", token: "admin-token", json: #"{"name":"n","principal":"user:a"}"#)
+        let id = try #require(created.string("id"))
+        func rotate(_ body: String, _ headers: HTTPFields = [:]) async -> TestAnswer {
+            await gateway.send(
+                .post, "/admin/v1/api-keys/\(id):rotate", token: "admin-token", headers: headers, json: body)
+        }
+        let first = await rotate(#"{"overlapSeconds": 60}"#, [.ifMatch: created.headers[.eTag] ?? ""])
+        #expect(first.status == 200 && first.string("id") == id)
+        #expect(first.headers[.eTag] != created.headers[.eTag])
+        #expect(first.string("key") != created.string("key") && first.string("prefix") != created.string("prefix"))
+        let row = try await gateway.stores.apiKeys.get(id)
+        let before = try #require(APIKeyText(parsing: Secret(created.string("key") ?? "")))
+        #expect(
+            row.previousKey
+                == .init(
+                    prefix: before.prefix, hash: before.hash, expiresAt: TestGateway.now.addingTimeInterval(60)))
+        #expect(row.hash == APIKeyText(parsing: Secret(first.string("key") ?? ""))?.hash)
+        #expect(await rotate(#"{"overlapSeconds": 0}"#, [.ifMatch: created.headers[.eTag] ?? ""]).status == 412)
+        let second = await rotate(#"{"overlapSeconds": 0}"#)
+        #expect(second.status == 200 && second.json["previousKey"] == nil)
+        #expect(try await gateway.stores.apiKeys.get(id).previousKey == nil)
+        for body in [#"{"overlapSeconds": -1}"#, #"{"overlapSeconds": 604801}"#, #"{"overlapSeconds": "60"}"#] {
+            #expect(await rotate(body).string("field") == "overlapSeconds")
+        }
+        let shown = await gateway.send(.get, "/admin/v1/api-keys/\(id)", token: "auditor-token")
+        #expect(shown.string("key") == nil && !shown.text.contains("hash"))
+    }
+
+    @Test("the audit is exported to its end, one line a change")
+    func auditExport() async throws {
+        let gateway = TestGateway()
+        let answer = await gateway.send(.get, "/admin/v1/audit:export", token: "auditor-token")
+        #expect(answer.headers[.contentType] == "application/x-ndjson")
+        let lines = answer.text.split(separator: "\n")
+        #expect(lines.count == 2 && answer.text.hasSuffix("\n"))
+        for line in lines {
+            let record = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+            #expect((record?["after"] as? [String: Any])?["note"] as? String == "a\nb")
+        }
+        let refused = await gateway.send(.get, "/admin/v1/audit:export?pageSize=2", token: "auditor-token")
+        #expect(refused.status == 400 && refused.string("field") == "pageSize")
+    }
+
+    @Test("a quota is reset for a holder or for all, and for nobody by mistake")
+    func quotaReset() async {
+        let gateway = TestGateway()
+        for (body, status) in [
+            (#"{"holder": "user:a"}"#, 200), (#"{"all": true}"#, 200), (#"{"all": false}"#, 400),
+            (#"{"holder": "user:a", "all": true}"#, 400), (#"{"holder": "a"}"#, 400),
+        ] {
+            let answer = await gateway.send(
+                .post, "/admin/v1/quotas/\(StubPolicy.quotaID.lowercaseText):reset", token: "admin-token", json: body)
+            #expect(answer.status == status, "\(body)")
+        }
+        let none = await gateway.send(.post, "/admin/v1/quotas/7:reset", token: "admin-token", json: #"{"all": true}"#)
+        #expect(none.status == 404)
+    }
+
     @Test("an API key's row holds the hash of what was shown, and changes name admin and request")
     func apiKeys() async throws {
         let gateway = TestGateway()

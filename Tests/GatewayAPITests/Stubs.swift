@@ -227,7 +227,8 @@ struct MemoryStores {
     var all: AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
-            issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups()
+            issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups(),
+            quotaUses: StubQuotaUses(), dependency: StubDependency(), audit: StubAudit()
         )
     }
 }
@@ -236,6 +237,41 @@ struct MemoryStores {
 struct StubGroups: GroupDirectory {
     func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
         let row = GroupSummary(group: try .group("staff"), memberCount: 2, grantCount: 1)
+        return Page(items: [row], nextPageToken: query.pageToken == nil ? "next" : nil)
+    }
+}
+
+/// Every quota used by one of its holders.
+struct StubQuotaUses: QuotaUses {
+    func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] { [:] }
+
+    func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
+        Page(items: [QuotaUse(holder: try .user("alice"), used: 7, reserved: 3)], nextPageToken: nil)
+    }
+
+    func reset(
+        _ quota: UUID, of holder: Principal?, by change: ChangeContext
+    ) async throws(GatewayError) -> QuotaReset {
+        QuotaReset(holders: 1, released: 7)
+    }
+}
+
+/// A credential with one bucket.
+struct StubDependency: CredentialDependency {
+    func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
+        CredentialDependents(
+            buckets: [try BucketName("photos")], alive: .init(count: 1, until: TestGateway.now),
+            aliveOfPreviousKey: .init(count: 0, until: nil))
+    }
+}
+
+/// An audit of one line.
+struct StubAudit: AuditReader {
+    func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
+        let row = AuditRecord(
+            id: StubPolicy.grantID, at: TestGateway.now, actor: "user:root", requestID: "request-1",
+            operation: "update", kind: "Quota", resourceID: StubPolicy.quotaID.lowercaseText,
+            before: #"{"limit": 1}"#, after: #"{"limit": 2, "note": "a\nb"}"#)
         return Page(items: [row], nextPageToken: query.pageToken == nil ? "next" : nil)
     }
 }

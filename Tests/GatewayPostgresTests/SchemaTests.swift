@@ -30,6 +30,8 @@ import Testing
             AliveShare.isKnown.text,
             PostgresRemoteUploads.begin.text, PostgresRemoteUploads.bind.text, PostgresGroups.page.text,
             PostgresGroups.pageOfMember.text, PostgresAuditLog.insert.text,
+            PostgresQuotaUses.readSummaries.text, PostgresQuotaUses.readUses.text, PostgresQuotaUses.resetUsage.text,
+            PostgresQuotaUses.audit.text, PostgresCredentialDependency.read.text, PostgresAudit.page.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")
@@ -51,6 +53,8 @@ import Testing
         .database(.migrated),
         arguments: [
             "UPDATE issuances SET request_id = 'x'", "DELETE FROM issuances", "TRUNCATE issuances",
+            "TRUNCATE admin_audit", "UPDATE issuances_20200101 SET request_id = 'x'", "DELETE FROM issuances_20200101",
+            "TRUNCATE issuances_20200101",
             "UPDATE policy_log SET actor = 'x'", "DELETE FROM policy_log", "UPDATE admin_audit SET actor = 'x'",
             "DELETE FROM admin_audit", "DELETE FROM grants", "UPDATE grants SET principal = '*'",
             "UPDATE quotas SET metric = 'urls'", "DELETE FROM quota_usage", "DELETE FROM denials",

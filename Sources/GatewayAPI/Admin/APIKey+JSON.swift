@@ -14,18 +14,59 @@ struct APIKeyEndpoints: Sendable {
         var body = try request.jsonObject()
         var row = try APIKey(&body, as: rows.newRow(caller))
         try body.end()
-        guard let key = APIKeyText(randomBytes: try randomBytes(APIKeyText.randomByteCount)) else {
-            throw GatewayError.unavailable(retryAfter: 1)
-        }
+        let key = try newKey()
         row.prefix = key.prefix
         row.hash = key.hash
         let created = try await rows.store.create(row.validated(), by: caller.change(in: request))
-        var response = ServerResponse.json(.created) { json in
-            created.row.write(to: &json)
+        var response = Self.answer(.created, created, key)
+        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.row.identifier
+        return response
+    }
+
+    /// `POST /admin/v1/api-keys/{id}:rotate`: another secret for the same row; the present one ends at once, or after a while.
+    @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let overlap = try body.required("overlapSeconds", body.integer("overlapSeconds"))
+        guard 0...Self.longestOverlap ~= overlap else {
+            throw body.invalid("overlapSeconds", "A key overlaps with the one before for 0 to 604,800 seconds.")
+        }
+        try body.end()
+        guard let id = APIKey.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.apiKey) }
+        let stored = try await rows.store.get(id)
+        guard try request.ifMatch().admits(stored.revision) else { throw GatewayError.preconditionFailed }
+        let key = try newKey()
+        var row = stored.row
+        row.previousKey =
+            overlap == 0
+            ? nil
+            : APIKey.PreviousKey(
+                prefix: row.prefix, hash: row.hash,
+                expiresAt: try rows.newRow(caller).now.addingTimeInterval(TimeInterval(overlap)))
+        row.prefix = key.prefix
+        row.hash = key.hash
+        let changed = try await rows.store.update(row, from: stored.revision, by: caller.change(in: request))
+        return Self.answer(.ok, changed, key)
+    }
+
+    private static var longestOverlap: Int64 { 604_800 }
+
+    private func newKey() throws -> APIKeyText {
+        guard let key = APIKeyText(randomBytes: try randomBytes(APIKeyText.randomByteCount)) else {
+            throw GatewayError.unavailable(retryAfter: 1)
+        }
+        return key
+    }
+
+    /// The answer that shows a key, once.
+    private static func answer(
+        _ status: HTTPResponse.Status, _ stored: Stored<APIKey>, _ key: APIKeyText
+    ) -> ServerResponse {
+        var response = ServerResponse.json(status) { json in
+            stored.row.write(to: &json)
             json.member("key", key.text.reveal())
         }
-        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.row.identifier
-        response.head.headerFields[.eTag] = EntityTag(of: created).text
+        response.head.headerFields[.eTag] = EntityTag(of: stored).text
         return response
     }
 }
@@ -36,7 +77,7 @@ extension APIKey: AdminResource {
         [.text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
     }
     static var collectionPath: String { "/admin/v1/api-keys" }
-    static var ownMembers: Set<String> { ["id", "prefix", "createdAt"] }
+    static var ownMembers: Set<String> { ["id", "prefix", "previousKey", "createdAt"] }
     static var lastingMembers: Set<String> { ["principal"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
@@ -78,6 +119,7 @@ extension APIKey: AdminResource {
         id = old.id
         prefix = old.prefix
         hash = old.hash
+        previousKey = old.previousKey
         createdAt = old.createdAt
     }
 
@@ -90,5 +132,12 @@ extension APIKey: AdminResource {
         json.member("roles", roles.map(\.rawValue).sorted())
         json.member("expiresAt", expiresAt)
         json.member("createdAt", createdAt)
+        if let previousKey {
+            json.name("previousKey")
+            json.object { json in
+                json.member("prefix", previousKey.prefix)
+                json.member("expiresAt", previousKey.expiresAt)
+            }
+        }
     }
 }

@@ -56,7 +56,8 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         guard ifMatch.admits(stored.revision) else { throw GatewayError.preconditionFailed }
         let current = JSONValue.object { stored.row.write(to: &$0) }
         var body = try JSONObject(
-            combine(current, sent).settable(Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
+            combine(current, sent).without(Resource.passingMembers).settable(
+                Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
         let resource = try Resource(&body, as: newRow(caller), over: stored.row).validated()
         try await confirm(RowChange(old: stored.row, new: resource), &body)
         try body.end()

@@ -18,6 +18,8 @@ protocol AdminResource: Sendable {
 
     /// Members of answers that the gateway sets; a change may repeat them.
     static var ownMembers: Set<String> { get }
+    /// Members of answers that change by themselves; a change may repeat them, and they are passed over.
+    static var passingMembers: Set<String> { get }
     /// Members that a row has for life; a change may repeat them.
     static var lastingMembers: Set<String> { get }
 
@@ -52,6 +54,7 @@ struct NewRow: Sendable {
 
 extension AdminResource {
     static var ownMembers: Set<String> { ["id", "createdAt"] }
+    static var passingMembers: Set<String> { [] }
     static var lastingMembers: Set<String> { [] }
 
     /// Rows that never change keep nothing.

@@ -10,6 +10,7 @@ extension Quota: AdminResource {
         ]
     }
     static var collectionPath: String { "/admin/v1/quotas" }
+    static var passingMembers: Set<String> { ["use"] }
     static var lastingMembers: Set<String> { ["principal", "bucket", "action", "metric", "period", "sharing"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {

@@ -26,6 +26,12 @@ extension JSONValue {
         return .object(members)
     }
 
+    /// The value without some members, where it is an object.
+    func without(_ names: Set<String>) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.name) })
+    }
+
     /// The members of a row that a change may set, with those that last as they are.
     ///
     /// - Parameters:

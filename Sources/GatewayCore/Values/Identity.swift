@@ -92,6 +92,25 @@ public struct APIKey: Sendable, Equatable {
     public var expiresAt: Date?
     /// Set by the store of rows.
     public var createdAt: Date
+    /// The key that this one took the place of, if that may still be used for a while.
+    public var previousKey: PreviousKey?
+
+    /// A key that was replaced.
+    public struct PreviousKey: Sendable, Equatable {
+        /// The public part.
+        public var prefix: String
+        /// SHA-256 of the whole key's text, 32 bytes.
+        public var hash: [UInt8]
+        /// When it ends.
+        public var expiresAt: Date
+
+        /// Puts it together.
+        public init(prefix: String, hash: [UInt8], expiresAt: Date) {
+            self.prefix = prefix
+            self.hash = hash
+            self.expiresAt = expiresAt
+        }
+    }
 
     /// Puts a key together.
     public init(

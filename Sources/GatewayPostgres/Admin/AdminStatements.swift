@@ -64,10 +64,15 @@ enum AdminStatements {
 
     /// Makes a statement that locks the row with the identifier `$1` and gives the scope that it changes under.
     static func lock(scope: String, revision: String, from source: String) -> Statement<String, LockedRow> {
-        Statement("SELECT \(scope), \(revision) FROM \(source) FOR UPDATE") {
+        lock(scopes: "ARRAY[\(scope)]", revision: revision, from: source)
+    }
+
+    /// Makes a statement that locks the row with the identifier `$1` and gives the scopes that it changes under.
+    static func lock(scopes: String, revision: String, from source: String) -> Statement<String, LockedRow> {
+        Statement("SELECT \(scopes), \(revision) FROM \(source) FOR UPDATE") {
             [$0]
         } decode: { row throws(PostgresError) in
-            LockedRow(scope: try row.decode(0), revision: try row.decode(1))
+            LockedRow(scopes: try row.decode(0), revision: try row.decode(1))
         }
     }
 
@@ -86,8 +91,8 @@ enum AdminStatements {
 
 /// What is to be known of a row that is locked.
 struct LockedRow: Sendable {
-    /// The scope that it changes under.
-    var scope: String
+    /// The scopes that it changes under.
+    var scopes: [String]
     var revision: UUID
 }
 

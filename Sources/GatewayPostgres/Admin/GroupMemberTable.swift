@@ -41,7 +41,7 @@ enum GroupMemberStatements {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        LockedRow(scope: try row.decode(0), revision: try row.decode(1))
+        LockedRow(scopes: [try row.decode(0)], revision: try row.decode(1))
     }
 
     static let delete = Statement<String, Void>("DELETE FROM group_members m WHERE \(whereIs("m", "$1"))") { [$0] }

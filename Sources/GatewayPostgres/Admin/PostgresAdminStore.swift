@@ -75,7 +75,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             var entry = entry
             entry.before = try transaction.execute(table.document, id).first
             try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
-            return try end(entry, scopes: [locked.scope], in: transaction)
+            return try end(entry, scopes: locked.scopes, in: transaction)
         }
     }
 
@@ -89,7 +89,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             entry.before = try transaction.execute(table.document, id).first
             try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
             try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
-            try append(entry, scopes: [locked.scope], in: transaction)
+            try append(entry, scopes: locked.scopes, in: transaction)
         }
     }
 
@@ -122,12 +122,12 @@ extension PostgresAdminStore {
         _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
     ) throws -> Stored<Resource> {
         let id = entry.resourceID
-        let scope = try table.lock(id, in: transaction).scope
+        let present = try table.lock(id, in: transaction).scopes
         let stored = try written(id, in: transaction)
         var entry = entry
         entry.after = try transaction.execute(table.document, id).first
         try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
-        try append(entry, scopes: scopes.contains(scope) ? scopes : scopes + [scope], in: transaction)
+        try append(entry, scopes: scopes + present.filter { !scopes.contains($0) }, in: transaction)
         return stored
     }
 

@@ -23,6 +23,12 @@ public struct PostgresAdminStores: Sendable {
     public let tickets: PostgresAdminStore<Ticket>
     /// Groups that have members or grants.
     public let groups: PostgresGroups
+    /// The use of quotas.
+    public let quotaUses: PostgresQuotaUses
+    /// What depends on storage credentials.
+    public let dependency: PostgresCredentialDependency
+    /// The audit.
+    public let audit: PostgresAudit
 
     /// Settings that sessions of the pool should have.
     public static let sessionSettings: [(name: String, value: String)] = [
@@ -49,5 +55,8 @@ public struct PostgresAdminStores: Sendable {
         apiKeys = PostgresAdminStore(.apiKeys, pool: pool, logger: logger, now: now)
         tickets = PostgresAdminStore(.tickets(keys: keys), pool: pool, logger: logger, now: now)
         groups = PostgresGroups(pool: pool, logger: logger)
+        quotaUses = PostgresQuotaUses(pool: pool, logger: logger, now: now)
+        dependency = PostgresCredentialDependency(pool: pool, logger: logger)
+        audit = PostgresAudit(pool: pool, logger: logger)
     }
 }

@@ -63,6 +63,7 @@ struct StorageCredentialStatements: Sendable {
             previous_needed_until = CASE WHEN c.access_key_id <> $3 THEN clock_timestamp() + make_interval(secs => (
                 SELECT coalesce(max(b.max_ttl), 0) FROM buckets b WHERE b.credential_id = c.id
             )) ELSE c.previous_needed_until END,
+            rotated_change = CASE WHEN c.access_key_id <> $3 THEN current_policy_change() ELSE c.rotated_change END,
             revision = gen_random_uuid()
         WHERE c.id = $1
         """

@@ -81,7 +81,14 @@ enum PolicyStatements {
         LEFT JOIN buckets b ON b.name = a.bucket
         LEFT JOIN storage_credentials c ON c.id = a.credential
         LEFT JOIN issuers i ON i.issuer = a.issuer
-        LEFT JOIN api_keys k ON k.prefix = a.api_key
+        LEFT JOIN LATERAL (
+            SELECT \(APIKey.stored) FROM api_keys r WHERE r.prefix = a.api_key
+            UNION ALL
+            SELECT r.id, r.previous_prefix, r.previous_hash, r.name, r.principal, r.groups, r.roles,
+                least(r.expires_at, r.previous_expires_at), r.created_at
+            FROM api_keys r WHERE r.previous_prefix = a.api_key
+            LIMIT 1
+        ) k ON true
         LEFT JOIN tickets t ON t.name = a.ticket
         ORDER BY a.place
         """

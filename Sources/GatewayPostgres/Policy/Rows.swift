@@ -59,6 +59,11 @@ extension APIKey {
         k.id, k.prefix, k.hash, k.name, k.principal, k.groups, k.roles, k.expires_at, k.created_at
         """
 
+    /// The same columns of a row `r` as the table has them.
+    static let stored = """
+        r.id, r.prefix, r.hash, r.name, r.principal, r.groups, r.roles, r.expires_at, r.created_at
+        """
+
     /// Reads a row, the columns of which begin at a place.
     init(_ row: borrowing PostgresRow, from first: Int) throws(PostgresError) {
         var groups: [Principal] = []

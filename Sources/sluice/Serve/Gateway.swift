@@ -208,7 +208,7 @@ extension AdminStores {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, members: stores.members,
             quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets,
-            groups: stores.groups)
+            groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency, audit: stores.audit)
     }
 }
 

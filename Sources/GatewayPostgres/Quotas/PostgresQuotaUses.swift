@@ -1,0 +1,177 @@
+public import Foundation
+public import GatewayCore
+import LibCrypto
+import LibPQ
+import Logging
+
+/// Counters of quotas in PostgreSQL, for admins.
+public struct PostgresQuotaUses: QuotaUses {
+    private static let maxAttempts = 5
+
+    private let pool: PostgresPool
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
+        self.pool = pool
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Sums up the use of quotas; those that do not exist are left out.
+    public func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] {
+        let rows = try await execute(Self.readSummaries, quotas)
+        return Dictionary(rows.map { ($0.id, $0.summary) }) { first, _ in first }
+    }
+
+    /// Reads a page of holders, who used most first.
+    public func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
+        for (name, value) in query.filters where name != "holder" || value.utf8.contains(0) {
+            throw .invalidArgument(field: name, reason: "There is no such filter or value.")
+        }
+        let tokens = PageToken(of: "QuotaUse \(quota.lowercaseText)", filters: query.filters)
+        var after: (used: Int64, holder: String)?
+        if let text = query.pageToken {
+            let values = try tokens.values(in: text, count: 2)
+            guard let used = Int64(values[0]), !values[1].utf8.contains(0) else { throw PageToken.foreign }
+            after = (used, values[1])
+        }
+        let limit = min(max(query.pageSize, 1), 1000)
+        var rows = try await execute(
+            Self.readUses,
+            // One more tells whether there is a next page.
+            QuotaUseQuestion(quota: quota, holder: query.filters["holder"], after: after, limit: Int64(limit) + 1))
+        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
+        rows.removeLast()
+        return Page(
+            items: rows, nextPageToken: rows.last.map { tokens.text(after: [String($0.used), $0.holder.rawValue]) })
+    }
+
+    /// Sets the counters of the current period to zero, of one holder or of all.
+    public func reset(
+        _ quota: UUID, of holder: Principal?, by change: ChangeContext
+    ) async throws(GatewayError) -> QuotaReset {
+        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        let entry = UUID.version7(at: now(), randomBytes: random)
+        for _ in 0..<Self.maxAttempts {
+            do {
+                return try await pool.withTransaction { transaction in
+                    guard let reset = try transaction.execute(Self.resetUsage, (quota, holder?.rawValue)).first,
+                        let reset
+                    else { throw GatewayError.notFound(.quota) }
+                    let audit = QuotaResetEntry(id: entry, quota: quota, holder: holder, reset: reset, change: change)
+                    try transaction.perform(Self.audit, audit)
+                    return reset
+                }
+            } catch let error as GatewayError {
+                throw error
+            } catch let error as PostgresError {
+                // 40001: something settles at this moment.
+                guard error.sqlState == "40001" else { throw refusal(error, change.requestID) }
+            } catch {
+                throw .unavailable(retryAfter: 1)
+            }
+        }
+        throw .slowDown(retryAfter: 1)
+    }
+
+    private func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> [Row] {
+        do throws(PostgresError) {
+            return try await pool.execute(statement, parameters)
+        } catch {
+            throw refusal(error, "")
+        }
+    }
+
+    private func refusal(_ error: PostgresError, _ requestID: String) -> GatewayError {
+        logger.warning(
+            "counters cannot be read or reset", metadata: ["request.id": "\(requestID)", "reason": "\(error)"])
+        return error.sqlState == "55P03" ? .slowDown(retryAfter: 1) : error.asGatewayError
+    }
+}
+
+/// Which counters are read.
+struct QuotaUseQuestion: Sendable {
+    var quota: UUID
+    var holder: String?
+    var after: (used: Int64, holder: String)?
+    var limit: Int64
+}
+
+/// What the audit keeps of a reset.
+struct QuotaResetEntry: Sendable {
+    var id: UUID
+    var quota: UUID
+    var holder: Principal?
+    var reset: QuotaReset
+    var change: ChangeContext
+}
+
+extension PostgresQuotaUses {
+    static let readSummaries = Statement<[UUID], (id: UUID, summary: QuotaUseSummary)>(
+        """
+        SELECT q.id, nullif(p.starts_at, quota_period_start('total', now())), quota_period_end(q.period, p.starts_at),
+            coalesce(u.used, 0), coalesce(u.highest, 0), u.holders
+        FROM quotas q
+        CROSS JOIN LATERAL (SELECT quota_period_start(q.period, statement_timestamp()) AS starts_at) p
+        CROSS JOIN LATERAL (
+            SELECT sum(c.used)::bigint AS used, max(c.used) AS highest, count(*) AS holders
+            FROM quota_usage c
+            WHERE c.quota_id = q.id AND c.period_start = p.starts_at AND c.used > 0
+        ) u
+        WHERE q.id = ANY ($1)
+        """
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        let summary = QuotaUseSummary(
+            periodStart: try row.decode(1), resetsAt: try row.decode(2), used: try row.decode(3),
+            highest: try row.decode(4), holders: try row.decode(5))
+        return (try row.decode(0), summary)
+    }
+
+    static let readUses = Statement<QuotaUseQuestion, QuotaUse>(
+        """
+        SELECT c.holder, c.used, least(c.used, coalesce((
+            SELECT sum(r.amount)::bigint FROM reservations r
+            WHERE r.quota_id = c.quota_id AND r.holder = c.holder AND r.period_start = c.period_start
+        ), 0))
+        FROM quotas q
+        JOIN quota_usage c ON c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
+        WHERE q.id = $1 AND c.used > 0 AND ($2::text IS NULL OR c.holder = $2)
+            AND ($3::bigint IS NULL OR c.used < $3 OR (c.used = $3 AND c.holder > $4))
+        ORDER BY c.used DESC, c.holder
+        LIMIT $5
+        """
+    ) {
+        [$0.quota, $0.holder, $0.after?.used, $0.after?.holder, $0.limit]
+    } decode: { row throws(PostgresError) in
+        QuotaUse(holder: try row.principal(0), used: try row.decode(1), reserved: try row.decode(2))
+    }
+
+    static let resetUsage = Statement<(quota: UUID, holder: String?), QuotaReset?>(
+        "SELECT holders, released FROM reset_quota_usage($1, $2)"
+    ) {
+        [$0.quota, $0.holder]
+    } decode: { row throws(PostgresError) in
+        guard let holders = try row.decode(0, as: Int64?.self), let released = try row.decode(1, as: Int64?.self)
+        else { return nil }
+        return QuotaReset(holders: holders, released: released)
+    }
+
+    static let audit = Statement<QuotaResetEntry, Void>(
+        """
+        INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
+        VALUES ($1, 'reset', 'Quota', $2, $3, $4,
+            jsonb_strip_nulls(jsonb_build_object('holder', $5::text, 'holders', $6::bigint, 'used', $7::bigint)),
+            jsonb_strip_nulls(jsonb_build_object('holder', $5::text, 'holders', $6::bigint, 'used', 0)))
+        """
+    ) {
+        [
+            $0.id, $0.quota.lowercaseText, $0.change.actor.rawValue, $0.change.requestID, $0.holder?.rawValue,
+            $0.reset.holders, $0.reset.released,
+        ]
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// The use of quotas: how it is read, and what a reset does to what is reserved.
+@Suite struct QuotaUseTests {
+    private func makeQuota(
+        in world: AdminWorld, _ quota: Quota = .sample(limit: 1_000_000, metric: .bytes)
+    ) async throws -> Quota {
+        try await world.stores.quotas.create(quota, by: AdminWorld.change).row
+    }
+
+    /// Records uploads of 100 bytes each, whose URLs died a minute ago.
+    private func reserve(_ count: Int, of quota: Quota, by user: String = "user:alice", in world: AdminWorld)
+        async throws
+    {
+        let position = try await world.connection.position()
+        let proposals = try (0..<count).map { _ in
+            try IssuanceProposal.sample(
+                at: position, principal: user, scopes: ["nothing"], action: .putObject,
+                charges: [quota.charge(100, by: user)], lifetime: -60)
+        }
+        let answer = try await world.connection.execute(RecordBatch.record, RecordBatch(proposals)).first
+        #expect(answer?.verdicts.allSatisfy { $0 == 0 } == true)
+    }
+
+    private func sweep(in world: AdminWorld, landed: Int64) async {
+        await ReservationSweeper(
+            connection: world.connection, verifier: StubVerifier { _ in landed },
+            schedule: .init(grace: .zero, batch: 3), logger: .silent
+        ).runRound()
+    }
+
+    private func used(_ quota: Quota, in world: AdminWorld) async throws -> Int64? {
+        try await world.stores.quotaUses.summaries(of: [quota.id])[quota.id]?.used
+    }
+
+    @Test(.database(.migrated)) func sumsUpAndListsWhoUsedMost() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        let total = try await makeQuota(in: world, .sample(limit: 5, period: .total))
+        let uses = world.stores.quotaUses
+        #expect(try await uses.summaries(of: [quota.id])[quota.id]?.holders == 0)
+        for (user, count) in [("user:c", 1), ("user:a", 2), ("user:b", 2), ("user:é", 3)] {
+            try await reserve(count, of: quota, by: user, in: world)
+        }
+        let summaries = try await uses.summaries(of: [quota.id, total.id, UUID()])
+        #expect(summaries.count == 2)
+        let summary = try #require(summaries[quota.id])
+        #expect([summary.used, summary.highest, summary.holders] == [800, 300, 4])
+        let start = try #require(summary.periodStart)
+        #expect(try #require(summary.resetsAt).timeIntervalSince(start) == 86_400)
+        #expect(
+            summaries[total.id] == QuotaUseSummary(periodStart: nil, resetsAt: nil, used: 0, highest: 0, holders: 0))
+        for size in 1...5 {
+            var rows: [String] = []
+            var token: String?
+            repeat {
+                let page = try await uses.uses(of: quota.id, ListQuery(pageSize: size, pageToken: token))
+                rows += page.items.map { "\($0.holder.rawValue) \($0.used) \($0.reserved)" }
+                token = page.nextPageToken
+            } while token != nil && rows.count < 10
+            #expect(rows == ["user:é 300 300", "user:a 200 200", "user:b 200 200", "user:c 100 100"])
+        }
+        await sweep(in: world, landed: 100)
+        let settled = try await uses.uses(of: quota.id, ListQuery(filters: ["holder": "user:b"])).items
+        #expect(settled == [QuotaUse(holder: try Principal("user:b"), used: 200, reserved: 0)])
+        let token = try #require(await uses.uses(of: quota.id, ListQuery(pageSize: 1)).nextPageToken)
+        for (id, query) in [
+            (total.id, ListQuery(pageToken: token)),
+            (quota.id, ListQuery(filters: ["holder": "user:b"], pageToken: token)),
+            (quota.id, ListQuery(filters: ["user": "b"])), (quota.id, ListQuery(filters: ["holder": "a\0"])),
+        ] {
+            await #expect(throws: GatewayError.self) { try await uses.uses(of: id, query) }
+        }
+    }
+
+    @Test(.database(.migrated)) func whatWasReservedBeforeAResetIsNotGivenBackAfterIt() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        let other = try await makeQuota(in: world)
+        try await reserve(10, of: quota, in: world)
+        try await reserve(2, of: quota, by: "user:bob", in: world)
+        try await reserve(1, of: other, in: world)
+        let reset = try await world.stores.quotaUses.reset(
+            quota.id, of: try Principal("user:alice"), by: AdminWorld.change)
+        #expect(reset == QuotaReset(holders: 1, released: 1000))
+        #expect(try await used(quota, in: world) == 200)
+        try await reserve(3, of: quota, in: world)
+        // Nothing arrived of what was reserved before and after: only the latter is given back.
+        await sweep(in: world, landed: 100)
+        #expect(try await used(quota, in: world) == 500)
+        let all = try await world.stores.quotaUses.reset(quota.id, of: nil, by: AdminWorld.change)
+        #expect(all == QuotaReset(holders: 2, released: 500))
+        #expect(try await used(quota, in: world) == 0)
+        #expect(try await used(other, in: world) == 100)
+        #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
+        let lines = try await world.audit().filter { $0.hasPrefix("reset ") }
+        let id = quota.id.lowercaseText
+        #expect(
+            lines == [
+                """
+                reset Quota \(id) user:root request-7 before {"used": 1000, "holder": "user:alice", "holders": 1} \
+                after {"used": 0, "holder": "user:alice", "holders": 1}
+                """,
+                """
+                reset Quota \(id) user:root request-7 before {"used": 500, "holders": 2} after {"used": 0, "holders": 2}
+                """,
+            ])
+        await #expect(throws: GatewayError.notFound(.quota)) {
+            try await world.stores.quotaUses.reset(UUID(), of: nil, by: AdminWorld.change)
+        }
+        #expect(
+            try await world.stores.quotaUses.reset(quota.id, of: .anyone, by: AdminWorld.change)
+                == QuotaReset(holders: 0, released: 0))
+    }
+
+    /// Issuing, settling and resetting at once: counters stay what the ledger, what was given back and what is reserved add up
+    /// to, and nobody waits for somebody who waits for him.
+    @Test(.database(.migrated)) func resetsRaceWithIssuingAndSettling() async throws {
+        let world = try AdminWorld()
+        let quota = try await makeQuota(in: world)
+        let connections = try (0..<3).map { _ in
+            try PostgresConnection(testing: TestDatabase.current.connectionString)
+        }
+        let resets = try await withThrowingTaskGroup(of: Int.self) { group in
+            for (index, connection) in connections.enumerated() {
+                group.addTask {
+                    for round in 0..<25 {
+                        let position = try await connection.position()
+                        let user = "user:\((index + round) % 2)"
+                        let proposals = try (0..<4).map { _ in
+                            try IssuanceProposal.sample(
+                                at: position, principal: user, scopes: ["nothing"], action: .putObject,
+                                charges: [quota.charge(100, by: user)], lifetime: -60)
+                        }
+                        let answer = try await connection.execute(RecordBatch.record, RecordBatch(proposals)).first
+                        #expect(answer?.verdicts == [0, 0, 0, 0])
+                    }
+                    return 0
+                }
+            }
+            for _ in 0..<2 {
+                let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+                group.addTask {
+                    for _ in 0..<15 {
+                        await ReservationSweeper(
+                            connection: connection, verifier: StubVerifier { _ in 40 },
+                            schedule: .init(grace: .zero, batch: 5), logger: .silent
+                        ).runRound()
+                    }
+                    return 0
+                }
+            }
+            for index in 0..<2 {
+                group.addTask {
+                    var resets = 0
+                    for _ in 0..<15 {
+                        let holder = index == 0 ? nil : try Principal("user:0")
+                        do {
+                            _ = try await world.stores.quotaUses.reset(quota.id, of: holder, by: AdminWorld.change)
+                            resets += 1
+                        } catch {
+                            #expect(error as? GatewayError == .slowDown(retryAfter: 1))
+                        }
+                    }
+                    return resets
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(resets > 0)
+        #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
+        #expect(try await world.connection.number("SELECT min(used) FROM quota_usage") >= 0)
+        // What a reset gave back is not there to be given back again: every counter covers what is reserved on it.
+        #expect(
+            try await world.connection.number(
+                """
+                SELECT count(*) FROM quota_usage u WHERE u.used < (
+                    SELECT coalesce(sum(r.amount), 0) FROM reservations r
+                    WHERE r.quota_id = u.quota_id AND r.holder = u.holder
+                )
+                """) == 0)
+        try await reserve(1, of: quota, by: "user:0", in: world)
+        _ = try await world.stores.quotaUses.reset(quota.id, of: nil, by: AdminWorld.change)
+        #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
+    }
+}

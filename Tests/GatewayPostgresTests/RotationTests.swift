@@ -1,0 +1,129 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// Keys that take the place of others, what depends on the former ones, and the audit of it.
+@Suite struct RotationTests {
+    private func loaded(_ prefix: String, in world: AdminWorld) async throws -> APIKey? {
+        let load = try await world.source.load([.apiKey(prefix: prefix)], literalGrantLimit: 1)
+        guard case .apiKey(let key) = load.rows.first else { return nil }
+        return key
+    }
+
+    @Test(.database(.migrated)) func bothSecretsOfAKeyAreKnownUntilTheRowIsGone() async throws {
+        let world = try AdminWorld()
+        let keys = world.stores.apiKeys
+        let stored = try await keys.create(.sample(prefix: "abcdefghij01"), by: AdminWorld.change)
+        let end = Date(timeIntervalSince1970: 1_950_000_000)
+        var row = stored.row
+        row.previousKey = .init(prefix: row.prefix, hash: row.hash, expiresAt: end)
+        row.prefix = "abcdefghij02"
+        row.hash = [UInt8](repeating: 0xcd, count: 32)
+        let rotated = try await keys.update(row, from: stored.revision, by: AdminWorld.change)
+        #expect(rotated.row.previousKey == row.previousKey && rotated.row.hash == row.hash)
+        #expect(Set(try await world.lastScopes()) == ["apikey:abcdefghij01", "apikey:abcdefghij02"])
+        let new = try #require(await loaded("abcdefghij02", in: world))
+        #expect(new.hash == row.hash && new.expiresAt == stored.row.expiresAt)
+        let old = try #require(await loaded("abcdefghij01", in: world))
+        #expect(old.hash == stored.row.hash && old.expiresAt == end && old.prefix == "abcdefghij01")
+        #expect(old.id == new.id && old.principal == new.principal && old.roles == new.roles)
+        // The row's own end comes first where it is earlier.
+        row.expiresAt = Date(timeIntervalSince1970: 1_940_000_000)
+        let earlier = try await keys.update(row, from: rotated.revision, by: AdminWorld.change)
+        #expect(try await loaded("abcdefghij01", in: world)?.expiresAt == row.expiresAt)
+        row.prefix = "abcdefghij03"
+        row.previousKey = nil
+        let again = try await keys.update(row, from: earlier.revision, by: AdminWorld.change)
+        #expect(
+            Set(try await world.lastScopes()) == ["apikey:abcdefghij01", "apikey:abcdefghij02", "apikey:abcdefghij03"])
+        #expect(try await loaded("abcdefghij01", in: world) == nil)
+        #expect(try await loaded("abcdefghij02", in: world) == nil)
+        try await keys.delete(again.row.id.lowercaseText, by: AdminWorld.change)
+        #expect(try await loaded("abcdefghij03", in: world) == nil)
+        #expect(try await world.audit().allSatisfy { !$0.contains("hash") && !$0.contains("cdcd") })
+    }
+
+    @Test(.database(.migrated)) func aCredentialTellsWhatItsFormerKeySigned() async throws {
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket()
+        let id = bucket.credentialID
+        func issue(_ count: Int, lifetime: TimeInterval) async throws {
+            let position = try await world.connection.position()
+            let proposals = try (0..<count).map { _ in
+                var proposal = try IssuanceProposal.sample(at: position, scopes: ["nothing"], lifetime: lifetime)
+                proposal.credentialID = id
+                return proposal
+            }
+            _ = try await world.connection.execute(RecordBatch.record, RecordBatch(proposals))
+        }
+        try await issue(2, lifetime: 900)
+        try await issue(1, lifetime: -1)
+        var found = try await world.stores.dependency.dependents(of: id)
+        #expect(found.buckets == [bucket.name] && found.alive.count == 2 && found.aliveOfPreviousKey == nil)
+        var stored = try await world.stores.credentials.get(id.lowercaseText)
+        stored.row.accessKeyID = "SECOND"
+        stored.row.secretAccessKey = Secret("TopSecretKeyTheSecond")
+        stored = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
+        try await issue(3, lifetime: 1800)
+        found = try await world.stores.dependency.dependents(of: id)
+        #expect(found.alive.count == 5 && found.aliveOfPreviousKey?.count == 2)
+        let until = try #require(found.aliveOfPreviousKey?.until)
+        #expect(until < Date().addingTimeInterval(901) && until > Date().addingTimeInterval(800))
+        // A change of anything else leaves the two keys apart as they are.
+        stored.row.name = "renamed"
+        _ = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
+        #expect(try await world.stores.dependency.dependents(of: id).aliveOfPreviousKey?.count == 2)
+        try await world.connection.runScript("UPDATE issuances SET expires_at = now() WHERE policy_seq < 4")
+        found = try await world.stores.dependency.dependents(of: id)
+        #expect(found.alive.count == 3 && found.aliveOfPreviousKey == .init(count: 0, until: nil))
+        await #expect(throws: GatewayError.notFound(.storageCredential)) {
+            try await world.stores.dependency.dependents(of: UUID())
+        }
+    }
+
+    @Test(.database(.migrated)) func theAuditIsSearchedAndRead() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let other = ChangeContext(actor: try Principal("user:eve"), requestID: "request-8")
+        let grant = try await world.stores.grants.create(.sample(), by: other)
+        var row = grant.row
+        row.note = "changed"
+        let changed = try await world.stores.grants.update(row, from: grant.revision, by: AdminWorld.change)
+        try await world.stores.grants.delete(changed.row.id.lowercaseText, by: other)
+        let audit = world.stores.audit
+        func found(_ filters: [String: String]) async throws -> [String] {
+            try await audit.changes(ListQuery(filters: filters)).items.map { "\($0.operation) \($0.kind)" }
+        }
+        let all = ["delete Grant", "update Grant", "create Grant", "create Bucket", "create StorageCredential"]
+        #expect(try await found([:]) == all)
+        #expect(try await found(["actor": "user:eve"]) == [all[0], all[2]])
+        #expect(try await found(["requestID": "request-7", "kind": "Grant"]) == [all[1]])
+        #expect(try await found(["resourceID": grant.row.id.lowercaseText]) == Array(all[...2]))
+        #expect(try await found(["operation": "create", "kind": "Bucket"]) == [all[3]])
+        #expect(try await found(["from": "2100-01-01T00:00:00Z"]).isEmpty)
+        #expect(try await found(["until": "2100-01-01T00:00:00.5Z", "from": "2000-01-01T00:00:00Z"]) == all)
+        let update = try #require(await audit.changes(ListQuery(filters: ["operation": "update"])).items.first)
+        #expect(update.before?.contains(#""note": "é \"note\"""#) == true)
+        #expect(update.after?.contains(#""note": "changed""#) == true)
+        #expect(update.actor == "user:root" && abs(update.at.timeIntervalSinceNow) < 60)
+        var seen: [UUID] = []
+        var token: String?
+        repeat {
+            let page = try await audit.changes(ListQuery(pageSize: 2, pageToken: token))
+            seen += page.items.map(\.id)
+            token = page.nextPageToken
+        } while token != nil && seen.count < 10
+        #expect(seen.count == 5 && Set(seen).count == 5)
+        let first = try #require(await audit.changes(ListQuery(pageSize: 1)).nextPageToken)
+        for query in [
+            ListQuery(filters: ["who": "a"]), ListQuery(filters: ["from": "now"]), ListQuery(pageToken: "x"),
+            ListQuery(filters: ["kind": "Grant"], pageToken: first), ListQuery(filters: ["actor": "a\0b"]),
+        ] {
+            await #expect(throws: GatewayError.self) { try await audit.changes(query) }
+        }
+    }
+}

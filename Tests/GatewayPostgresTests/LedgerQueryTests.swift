@@ -55,6 +55,14 @@ import Testing
             try await keys { $0.from = noon.addingTimeInterval(10 * 86_400) } == [], "what is to come is empty")
     }
 
+    /// With statistics the planner looks at things in another order.
+    @Test(.database(.migrated)) func findsRowsWhateverThePlannerKnowsOfTheCatalogue() async throws {
+        let world = try LedgerWorld()
+        try await world.write([Row(key: "a")])
+        try await world.connection.runScript("ANALYZE")
+        #expect(try await world.reader.issuances(IssuanceQuery(.lately { _ in })).items.map(\.key) == ["a"])
+    }
+
     @Test(.database(.migrated)) func pagesCrossMidnightWithoutGapOrRepetition() async throws {
         let world = try LedgerWorld()
         let midnight = LedgerWorld.noon.addingTimeInterval(-43_200)

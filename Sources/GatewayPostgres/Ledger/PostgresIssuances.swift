@@ -106,13 +106,15 @@ extension PostgresIssuances {
         try RecordedIssuance(row)
     }
 
+    // Without CASE the planner may read a date out of the names of tables that are no partitions, and fail.
     static let days = Statement<LedgerDay, LedgerDay>(
         """
         SELECT greatest(p.day, $1), least(p.day + interval '24 hours', $2)
         FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
         CROSS JOIN LATERAL (
-            SELECT to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' AS day
+            SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$'
+                THEN to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' END AS day
         ) p
         WHERE i.inhparent = 'public.issuances'::regclass AND p.day < $2 AND p.day + interval '24 hours' > $1
         ORDER BY p.day DESC

@@ -1,10 +1,10 @@
 // Offers requests at a fixed rate, whether or not answers come (an open loop), and prints what became of them as JSON:
 //
-//     offer PORT FILE RATE SECONDS CONNECTIONS THREADS GRACE
+//     offer PORT FILE RATE SETTLE SECONDS CONNECTIONS THREADS GRACE
 //
 // FILE has one JSON body and one bearer token a line, tab between them. A request that is due while every connection waits for
-// an answer is not sent, and counted as such. Latencies are counted from when a request was due. After the time is up, answers
-// are waited for GRACE seconds.
+// an answer is not sent, and counted as such. Latencies are counted from when a request was due. Queues fill for SETTLE seconds;
+// good answers that arrive in the SECONDS after that are in time. Then answers are waited for GRACE seconds.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -46,7 +46,7 @@ typedef struct {
     int port, epoll;
     size_t connection_count, first_request, stride;
     double rate;
-    int64_t start, end, grace_end;
+    int64_t start, settled, end, grace_end;
     Connection *connections;
     // Connections that wait for no answer, the one used longest ago first.
     size_t *idle, idle_first, idle_count;
@@ -175,7 +175,7 @@ static void finish(Thread *thread, size_t index, int64_t at) {
     Connection *connection = &thread->connections[index];
     if (connection->status / 100 == 2) {
         note(&thread->good, at - connection->due);
-        if (at <= thread->end) thread->in_time++;
+        if (at >= thread->settled && at < thread->end) thread->in_time++;
     } else if (connection->status == 503) {
         note(&thread->refused, at - connection->due);
     } else {
@@ -282,13 +282,13 @@ static void join_latencies(Latencies *all, const Latencies *some) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 8) {
-        fputs("offer PORT FILE RATE SECONDS CONNECTIONS THREADS GRACE\n", stderr);
+    if (count != 9) {
+        fputs("offer PORT FILE RATE SETTLE SECONDS CONNECTIONS THREADS GRACE\n", stderr);
         return 2;
     }
     read_requests(arguments[2]);
-    double rate = atof(arguments[3]), seconds = atof(arguments[4]), grace = atof(arguments[7]);
-    size_t connections = (size_t)atol(arguments[5]), threads = (size_t)atol(arguments[6]);
+    double rate = atof(arguments[3]), settle = atof(arguments[4]), seconds = atof(arguments[5]), grace = atof(arguments[8]);
+    size_t connections = (size_t)atol(arguments[6]), threads = (size_t)atol(arguments[7]);
     if (rate <= 0 || seconds <= 0 || !threads || connections < threads) {
         fputs("offer: rate and seconds must be positive, and connections as many as threads\n", stderr);
         return 2;
@@ -317,7 +317,8 @@ int main(int count, char **arguments) {
     int64_t start = now() + 10000000;
     for (size_t index = 0; index < threads; index++) {
         all[index].start = start;
-        all[index].end = start + (int64_t)(seconds * 1e9);
+        all[index].settled = start + (int64_t)(settle * 1e9);
+        all[index].end = all[index].settled + (int64_t)(seconds * 1e9);
         all[index].grace_end = all[index].end + (int64_t)(grace * 1e9);
         if (pthread_create(&running[index], NULL, offer, &all[index])) return 1;
     }

@@ -72,6 +72,10 @@ def needs(chosen):
     return ["tools", *(name for name, is_needed in wanted.items() if is_needed)]
 
 
+def has_chart(parts):
+    return bool(parts.get("issue", {}).get("series"))
+
+
 def out_of_time(*_):
     raise TimeoutError(f"not done after {LONGEST_MINUTES} minutes")
 
@@ -105,7 +109,8 @@ def main():
         if not parts:
             sys.exit(f"error: {chosen.output} holds no figures; run script/bench first")
         output.write_readme(parts, ROOT / "README.md")
-        (ROOT / "Benchmarks/results.svg").write_text(chart.drawing(parts))
+        if has_chart(parts):
+            (ROOT / "Benchmarks/results.svg").write_text(chart.drawing(parts))
         return
     # So that an interrupted run cleans up as well.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -116,7 +121,7 @@ def main():
             failed.append(name)
         # Each part for itself, so that whatever happens to the next one leaves it.
         chosen.output.write_text(json.dumps({"parts": parts}, indent=2, ensure_ascii=False) + "\n")
-    if "issue" in parts:
+    if has_chart(parts):
         chosen.output.with_suffix(".svg").write_text(chart.drawing(parts))
     output.print_all(parts, chosen.parts)
     if failed:

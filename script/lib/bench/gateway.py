@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import secrets
+import shlex
 import subprocess
 import urllib.request
 
@@ -30,12 +31,13 @@ class Gateway(Server):
     def __init__(self, binary, database_url, log, cores=None, **settings):
         super().__init__(log, cores)
         self.binary = binary
+        self.chosen = {f"SLUICE_{name}": str(value) for name, value in settings.items()}
         self.settings = {
             "SLUICE_DATABASE_URL": database_url,
             "SLUICE_MASTER_KEY": MASTER_KEY,
             "SLUICE_BOOTSTRAP_ADMIN_KEY": ADMIN_KEY,
             "SLUICE_LISTEN": f"127.0.0.1:{self.port}",
-            **{f"SLUICE_{name}": str(value) for name, value in settings.items()},
+            **self.chosen,
         }
 
     def command(self):
@@ -44,6 +46,10 @@ class Gateway(Server):
     def environment(self):
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("SLUICE_")}
         return {**inherited, **self.settings}
+
+    def told(self):
+        open_settings = {name: self.settings[name] for name in ("SLUICE_DATABASE_URL", "SLUICE_LISTEN")} | self.chosen
+        return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in open_settings.items()), super().told()])
 
     def create(self, path, row):
         """Makes a row as an admin and answers what the gateway says of it."""
@@ -57,7 +63,7 @@ class Gateway(Server):
 
     def issued(self):
         """How many credentials this process says it has issued."""
-        with urllib.request.urlopen(self.base + "/metrics", timeout=5) as answer:
+        with urllib.request.urlopen(self.base + "/metrics", timeout=30) as answer:
             lines = answer.read().decode().splitlines()
         return sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith("sluice_issued_total"))
 

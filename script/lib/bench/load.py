@@ -43,6 +43,7 @@ class Load:
     """A kind of load; `run` answers a sample, `commands` what anybody may type to repeat it."""
 
     unit = "requests/s"
+    servers = ()
 
     def __init__(self, name, connections, threads):
         self.name = name
@@ -166,12 +167,15 @@ class Offer(Load):
     """Requests at a fixed rate, whether or not answers come; the rate measured is that of good answers in time."""
 
     unit = "good answers/s"
-    # Seconds that answers are waited for after the end, above the gateway's own deadline.
+    # Seconds in which queues fill before anything is counted, and that answers are waited for in the end: more than the
+    # gateway's own deadline.
+    SETTLE = 1
     GRACE = 20
 
     def __init__(self, name, gateway, connections, threads, requests, database, database_name, program, cores=None):
         super().__init__(name, connections, threads)
         self.gateway = gateway
+        self.servers = [gateway]
         self.database = database
         self.requests = requests
         self.program = program
@@ -183,7 +187,7 @@ class Offer(Load):
 
     def commands(self, seconds):
         return [[*self.prefix, str(self.program), str(self.gateway.port), str(self.requests), f"{self.rate:.0f}",
-                 str(seconds), str(self.connections), str(self.threads), str(self.GRACE)]]
+                 str(self.SETTLE), str(seconds), str(self.connections), str(self.threads), str(self.GRACE)]]
 
     def run(self, seconds):
         self.ledger.mark()
@@ -194,10 +198,11 @@ class Offer(Load):
         told = json.loads(done.stdout)
         self.gateway.drop_log()
         self.told.append(told)
+        told["serverSeconds"] = watch.times["server"]
         good, lost = told["good"], told["unanswered"] + told["broken"]
         self.ledger.compare(good["count"], good["count"] + lost)
         return Sample(told["inTime"], seconds, good["p50"], good["p99"], good["slowest"], told["other"] + lost,
-                      times=watch.times)
+                      times={who: used * told["inTime"] / max(1, good["count"]) for who, used in watch.times.items()})
 
 
 class Inserts(Load):

@@ -33,6 +33,8 @@ def _print_part(name, part):
         print(table(["figure", "value"], [[one["name"], _quantity(one)] for one in part["figures"]]), "\n")
     if part["series"]:
         print("commands, while the run lasts:")
+        servers = dict.fromkeys(server for one in part["series"] for server in one["servers"])
+        print("".join(f"  {server}\n" for server in servers), end="")
         print("\n".join(f"  {one['command']}" for one in part["series"]) + "\n")
 
 
@@ -122,7 +124,7 @@ def _section(parts):
         pieces.append(table(
             ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms"],
             [_series_row(one)[:7] for one in parts["issue"]["series"]]))
-    failed = [f"- The part {name} failed: {part['error']}" for name, part in parts.items() if part["error"]]
+    failed = [f"- The part {name} failed: {part['error'].splitlines()[0]}" for name, part in parts.items() if part["error"]]
     if failed:
         pieces.append("\n".join(failed))
     return "\n\n".join(pieces) + "\n"

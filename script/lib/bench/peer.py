@@ -1,6 +1,7 @@
 """The service that a team would write instead, in Benchmarks/peer."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -27,6 +28,9 @@ class Peer(Server):
 
     def environment(self):
         return {**os.environ, "DATABASE_URL": self.database_url, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def told(self):
+        return f"DATABASE_URL={shlex.quote(self.database_url)} {super().told()}"
 
     def versions(self):
         listed = subprocess.run([str(self.python), "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True)

@@ -31,6 +31,7 @@ class Series:
         return {
             "name": self.load.name, "connections": self.load.connections, "unit": self.load.unit,
             "command": shown(self.load.commands(seconds)),
+            "servers": [server.told() for server in self.load.servers],
             "rate": self.median(), "spreadPercent": 100 * (max(rates) - min(rates)) / self.median(),
             "p50Milliseconds": self.median("p50"), "p99Milliseconds": self.median("p99"),
             "slowestMilliseconds": max((value for value in self.values("slowest") if value is not None), default=None),

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import time
@@ -36,6 +37,10 @@ class Server:
 
     def environment(self):
         return dict(os.environ)
+
+    def told(self):
+        """The command, for readers, without secrets."""
+        return shlex.join(self.command())
 
     def __enter__(self):
         # What outlives this program by accident would disturb the next run.

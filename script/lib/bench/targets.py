@@ -18,6 +18,8 @@ class Target:
 
     @property
     def limit(self):
+        if self.at_most == 0:
+            return "none"
         bound = f"≥ {self.at_least:,g}" if self.at_most is None else f"≤ {self.at_most:,g}"
         return f"{bound} {self.unit}".rstrip() + (f", then {self.then:,g}" if self.then else "")
 
@@ -34,16 +36,16 @@ class Target:
 
 TARGETS = [
     Target("nginx-64", "issue", "1 · rate ÷ nginx's constant answer, 64 connections", at_least=0.20, then=0.30),
-    Target("nginx-256", "issue", "1 · the same, 256 connections", at_least=0.30, then=0.45),
+    Target("nginx-256", "issue", "1 · rate ÷ nginx's constant answer, 256 connections", at_least=0.30, then=0.45),
     Target("tail", "issue", "1 · p99 ÷ p50, 64 connections", at_most=2.5),
     Target("inserts", "issue", "1 · rate ÷ pgbench's single inserts, 64 clients each", at_least=2),
     Target("peer-64", "issue", "1 · rate ÷ the service in Python, 64 connections", at_least=15),
-    Target("peer-256", "issue", "1 · the same, 256 connections", at_least=25),
+    Target("peer-256", "issue", "1 · rate ÷ the service in Python, 256 connections", at_least=25),
     Target("latency", "issue", "2 · p50 ÷ p50 of one insert by pgbench, 1 connection", at_most=1.5),
     Target("batch", "issue", "3 · links a second in batches of 100", at_least=60_000, then=100_000),
     Target("aws-v4-query", "signing", "4 · AWS V4: one URL ÷ its hashes alone", at_most=1.5),
-    Target("oss-v4-query", "signing", "4 · OSS V4: the same", at_most=1.5),
-    Target("gcs-v4-hmac-query", "signing", "4 · GCS V4 HMAC: the same", at_most=1.5),
+    Target("oss-v4-query", "signing", "4 · OSS V4: one URL ÷ its hashes alone", at_most=1.5),
+    Target("gcs-v4-hmac-query", "signing", "4 · GCS V4 HMAC: one URL ÷ its hashes alone", at_most=1.5),
     Target("allocations", "signing", "4 · allocations of one URL, the most of the three", at_most=2),
     Target("tokens", "issue", "4 · rate with JWTs (RS256) ÷ with API keys, 64 connections", at_least=0.95),
     Target("grants", "grants", "5 · rate with 1,000,000 grants ÷ with 1,000", at_least=0.95),
@@ -56,11 +58,11 @@ TARGETS = [
     Target("stale", "policy", "7 · links on an old state of policy", at_most=0),
     Target("hot", "policy", "7 · rate with one quota shared by everybody ÷ undisturbed", at_least=0.4),
     Target("idle-memory", "idle", "8 · memory that 10,000 idle connections take beside 256 busy ones", at_most=200, unit="MB"),
-    Target("idle-rate", "idle", "8 · rate beside them ÷ without", at_least=0.95),
+    Target("idle-rate", "idle", "8 · rate beside 10,000 idle connections ÷ without them", at_least=0.95),
     Target("goodput", "overload", "8 · good answers at 4 × capacity offered ÷ capacity", at_least=0.9),
     Target("refusals", "overload", "8 · of the rest, answered with 503 within the deadline", at_least=1),
     Target("two", "gateways", "9 · rate of two gateways on one database ÷ of one", at_least=1),
-    Target("three", "gateways", "9 · rate of three ÷ of one", at_least=1),
+    Target("three", "gateways", "9 · rate of three gateways on one database ÷ of one", at_least=1),
     Target("shared-quota", "gateways", "9 · links beyond a quota that three gateways share", at_most=0),
     Target("shared-stale", "gateways", "9 · links of three gateways on an old state of policy", at_most=0),
 ]

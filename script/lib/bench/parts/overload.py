@@ -53,7 +53,16 @@ def measure(chosen, report):
         report.measured("refusals", in_time / rest if rest else 1,
                         note=f"{refused:,} of {rest:,}; p99 {max(one['refused']['p99'] for one in told):.0f} ms,"
                              f" slowest {slowest:.0f} ms, deadline {ANSWER_DEADLINE_SECONDS} s.")
+        if refused:
+            report.figure("processor time of the gateway for a refusal, about", _time_of_refusal(capacity, told, refused), "µs")
         report.figure("good answers under overload, p99", statistics.median(one["good"]["p99"] for one in told), "ms")
+
+
+def _time_of_refusal(capacity, told, refused):
+    """What is left of the gateway's time, in microseconds each, when good answers cost what they cost without overload."""
+    good = statistics.median(sample.times["server"] for sample in capacity.samples)
+    spent = sum(1e6 * one["serverSeconds"] - good * one["good"]["count"] for one in told)
+    return max(0, spent / refused)
 
 
 def _note(told, servers, loads, rate):

@@ -326,6 +326,42 @@ BEGIN
 END
 $_$;
 
+CREATE TABLE public.grants (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    prefix text NOT NULL COLLATE pg_catalog."C",
+    is_template boolean NOT NULL,
+    actions text[] NOT NULL,
+    effect text NOT NULL,
+    conditions jsonb DEFAULT '{}'::jsonb NOT NULL,
+    not_before timestamp with time zone,
+    not_after timestamp with time zone,
+    note text DEFAULT ''::text NOT NULL,
+    created_by text NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    removed_at timestamp with time zone,
+    removed_by text,
+    created_change uuid DEFAULT public.current_policy_change() NOT NULL,
+    removed_change uuid,
+    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
+    CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
+    CONSTRAINT grants_removal_check CHECK ((num_nulls(removed_change, removed_at, removed_by) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
+);
+
+CREATE FUNCTION public.grant_document(g public.grants) RETURNS jsonb
+    LANGUAGE sql STABLE
+    RETURN CASE WHEN ((g).id IS NOT NULL) THEN jsonb_build_object('id', (g).id, 'principal', (g).principal, 'bucket', (g).bucket, 'prefix', (g).prefix, 'isTemplate', (g).is_template, 'actions', (g).actions, 'effect', (g).effect, 'conditions', (g).conditions, 'notBefore', (g).not_before, 'notAfter', (g).not_after, 'note', (g).note, 'createdBy', (g).created_by, 'createdAt', (g).created_at) ELSE NULL::jsonb END;
+
+CREATE FUNCTION public.grant_fingerprint(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text, p_actions text[], p_conditions jsonb, p_not_before timestamp with time zone, p_not_after timestamp with time zone, p_note text) RETURNS bytea
+    LANGUAGE sql STABLE
+    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect, p_actions, p_conditions, round((EXTRACT(epoch FROM p_not_before) * (1000)::numeric)), round((EXTRACT(epoch FROM p_not_after) * (1000)::numeric)), p_note))::text, 'UTF8'::name));
+
+CREATE FUNCTION public.grant_key(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text) RETURNS bytea
+    LANGUAGE sql STABLE
+    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect))::text, 'UTF8'::name));
+
 CREATE FUNCTION public.grant_to_gateway(p_role name) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -848,6 +884,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.uuid_v7() RETURNS uuid
+    LANGUAGE sql
+    RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
+
 CREATE TABLE public.admin_audit (
     id uuid NOT NULL,
     at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
@@ -913,30 +953,6 @@ CREATE TABLE public.denials (
     minute timestamp with time zone NOT NULL,
     count bigint NOT NULL,
     CONSTRAINT denials_count_check CHECK ((count > 0))
-);
-
-CREATE TABLE public.grants (
-    id uuid NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    prefix text NOT NULL COLLATE pg_catalog."C",
-    is_template boolean NOT NULL,
-    actions text[] NOT NULL,
-    effect text NOT NULL,
-    conditions jsonb DEFAULT '{}'::jsonb NOT NULL,
-    not_before timestamp with time zone,
-    not_after timestamp with time zone,
-    note text DEFAULT ''::text NOT NULL,
-    created_by text NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    removed_at timestamp with time zone,
-    removed_by text,
-    created_change uuid DEFAULT public.current_policy_change() NOT NULL,
-    removed_change uuid,
-    CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
-    CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
-    CONSTRAINT grants_removal_check CHECK ((num_nulls(removed_change, removed_at, removed_by) = ANY (ARRAY[0, 3]))),
-    CONSTRAINT grants_validity_check CHECK ((not_before < not_after))
 );
 
 CREATE TABLE public.policy_log (

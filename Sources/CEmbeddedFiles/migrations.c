@@ -72,6 +72,10 @@ static const char migration_0017[] = {
 #embed "../../sql/migrations/0017_add_rotation_and_reset.sql" suffix(, 0)
 };
 
+static const char migration_0018[] = {
+#embed "../../sql/migrations/0018_create_bulk_changes.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -93,6 +97,7 @@ static const struct {
     {"0015_find_expired_days.sql", migration_0015},
     {"0016_validate_buckets.sql", migration_0016},
     {"0017_add_rotation_and_reset.sql", migration_0017},
+    {"0018_create_bulk_changes.sql", migration_0018},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

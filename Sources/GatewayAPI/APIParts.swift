@@ -35,6 +35,8 @@ public struct AdminStores: Sendable {
     public let credentials: any AdminStore<StorageCredential>
     /// Grants.
     public let grants: any AdminStore<Grant>
+    /// Many grants at once.
+    public let grantBulk: any GrantBulkStore
     /// Members of groups.
     public let members: any AdminStore<GroupMember>
     /// Quotas.
@@ -57,14 +59,15 @@ public struct AdminStores: Sendable {
     /// Lists the stores.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
-        grants: any AdminStore<Grant>, members: any AdminStore<GroupMember>, quotas: any AdminStore<Quota>,
-        issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>, tickets: any AdminStore<Ticket>,
-        groups: any GroupDirectory, quotaUses: any QuotaUses, dependency: any CredentialDependency,
+        grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
+        quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
+        tickets: any AdminStore<Ticket>, groups: any GroupDirectory, quotaUses: any QuotaUses, dependency: any CredentialDependency,
         audit: any AuditReader
     ) {
         self.buckets = buckets
         self.credentials = credentials
         self.grants = grants
+        self.grantBulk = grantBulk
         self.members = members
         self.quotas = quotas
         self.issuers = issuers
@@ -182,6 +185,7 @@ extension Routes {
             credentials: CredentialEndpoints(
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),
+            grantBulk: GrantBulkEndpoints(store: stores.grantBulk, newRow: newRow),
             groups: GroupEndpoints(directory: stores.groups),
             members: GroupMemberEndpoints(store: stores.members, now: parts.now),
             quotas: QuotaEndpoints(

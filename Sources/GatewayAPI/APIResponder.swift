@@ -49,12 +49,12 @@ public struct APIResponder: HTTPResponder {
     /// How much of a body the route takes; a path that does not exist takes a little, so that the answer can say so.
     public func bodyPlan(for head: HTTPRequest) -> BodyPlan {
         if let route = router.route(head.method, literal: head.path ?? "") {
-            return .collect(maxBytes: route.maxBodyBytes)
+            return route.bodyPlan
         }
         guard let target = try? RequestTarget(head.path ?? ""),
             case .route(let route, _, _) = router.match(head.method, target.segments)
         else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
-        return .collect(maxBytes: route.maxBodyBytes)
+        return route.bodyPlan
     }
 
     /// Answers a request.

@@ -64,6 +64,15 @@ struct Routes {
             Route(.get, "/admin/v1/storage-credentials/{id}/dependents", .auditor, admin.credentials.dependents),
             Route(.post, "/admin/v1/grants", .admin, admin.grants.create),
             Route(.get, "/admin/v1/grants", .auditor, admin.grants.list),
+            Route(
+                .post, "/admin/v1/grants:apply", .admin, maxBodyBytes: GrantBulkEndpoints.maxBatchBytes,
+                admin.grantBulk.apply),
+            Route(.get, "/admin/v1/grants:export", .auditor, admin.grantBulk.export)
+                .streaming(maxBodyBytes: 0, answerDeadline: GrantBulkEndpoints.exportDeadline),
+            Route(.post, "/admin/v1/grants:import", .admin, admin.grantBulk.importGrants)
+                .streaming(
+                    maxBodyBytes: GrantBulkEndpoints.maxImportBytes,
+                    answerDeadline: GrantBulkEndpoints.importDeadline),
             Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get),
             Route(.put, "/admin/v1/grants/{id}", .admin, admin.grants.replace),
             Route(.patch, "/admin/v1/grants/{id}", .admin, admin.grants.patch),
@@ -125,6 +134,7 @@ struct AdminRoutes {
     let buckets: AdminEndpoints<Bucket>
     let credentials: CredentialEndpoints
     let grants: AdminEndpoints<Grant>
+    let grantBulk: GrantBulkEndpoints
     let groups: GroupEndpoints
     let members: GroupMemberEndpoints
     let quotas: QuotaEndpoints

@@ -17,7 +17,7 @@ public struct RequestBodyStream: AsyncSequence, Sendable {
     }
 
     /// Reads the chunks.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
         let read: @Sendable () async throws -> [UInt8]?
 
         /// The next chunk, `nil` at the end.

@@ -18,8 +18,9 @@ public protocol HTTPResponder: Sendable {
 public enum BodyPlan: Sendable, Equatable {
     /// Gathered in memory first; a longer body is answered with 413.
     case collect(maxBytes: Int)
-    /// Handed over as it arrives, with back-pressure; a body that grows past the limit ends the stream with an error.
-    case stream(maxBytes: Int64)
+    /// Handed over as it arrives, with back-pressure; a body that grows past the limit ends the stream with an error. An answer
+    /// may have a deadline of its own, in place of the server's.
+    case stream(maxBytes: Int64, answerDeadline: Duration? = nil)
 }
 
 /// A request as the server received it.

@@ -39,7 +39,9 @@ extension Exchange {
             return refuse(error)
         }
         head = parsed
-        switch (core.responder.bodyPlan(for: parsed.request), parsed.framing) {
+        let plan = core.responder.bodyPlan(for: parsed.request)
+        if case .stream(_, let deadline?) = plan { state.withLock { $0.answerDeadline = deadline } }
+        switch (plan, parsed.framing) {
         case (_, .none):
             stage = .collecting
         case (.collect, .chunked):
@@ -48,7 +50,7 @@ extension Exchange {
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
             collected.reserveCapacity(min(Int(length), 16 * 1_024))
             stage = .collecting
-        case (.stream(let maxBytes), let framing):
+        case (.stream(let maxBytes, _), let framing):
             if case .length(let length) = framing, length > maxBytes {
                 return refuse(.contentTooLarge(maxBytes: maxBytes))
             }

@@ -52,6 +52,8 @@ import Synchronization
         /// When something last moved, for the deadline of the answer and the idle time of a streamed body.
         var progress: ContinuousClock.Instant
         var isStreamed = false
+        /// The route's own, where it has one.
+        var answerDeadline: Duration?
         var incoming = IncomingBody()
         var outgoing: OutgoingBody?
     }
@@ -177,7 +179,7 @@ import Synchronization
         let limits = core.configuration
         return state.withLock { state in
             if state.pause != nil {
-                if now - state.progress > limits.answerDeadline { giveUp(&state) }
+                if now - state.progress > state.answerDeadline ?? limits.answerDeadline { giveUp(&state) }
                 return nil
             }
             switch state.answer {

@@ -75,6 +75,7 @@ extension ContractDocument {
         }
         guard let type = exchange.type else { return exchange.body.isEmpty ? [] : ["the body has no type"] }
         guard let media = content[type] ?? content["*/*"] else { return ["a body of type \(type) is not described"] }
+        if type == Self.ndjson { return lineFlaws(of: exchange.body, against: media.schema) }
         guard Self.isJSON(type) else { return [] }
         guard let value = try? JSONNode(json: exchange.body) else { return ["the body is no JSON"] }
         var flaws = schemas.flaws(of: value, against: media.schema)
@@ -85,6 +86,18 @@ extension ContractDocument {
             flaws.append("the problem's request id is another than the header's")
         }
         return flaws
+    }
+
+    /// The type of which every line is a value of the schema; one that is empty or cut off counts for nothing.
+    private static let ndjson = "application/x-ndjson"
+
+    private func lineFlaws(of body: [UInt8], against schema: JSONNode?) -> [String] {
+        let lines = body.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+        return lines.flatMap { line in
+            if line.allSatisfy({ $0 <= 0x20 }) { return [String]() }
+            guard let value = try? JSONNode(json: Array(line)) else { return ["a line is no JSON"] }
+            return schemas.flaws(of: value, against: schema)
+        }
     }
 
     private func fieldFlaws(of exchange: Exchange, _ described: [String: JSONNode]) -> [String] {
@@ -125,6 +138,7 @@ extension ContractDocument {
         guard let type = exchange.sentType.map(Exchange.essence), let media = request.content?[type] else {
             return flaws + ["a request of type \(exchange.sentType ?? "-") is not described, but accepted"]
         }
+        if type == Self.ndjson { return flaws + lineFlaws(of: exchange.sent, against: media.schema) }
         guard Self.isJSON(type), let value = try? JSONNode(json: exchange.sent) else { return flaws }
         let objections = schemas.flaws(of: value, against: media.schema)
         // A member that is null counts as absent; in a merge patch it removes.

@@ -218,6 +218,7 @@ struct MemoryStores {
     let buckets = MemoryStore<Bucket>(.bucket) { $0.name.rawValue }
     let credentials = MemoryStore<StorageCredential>(.storageCredential) { $0.id.uuidString.lowercased() }
     let grants = MemoryStore<Grant>(.grant) { $0.id.uuidString.lowercased() }
+    let grantBulk = MemoryGrantBulk()
     let members = MemoryStore<GroupMember>(.groupMember) { $0.identifier }
     let quotas = MemoryStore<Quota>(.quota) { $0.id.uuidString.lowercased() }
     let issuers = MemoryStore<Issuer>(.issuer) { $0.id.uuidString.lowercased() }
@@ -226,8 +227,8 @@ struct MemoryStores {
 
     var all: AdminStores {
         AdminStores(
-            buckets: buckets, credentials: credentials, grants: grants, members: members, quotas: quotas,
-            issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups(),
+            buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
+            quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups(),
             quotaUses: StubQuotaUses(), dependency: StubDependency(), audit: StubAudit()
         )
     }

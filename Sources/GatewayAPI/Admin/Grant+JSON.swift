@@ -50,13 +50,18 @@ extension Grant: AdminResource {
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)
+        writeContent(to: &json)
+        json.member("createdBy", createdBy)
+        json.member("createdAt", createdAt)
+    }
+
+    /// Writes what an admin says of the grant.
+    func writeContent(to json: inout JSONWriter) {
         json.member("principal", principal.rawValue)
         json.member("bucket", bucket.rawValue)
         json.member(prefix.isTemplate ? "template" : "prefix", prefix.text)
         writeRule(to: &json)
         json.member("note", note)
-        json.member("createdBy", createdBy)
-        json.member("createdAt", createdAt)
     }
 
     /// Writes what the grant permits or refuses below its prefix.

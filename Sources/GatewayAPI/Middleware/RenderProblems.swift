@@ -22,6 +22,9 @@ struct RenderProblems: Sendable {
     private func problem(for error: any Error, of request: APIRequest) -> Problem {
         if let error = error as? GatewayError { return Problem(error) }
         if let error = error as? APIError { return Problem(error) }
+        if let failure = error as? ServerFailure { return Problem(failure) }
+        // Given up by the server or by the client; hardly anybody reads this.
+        if error is CancellationError { return Problem(GatewayError.unavailable(retryAfter: 1)) }
         // The cause is for operators; its type alone is certain to hold nothing of a caller's.
         logger.error(
             "Request failed",

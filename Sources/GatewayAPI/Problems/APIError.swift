@@ -10,6 +10,10 @@ enum APIError: Error, Equatable, Sendable {
     case methodNotAllowed([HTTPRequest.Method])
     /// 415: the body is not said to be JSON.
     case unsupportedMediaType
+    /// 415: the body is not said to be NDJSON or CSV.
+    case unsupportedRecords
+    /// 415: the body is compressed.
+    case unsupportedContentCoding
     /// 428: a change does not say which state of the row it was made for.
     case preconditionRequired
 }

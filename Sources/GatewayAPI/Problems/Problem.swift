@@ -90,6 +90,8 @@ extension Problem {
         case .preconditionFailed:
             self.init(
                 kind: .preconditionFailed, detail: "The row has changed since; read it again and repeat the change.")
+        case .itemsRefused(let first, let more):
+            self.init(refusing: [first] + more, as: Problem(first.error))
         case .slowDown(let seconds):
             self.init(kind: .slowDown)
             setRetryAfter(seconds)
@@ -98,6 +100,32 @@ extension Problem {
             setRetryAfter(seconds)
         }
         code = error.code
+    }
+
+    /// The problem of the first item, with all that are refused.
+    private init(refusing items: [ItemRefusal], as first: Problem) {
+        self = first
+        members = [("errors", .array(items.map(Self.description)))]
+        if case .line(let line) = items.first?.place {
+            members.append(("line", .number(String(line))))
+            if let field = first.members.first(where: { $0.name == "field" }) { members.append(field) }
+        }
+    }
+
+    private static func description(of item: ItemRefusal) -> JSONValue {
+        let problem = Problem(item.error)
+        var members: [JSONValue.Member] =
+            switch item.place {
+            case .item(let array, let index):
+                [.init(name: "array", value: .string(array)), .init(name: "index", value: .number(String(index)))]
+            case .line(let line): [.init(name: "line", value: .number(String(line)))]
+            }
+        members.append(.init(name: "code", value: .string(problem.code)))
+        if let detail = problem.detail { members.append(.init(name: "detail", value: .string(detail))) }
+        if let field = problem.members.first(where: { $0.name == "field" }) {
+            members.append(.init(name: field.name, value: field.value))
+        }
+        return .object(members)
     }
 
     private init(_ failure: ConditionFailure) {
@@ -147,6 +175,11 @@ extension Problem {
             headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
         case .unsupportedMediaType:
             self.init(kind: .unsupportedMediaType, detail: "Send Content-Type: application/json.")
+        case .unsupportedRecords:
+            self.init(
+                kind: .unsupportedMediaType, detail: "Send Content-Type: application/x-ndjson or text/csv.")
+        case .unsupportedContentCoding:
+            self.init(kind: .unsupportedMediaType, detail: "Send the body as it is, without Content-Encoding.")
         case .preconditionRequired:
             self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
         }

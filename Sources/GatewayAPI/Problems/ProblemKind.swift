@@ -63,7 +63,8 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .internalError: ("InternalError", "Something went wrong inside", .internalServerError)
         case .noSuchRoute: ("NoSuchRoute", "There is no such path", .notFound)
         case .methodNotAllowed: ("MethodNotAllowed", "The path does not have this method", .methodNotAllowed)
-        case .unsupportedMediaType: ("UnsupportedMediaType", "The body must be JSON", .unsupportedMediaType)
+        case .unsupportedMediaType:
+            ("UnsupportedMediaType", "The body is in a form that is not taken", .unsupportedMediaType)
         case .malformedRequest: ("MalformedRequest", "The request cannot be read", .badRequest)
         case .requestTimeout: ("RequestTimeout", "The request did not arrive in time", .requestTimeout)
         case .requestTooLarge: ("RequestTooLarge", "The request's body is too large", .contentTooLarge)

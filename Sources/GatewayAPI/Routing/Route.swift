@@ -18,6 +18,12 @@ struct Route: Sendable {
     /// How refusals are told.
     private(set) var refusals = RefusalForm.problem
 
+    /// How the body is read where it is read as it arrives.
+    private var streamPlan: BodyPlan?
+
+    /// How the server is to read the body.
+    var bodyPlan: BodyPlan { streamPlan ?? .collect(maxBytes: maxBodyBytes) }
+
     /// Who may call a route.
     enum Access: String, Sendable {
         /// Anyone, without a credential.
@@ -64,6 +70,13 @@ struct Route: Sendable {
     func telling(_ refusals: RefusalForm) -> Route {
         var route = self
         route.refusals = refusals
+        return route
+    }
+
+    /// The same route with a body that is read as it arrives, or an answer that takes longer than others.
+    func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
+        var route = self
+        route.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline)
         return route
     }
 

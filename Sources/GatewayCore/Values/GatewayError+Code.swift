@@ -14,6 +14,7 @@ extension GatewayError {
         case .conflict: "Conflict"
         case .storeRefused: "StoreRefused"
         case .preconditionFailed: "PreconditionFailed"
+        case .itemsRefused(let first, _): first.error.code
         case .slowDown: "SlowDown"
         case .unavailable: "ServiceUnavailable"
         }

@@ -30,6 +30,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case storeRefused(status: Int, code: String?)
     /// 412 `PreconditionFailed`: the row is not in the state that the change was made for.
     case preconditionFailed
+    /// The status and code of the first: items of many are refused, and with them all others.
+    indirect case itemsRefused(first: ItemRefusal, more: [ItemRefusal])
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.

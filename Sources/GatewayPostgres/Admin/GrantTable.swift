@@ -33,6 +33,11 @@ enum GrantStatements {
         "SELECT pg_advisory_xact_lock(1936485475, hashtext($2 || ' ' || $1))"
     ) { [$0.principal, $0.bucket] }
 
+    /// Who adds a few templates shares it; who adds many, to principals and buckets in great number, has it alone.
+    static let templateLock = "1936485476, 0"
+
+    static let shareTemplateLock = Statement<Void, Void>("SELECT pg_advisory_xact_lock_shared(\(templateLock))")
+
     /// A statement of its own, so that it sees the templates of those who had the lock before.
     static let countTemplates = Statement<(principal: String, bucket: String), Int64>(
         """
@@ -90,18 +95,19 @@ enum GrantStatements {
         """
     ) { [$0.id, $0.actor] }
 
-    static let document = AdminStatements.document(
-        """
-        'id', r.id, 'principal', r.principal, 'bucket', r.bucket, 'prefix', r.prefix, 'isTemplate', r.is_template,
-        'actions', r.actions, 'effect', r.effect, 'conditions', r.conditions, 'notBefore', r.not_before,
-        'notAfter', r.not_after, 'note', r.note, 'createdBy', r.created_by, 'createdAt', r.created_at
-        """,
-        from: "grants r WHERE r.id = $1::text::uuid AND r.removed_at IS NULL")
+    static let document = Statement<String, String>(
+        "SELECT grant_document(r)::text FROM grants r WHERE r.id = $1::text::uuid AND r.removed_at IS NULL"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
 }
 
 extension AdminTable<Grant> {
     /// Most templates of one principal in one bucket: they are expanded and compared one by one.
-    private static var maxTemplates: Int64 { 64 }
+    static var maxTemplates: Int64 { 64 }
+    static var tooManyTemplates: String { "A principal has at most \(maxTemplates) templates in one bucket." }
 
     static var grants: Self {
         AdminTable(
@@ -129,11 +135,11 @@ extension AdminTable<Grant> {
         }
         if grant.prefix.isTemplate {
             let place = (grant.principal.rawValue, grant.bucket.rawValue)
+            try transaction.perform(GrantStatements.shareTemplateLock, ())
             try transaction.perform(GrantStatements.lockTemplates, place)
             let count = try transaction.execute(GrantStatements.countTemplates, place).first ?? 0
             guard count < maxTemplates else {
-                throw GatewayError.conflict(
-                    reason: "A principal has at most \(maxTemplates) templates in one bucket.")
+                throw GatewayError.conflict(reason: tooManyTemplates)
             }
         }
         let conditions = String(decoding: try JSONEncoder().encode(grant.conditions), as: UTF8.self)

@@ -18,10 +18,12 @@ struct Settings: Sendable {
         let adminConnections = 4
         /// Connections of the admin routes that read the ledger.
         let reportConnections = 3
+        /// For imports, exports and batches of grants; one each.
+        let bulkConnections = 4
 
         /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
         var connectionCount: Int {
-            ledgerConnections + poolConnections + adminConnections + reportConnections + 4
+            ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections + 4
         }
     }
 

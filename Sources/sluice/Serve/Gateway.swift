@@ -43,7 +43,8 @@ struct Gateway {
             configuration: database.configuration, denials: denials,
             limits: .init(connections: settings.database.ledgerConnections), logger: logger)
         let stores = AdminStores(
-            PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now))
+            PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now),
+            PostgresGrantBulk(connections: database.bulk, logger: logger))
         let health = PostgresHealth(connection: database.health, now: Self.now)
         let urls = PresignedURLs(
             cache: cache, authenticator: authenticator, ledger: ledger, now: Self.now, randomBytes: Self.random)
@@ -140,6 +141,7 @@ private struct DatabaseParts {
     let adminPool: PostgresPool
     /// Apart, since questions about the ledger may take seconds.
     let ledgerPool: PostgresPool
+    let bulk: BulkConnections
     let background: PostgresConnection
     let queries: PostgresConnection
     /// Apart, so that callers who ask much do not make the gateway look as if PostgreSQL were gone.
@@ -165,6 +167,8 @@ private struct DatabaseParts {
         ledgerPool = PostgresPool(
             try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
             logger: logger)
+        bulk = BulkConnections(
+            try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger)
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
         health = PostgresConnection(plain, logger: logger)
@@ -204,10 +208,10 @@ extension PostgresError {
 
 extension AdminStores {
     /// The stores in PostgreSQL.
-    fileprivate init(_ stores: PostgresAdminStores) {
+    fileprivate init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
         self.init(
-            buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, members: stores.members,
-            quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets,
+            buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
+            members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets,
             groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency, audit: stores.audit)
     }
 }

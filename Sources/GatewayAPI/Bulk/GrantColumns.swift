@@ -1,0 +1,143 @@
+import GatewayCore
+
+/// The columns of grants in CSV.
+struct GrantColumns: CSVColumns {
+    /// The columns of an export, in its order; an import may leave out those that can be empty.
+    enum Column: String, CaseIterable, Sendable {
+        case id
+        case principal
+        case bucket
+        /// `bucket` for the whole of it, `prefix` or `template`: an empty cell must not open a bucket.
+        case kind
+        case prefix
+        /// Parted by spaces, like all lists.
+        case actions
+        case effect
+        case contentTypes
+        case maxBytes
+        case requireContentMD5
+        case maxTTL
+        case sourceCIDRs
+        case forceDownload
+        case allowResponseContentType
+        case notBefore
+        case notAfter
+        case note
+        case createdBy
+        case createdAt
+    }
+
+    private enum Kind: String, CaseIterable {
+        case bucket
+        case prefix
+        case template
+    }
+
+    private static let required: [Column] = [.principal, .bucket, .kind, .actions]
+
+    private let columns: [Column]
+
+    var count: Int { columns.count }
+
+    init(header: [String]) throws(GatewayError) {
+        var columns: [Column] = []
+        for name in header {
+            guard let column = Column(rawValue: name) else {
+                throw .invalidArgument(field: String(name.prefix(64)), reason: "There is no such column.")
+            }
+            guard !columns.contains(column) else {
+                throw .invalidArgument(field: name, reason: "There are two columns of this name.")
+            }
+            columns.append(column)
+        }
+        if let missing = Self.required.first(where: { !columns.contains($0) }) {
+            throw .invalidArgument(field: missing.rawValue, reason: "The column is missing.")
+        }
+        self.columns = columns
+    }
+
+    func value(of fields: [String]) throws(GatewayError) -> JSONValue {
+        var members: [JSONValue.Member] = []
+        var conditions: [JSONValue.Member] = []
+        var kind: Kind?
+        var prefix = ""
+        for (column, text) in zip(columns, fields) {
+            switch column {
+            case .kind: kind = try Self.kind(text)
+            case .prefix: prefix = text
+            case .createdBy, .createdAt: continue
+            case _ where text.isEmpty: continue
+            case .id, .principal, .bucket, .effect, .notBefore, .notAfter, .note:
+                members.append(.init(name: column.rawValue, value: .string(text)))
+            case .actions: members.append(.init(name: column.rawValue, value: Self.list(text)))
+            case .contentTypes, .sourceCIDRs: conditions.append(.init(name: column.rawValue, value: Self.list(text)))
+            case .maxBytes, .maxTTL: conditions.append(.init(name: column.rawValue, value: .number(text)))
+            case .requireContentMD5, .forceDownload, .allowResponseContentType:
+                conditions.append(.init(name: column.rawValue, value: .bool(try Self.flag(text, column))))
+            }
+        }
+        members.append(try Self.member(kind, prefix))
+        members.append(.init(name: "conditions", value: .object(conditions)))
+        return .object(members)
+    }
+
+    private static func kind(_ text: String) throws(GatewayError) -> Kind {
+        guard let kind = Kind(rawValue: text) else {
+            throw .invalidArgument(
+                field: "kind", reason: "One of 'bucket', the whole of it, 'prefix' and 'template' is expected.")
+        }
+        return kind
+    }
+
+    private static func member(_ kind: Kind?, _ prefix: String) throws(GatewayError) -> JSONValue.Member {
+        guard (kind == .bucket) == prefix.isEmpty else {
+            throw .invalidArgument(
+                field: "prefix", reason: "A prefix or template is expected, and none where the kind is 'bucket'.")
+        }
+        return .init(name: kind == .template ? "template" : "prefix", value: .string(prefix))
+    }
+
+    private static func list(_ text: String) -> JSONValue {
+        .array(text.split(separator: " ").map { .string(String($0)) })
+    }
+
+    /// Spreadsheets write their truths in capitals.
+    private static func flag(_ text: String, _ column: Column) throws(GatewayError) -> Bool {
+        switch text {
+        case "true", "TRUE": return true
+        case "false", "FALSE": return false
+        default: throw .invalidArgument(field: column.rawValue, reason: "'true' or 'false' is expected.")
+        }
+    }
+
+    /// The cells of a grant, one for each column.
+    static func cells(of grant: Grant) -> [String] {
+        Column.allCases.map { cell($0, of: grant) }
+    }
+
+    private static func cell(_ column: Column, of grant: Grant) -> String {
+        let conditions = grant.conditions
+        return switch column {
+        case .id: grant.id.lowercaseText
+        case .principal: grant.principal.rawValue
+        case .bucket: grant.bucket.rawValue
+        case .kind:
+            (grant.prefix.isTemplate ? Kind.template : grant.prefix.text.isEmpty ? .bucket : .prefix).rawValue
+        case .prefix: grant.prefix.text
+        case .actions: grant.actions.map(\.rawValue).sorted().joined(separator: " ")
+        case .effect: grant.effect.rawValue
+        case .contentTypes: conditions.contentTypes?.joined(separator: " ") ?? ""
+        case .maxBytes: conditions.maxBytes.map { String($0) } ?? ""
+        case .requireContentMD5: conditions.requireContentMD5.map { String($0) } ?? ""
+        case .maxTTL: conditions.maxTTL.map { String($0) } ?? ""
+        case .sourceCIDRs: conditions.sourceCIDRs?.joined(separator: " ") ?? ""
+        case .forceDownload: conditions.forceDownload.map { String($0) } ?? ""
+        case .allowResponseContentType: conditions.allowResponseContentType.map { String($0) } ?? ""
+        case .notBefore: grant.notBefore.map(Timestamp.text) ?? ""
+        case .notAfter: grant.notAfter.map(Timestamp.text) ?? ""
+        case .note: grant.note
+        case .createdBy: grant.createdBy
+        case .createdAt: Timestamp.text(of: grant.createdAt)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import GatewayCore
+import HTTPServing
+
+/// The lines of an import, read from the body as they are asked for.
+actor GrantLines {
+    /// Lines that are read and handed on at once.
+    private static let batchSize = 2000
+    /// Lines there may be.
+    private static let maxLines = 10_000_000
+
+    private let body: RequestBodyStream.AsyncIterator
+    private let maxBytes: Int64
+    private var parser: any RecordParser
+    private let new: NewRow
+    private let options: GrantImportOptions
+    private var isEmpty = true
+    private var isOver = false
+
+    /// Reads a body.
+    ///
+    /// - Parameters:
+    ///   - body: The bytes.
+    ///   - maxBytes: How many the route takes, for the answer where there are more.
+    ///   - parser: Knows their form.
+    ///   - new: What lines get that the gateway sets itself.
+    ///   - options: What lines may say.
+    init(
+        _ body: RequestBodyStream, maxBytes: Int64, parser: any RecordParser, new: NewRow,
+        options: GrantImportOptions
+    ) {
+        self.body = body.makeAsyncIterator()
+        self.maxBytes = maxBytes
+        self.parser = parser
+        self.new = new
+        self.options = options
+    }
+
+    /// The next lines; `nil` after the last.
+    func next() async throws -> [ProposedGrant]? {
+        var grants: [ProposedGrant] = []
+        while !isOver, grants.count < Self.batchSize {
+            for record in try await nextRecords() {
+                guard record.line <= Self.maxLines else {
+                    throw GatewayError.line(
+                        record.line, .invalidArgument(field: "line", reason: "There are more than 10,000,000 lines."))
+                }
+                do throws(GatewayError) {
+                    grants.append(try grant(of: record))
+                } catch {
+                    throw GatewayError.line(record.line, error)
+                }
+            }
+        }
+        if !grants.isEmpty { isEmpty = false }
+        // A file that was cut off, or never written, must not end all access.
+        guard !isEmpty || !options.prunes else {
+            throw GatewayError.invalidArgument(field: "prune", reason: "An import that deletes grants has lines.")
+        }
+        return grants.isEmpty ? nil : grants
+    }
+
+    private func nextRecords() async throws -> [BodyRecord] {
+        var body = body
+        do {
+            if let piece = try await body.next() { return try parser.take(piece) }
+        } catch let error as RequestBodyError {
+            throw ServerFailure(error, maxBytes: maxBytes)
+        }
+        isOver = true
+        return try parser.finish()
+    }
+
+    private func grant(of record: BodyRecord) throws(GatewayError) -> ProposedGrant {
+        var body = try JSONObject(record.value)
+        let id = try body.uuid("id")
+        body.passOver(Grant.ownMembers)
+        let grant = try Grant(&body, as: new)
+        try body.end()
+        try options.scope.check(grant)
+        return ProposedGrant(place: record.line, id: id, grant: try grant.validated())
+    }
+}
+
+extension ServerFailure {
+    /// Why a body ended early, as the client is told.
+    fileprivate init(_ error: RequestBodyError, maxBytes: Int64) {
+        switch error {
+        case .disconnected: self = .badRequest("The body ended early.")
+        case .timedOut: self = .requestTimeout
+        case .tooLarge: self = .contentTooLarge(maxBytes: maxBytes)
+        }
+    }
+}

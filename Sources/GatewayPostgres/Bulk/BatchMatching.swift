@@ -1,0 +1,89 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Finds out what a batch does to the grants that there are: items say by identifier which they are about.
+enum BatchMatching {
+    /// The live grants that items name.
+    static let findLive = Statement<Void, Void>(
+        """
+        INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
+        SELECT g.id, g.created_change, true, '', \(GrantRow.fingerprint)
+        FROM (SELECT b.id FROM bulk_grants b WHERE b.id IS NOT NULL UNION SELECT r.id FROM bulk_removals r) n
+        JOIN grants g ON g.id = n.id AND g.removed_at IS NULL
+        """)
+
+    static let matchWrites = Statement<Void, Void>(
+        """
+        INSERT INTO bulk_diff (place, id, old_change, operation)
+        SELECT b.place, coalesce(b.id, uuid_v7()), l.change,
+            CASE
+                WHEN b.id IS NULL THEN 'create'
+                WHEN l.id IS NULL THEN 'missing'
+                WHEN b.revision <> l.change THEN 'stale'
+                WHEN b.fingerprint = l.fingerprint THEN 'unchanged'
+                ELSE 'update'
+            END
+        FROM bulk_grants b LEFT JOIN bulk_live l ON l.id = b.id
+        """)
+
+    static let matchRemovals = Statement<Void, Void>(
+        """
+        INSERT INTO bulk_diff (removal_place, id, old_change, operation)
+        SELECT r.place, r.id, l.change,
+            CASE WHEN l.id IS NULL THEN 'missing' WHEN r.revision <> l.change THEN 'stale' ELSE 'delete' END
+        FROM bulk_removals r LEFT JOIN bulk_live l ON l.id = r.id
+        """)
+
+    /// Items that cannot be done, those that name no grant first.
+    static let refusals = Statement<Int64, ItemRefusal>(
+        """
+        SELECT d.place, d.removal_place, d.operation = 'stale' FROM bulk_diff d
+        WHERE d.operation IN ('missing', 'stale')
+        ORDER BY d.operation, d.place, d.removal_place LIMIT $1
+        """
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        let write: Int32? = try row.decode(0)
+        let removal: Int32? = try row.decode(1)
+        let isStale: Bool = try row.decode(2)
+        let place: ItemRefusal.Place =
+            if let write { .item(array: "writes", index: Int(write)) } else {
+                .item(array: "deletes", index: Int(removal ?? 0))
+            }
+        return ItemRefusal(place, isStale ? .preconditionFailed : .notFound(.grant))
+    }
+
+    /// What happens to each grant that is written, in order.
+    static let outcomes = Statement<Void, GrantBatchResult.Write>(
+        "SELECT d.id, d.operation, d.old_change FROM bulk_diff d WHERE d.place IS NOT NULL ORDER BY d.place"
+    ) { row throws(PostgresError) in
+        GrantBatchResult.Write(id: try row.decode(0), outcome: try row.grantOutcome(1), revision: try row.decode(2))
+    }
+
+    /// Runs the statements.
+    static func run(in transaction: borrowing PostgresTransaction) throws {
+        try transaction.runScript("ANALYZE bulk_grants; ANALYZE bulk_removals")
+        try transaction.perform(findLive, ())
+        try transaction.runScript("ANALYZE bulk_live")
+        try transaction.perform(matchWrites, ())
+        try transaction.perform(matchRemovals, ())
+        let refusals = try transaction.execute(refusals, 100)
+        if let error = GatewayError(refusing: refusals) { throw error }
+    }
+}
+
+extension PostgresRow {
+    /// Reads an operation of `bulk_diff` that is no refusal.
+    func grantOutcome(_ column: Int) throws(PostgresError) -> GrantOutcome {
+        let operation: String = try decode(column)
+        switch operation {
+        case "create": return .created
+        case "update": return .updated
+        case "delete": return .deleted
+        case "unchanged": return .unchanged
+        default: throw .decoding(column: column, reason: "an operation that is none")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Tables of one session, in which a change of many grants is prepared before any lock is taken.
+enum BulkTables {
+    /// Makes the tables.
+    ///
+    /// `bulk_grants` holds what was sent, `bulk_removals` what is to go by identifier, `bulk_live` the live grants that may be
+    /// concerned, and `bulk_diff` what is to happen: one row for each grant that was sent or goes, with the version that it
+    /// replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a refusal.
+    static let make = """
+        CREATE TEMP TABLE bulk_grants (
+            place integer NOT NULL,
+            id uuid,
+            revision uuid,
+            principal text COLLATE "C" NOT NULL,
+            bucket text COLLATE "C" NOT NULL,
+            prefix text COLLATE "C" NOT NULL,
+            is_template boolean NOT NULL,
+            actions text[] NOT NULL,
+            effect text NOT NULL,
+            conditions jsonb NOT NULL,
+            not_before timestamptz,
+            not_after timestamptz,
+            note text NOT NULL,
+            key bytea NOT NULL,
+            fingerprint bytea NOT NULL
+        );
+        CREATE TEMP TABLE bulk_removals (place integer NOT NULL, id uuid NOT NULL, revision uuid);
+        CREATE TEMP TABLE bulk_live (
+            id uuid NOT NULL, change uuid NOT NULL, is_in_scope boolean NOT NULL, key bytea NOT NULL,
+            fingerprint bytea NOT NULL
+        );
+        CREATE TEMP TABLE bulk_diff (
+            place integer, removal_place integer, id uuid NOT NULL, old_change uuid, operation text NOT NULL
+        );
+        """
+
+    /// Forgets what was found out, to find it out anew.
+    static let clearFindings = "TRUNCATE bulk_live, bulk_diff"
+
+    /// Adds grants as they were sent.
+    static let stage = Statement<[StagedGrant], Void>(
+        """
+        INSERT INTO bulk_grants (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions,
+            not_before, not_after, note, key, fingerprint)
+        SELECT s.place, s.id, s.revision, s.principal, s.bucket, s.prefix, s.is_template, v.actions, s.effect, v.conditions,
+            s.not_before, s.not_after, s.note,
+            grant_key(s.principal, s.bucket, s.prefix, s.is_template, s.effect),
+            grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
+                s.not_before, s.not_after, s.note)
+        FROM unnest($1::integer[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[],
+            $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[])
+            AS s (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions, not_before,
+                not_after, note)
+        CROSS JOIN LATERAL (SELECT string_to_array(s.actions, ','), s.conditions::jsonb) AS v (actions, conditions)
+        """
+    ) { rows in
+        [
+            rows.map { Int32(clamping: $0.place) }, rows.map(\.id), rows.map(\.revision),
+            rows.map(\.grant.principal.rawValue), rows.map(\.grant.bucket.rawValue), rows.map(\.grant.prefix.text),
+            rows.map(\.grant.prefix.isTemplate), rows.map(\.actions), rows.map(\.grant.effect.rawValue),
+            rows.map(\.conditions), rows.map(\.grant.notBefore), rows.map(\.grant.notAfter), rows.map(\.grant.note),
+        ]
+    }
+
+    /// Adds identifiers of grants that are to go, in order.
+    static let stageRemovals = Statement<[GrantRemoval], Void>(
+        """
+        INSERT INTO bulk_removals (place, id, revision)
+        SELECT s.place - 1, s.id, s.revision
+        FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS s (id, revision, place)
+        """
+    ) { [$0.map(\.id), $0.map(\.revision)] }
+}
+
+/// A grant in the form that is sent to ``BulkTables/stage``.
+@dynamicMemberLookup
+struct StagedGrant: Sendable {
+    private let proposed: ProposedGrant
+    /// Parted by commas, in order.
+    let actions: String
+    /// JSON, as the table has it.
+    let conditions: String
+
+    init(_ proposed: ProposedGrant) throws {
+        self.proposed = proposed
+        actions = proposed.grant.actions.map(\.rawValue).sorted().joined(separator: ",")
+        conditions =
+            proposed.grant.conditions == GrantConditions()
+            ? "{}" : String(decoding: try JSONEncoder().encode(proposed.grant.conditions), as: UTF8.self)
+    }
+
+    subscript<Value>(dynamicMember path: KeyPath<ProposedGrant, Value>) -> Value {
+        proposed[keyPath: path]
+    }
+}

@@ -1,0 +1,179 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Checks and writes what `bulk_diff` says, in one transaction with everything else that belongs to a change of policy.
+struct BulkWriting {
+    /// Somebody else has changed a grant since it was looked at; nothing was written, and a second look may help.
+    struct Overtaken: Error {}
+
+    let change: ChangeContext
+    /// Names the item at a place.
+    let place: @Sendable (Int) -> ItemRefusal.Place
+
+    /// How many grants each operation is for.
+    static let count = Statement<Void, (outcome: GrantOutcome, count: Int64)>(
+        "SELECT d.operation, count(*) FROM bulk_diff d GROUP BY d.operation"
+    ) { row throws(PostgresError) in (try row.grantOutcome(0), try row.decode(1)) }
+
+    /// Grants that shall be written for buckets that there are not.
+    static let bucketless = Statement<Void, Int32>(
+        """
+        SELECT b.place FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+        WHERE d.operation IN ('create', 'update') AND NOT EXISTS (SELECT FROM buckets k WHERE k.name = b.bucket)
+        ORDER BY b.place LIMIT 100
+        """
+    ) { row throws(PostgresError) in try row.decode(0) }
+
+    /// Templates that would be more than `$1` of their principal in their bucket, with those that stay as they are.
+    static let surplusTemplates = Statement<Int64, Int32>(
+        """
+        SELECT n.place FROM (
+            SELECT b.principal, b.bucket, max(b.place) AS place, count(*) AS count
+            FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+            WHERE d.operation IN ('create', 'update') AND b.is_template GROUP BY b.principal, b.bucket
+        ) n
+        LEFT JOIN (
+            SELECT g.principal, g.bucket, count(*) AS count FROM grants g
+            WHERE g.is_template AND g.removed_at IS NULL AND NOT EXISTS (
+                SELECT FROM bulk_diff d WHERE d.id = g.id AND d.operation IN ('create', 'update', 'delete'))
+            GROUP BY g.principal, g.bucket
+        ) o ON o.principal = n.principal AND o.bucket = n.bucket
+        WHERE n.count + coalesce(o.count, 0) > $1
+        ORDER BY n.place LIMIT 100
+        """
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let begin = Statement<Void, UUID>("SELECT current_policy_change()") { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    /// Ends versions, unless somebody has ended them.
+    static let remove = Statement<(change: UUID, actor: String), Void>(
+        """
+        UPDATE grants g SET removed_at = clock_timestamp(), removed_by = $2, removed_change = $1
+        FROM bulk_diff d
+        WHERE d.operation IN ('update', 'delete') AND g.id = d.id AND g.created_change = d.old_change
+            AND g.removed_at IS NULL
+        """
+    ) { [$0.change, $0.actor] }
+
+    /// Makes versions; a grant that was there keeps its origin.
+    static let insert = Statement<(change: UUID, actor: String), Void>(
+        """
+        INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, not_before, not_after,
+            note, created_by, created_at, created_change)
+        SELECT d.id, b.principal, b.bucket, b.prefix, b.is_template, b.actions, b.effect, b.conditions, b.not_before,
+            b.not_after, b.note, coalesce(o.created_by, $2), coalesce(o.created_at, clock_timestamp()), $1
+        FROM bulk_diff d
+        JOIN bulk_grants b ON b.place = d.place
+        LEFT JOIN grants o ON o.id = d.id AND o.created_change = d.old_change
+        WHERE d.operation IN ('create', 'update')
+        """
+    ) { [$0.change, $0.actor] }
+
+    /// One line of the audit for each grant.
+    static let audit = Statement<(change: UUID, actor: String, requestID: String), Void>(
+        """
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before, after)
+        SELECT uuid_v7(), $2, $3, d.operation, 'Grant', d.id::text, grant_document(o), grant_document(n)
+        FROM bulk_diff d
+        LEFT JOIN grants o ON o.id = d.id AND o.created_change = d.old_change
+        LEFT JOIN grants n ON n.id = d.id AND n.created_change = $1
+        WHERE d.operation IN ('create', 'update', 'delete')
+        """
+    ) { [$0.change, $0.actor, $0.requestID] }
+
+    /// One more line, of a whole import: its identifier is that of the change, and so leads to the versions it made.
+    static let auditImport = Statement<(change: UUID, actor: String, requestID: String, summary: String), Void>(
+        """
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after)
+        VALUES (uuid_v7(), $2, $3, 'import', 'Grant', $1::text, $4::text::jsonb)
+        """
+    ) { [$0.change, $0.actor, $0.requestID, $0.summary] }
+
+    /// Whom the change concerns; one more than the log names, where it is more than that.
+    static let scopes = Statement<Void, String>(
+        """
+        SELECT DISTINCT p.principal FROM (
+            SELECT b.principal FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+            WHERE d.operation IN ('create', 'update')
+            UNION ALL
+            SELECT g.principal FROM bulk_diff d JOIN grants g ON g.id = d.id AND g.created_change = d.old_change
+            WHERE d.operation IN ('update', 'delete')
+        ) p LIMIT 1001
+        """
+    ) { row throws(PostgresError) in try row.decode(0) }
+
+    /// Keeps the buckets from being removed until the grants are committed; counts those that are gone.
+    static let lockBuckets = Statement<Void, Int64>(
+        """
+        WITH wanted AS MATERIALIZED (
+            SELECT DISTINCT b.bucket FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+            WHERE d.operation IN ('create', 'update')
+        ), locked AS MATERIALIZED (
+            SELECT k.name FROM buckets k WHERE k.name IN (SELECT w.bucket FROM wanted w) ORDER BY k.name FOR KEY SHARE
+        )
+        SELECT (SELECT count(*) FROM wanted) - (SELECT count(*) FROM locked)
+        """
+    ) { row throws(PostgresError) in try row.decode(0) }
+
+    static let writesTemplates = Statement<Void, Bool>(
+        """
+        SELECT EXISTS (
+            SELECT FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+            WHERE d.operation IN ('create', 'update') AND b.is_template)
+        """
+    ) { row throws(PostgresError) in try row.decode(0) }
+
+    /// Waits until nobody else adds templates, and keeps it so.
+    static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(GrantStatements.templateLock))")
+
+    /// Counts what would happen, and refuses what cannot.
+    func check(in transaction: borrowing PostgresTransaction) throws -> GrantCounts {
+        try transaction.runScript("ANALYZE bulk_diff")
+        var counts = GrantCounts()
+        for row in try transaction.execute(Self.count) { counts[row.outcome] = Int(row.count) }
+        let bucketless = try transaction.execute(Self.bucketless)
+        try refuse(bucketless, .conflict(reason: "The bucket does not exist."))
+        let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
+        try refuse(surplus, .conflict(reason: AdminTable<Grant>.tooManyTemplates))
+        return counts
+    }
+
+    private func refuse(_ places: [Int32], _ error: GatewayError) throws(GatewayError) {
+        if let error = GatewayError(refusing: places.map({ ItemRefusal(place(Int($0)), error) })) { throw error }
+    }
+
+    /// Writes what ``check(in:)`` counted; gives the identifier of the change.
+    ///
+    /// Locks that others wait for are taken as late as they can be: those of buckets and templates after the rows are
+    /// written, that of the log last of all.
+    func write(_ counts: GrantCounts, summary: String?, in transaction: borrowing PostgresTransaction) throws -> UUID {
+        let actor = change.actor.rawValue
+        guard let id = try transaction.execute(Self.begin).first else {
+            throw PostgresError.decoding(column: 0, reason: "no change")
+        }
+        let removed = try transaction.perform(Self.remove, (id, actor))
+        guard removed == counts[.updated] + counts[.deleted] else { throw Overtaken() }
+        try transaction.perform(Self.insert, (id, actor))
+        try transaction.perform(Self.audit, (id, actor, change.requestID))
+        if let summary {
+            try transaction.perform(Self.auditImport, (id, actor, change.requestID, summary))
+        }
+        let scopes = try transaction.execute(Self.scopes)
+        guard try transaction.execute(Self.lockBuckets).first == 0 else { throw Overtaken() }
+        if try transaction.execute(Self.writesTemplates).first == true {
+            try transaction.perform(Self.lockTemplates, ())
+            let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
+            guard surplus.isEmpty else { throw Overtaken() }
+        }
+        try transaction.perform(
+            AdminStatements.appendPolicyLog, PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID))
+        return id
+    }
+}

@@ -1,0 +1,21 @@
+import GatewayCore
+import LibPQ
+
+/// Reads all grants as they were when it was opened.
+///
+/// The cursor holds the rows themselves: were it of a transaction that stays open, a slow reader would keep the whole
+/// database from being tidied.
+enum GrantCursor {
+    static let open = Statement<[String?], Void>(
+        """
+        DECLARE grant_export CURSOR WITH HOLD FOR
+        SELECT \(GrantRow.columns) FROM grants g
+        WHERE \(GrantStatements.isListed)
+        ORDER BY g.principal, g.bucket, g.prefix, g.id
+        """
+    ) { $0.map { $0 as any PostgresValue } }
+
+    static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export") { row throws(PostgresError) in
+        try GrantRow(row, from: 0).grant(0)
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+public import GatewayCore
+import LibPQ
+public import Logging
+
+/// Many grants at once, in PostgreSQL.
+///
+/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in one
+/// transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in the log at
+/// the end. If somebody was faster, the comparison is made anew.
+public struct PostgresGrantBulk: GrantBulkStore {
+    private let connections: BulkConnections
+    private let logger: Logger
+
+    /// Makes a store that reports to a logger why something failed.
+    public init(connections: BulkConnections, logger: Logger) {
+        self.connections = connections
+        self.logger = logger
+    }
+
+    /// Looks at the grants anew so often, where others keep changing them.
+    private static let maxAttempts = 3
+    /// How long the comparison and the writing may take, together.
+    private static let patience = Duration.seconds(600)
+    /// How long one import waits for another.
+    private static let importLockTimeout = "60s"
+    private static let rowsPerStatement = 2000
+
+    static let lockImports = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1936485477, 0)")
+
+    /// Writes and removes grants.
+    public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
+        let lease = try connections.lease()
+        do {
+            try await lease.connection.runScript(BulkTables.make)
+            for start in stride(from: 0, to: batch.writes.count, by: Self.rowsPerStatement) {
+                let end = min(start + Self.rowsPerStatement, batch.writes.count)
+                try await stage(batch.writes[start..<end], over: lease.connection)
+            }
+            try await lease.connection.perform(BulkTables.stageRemovals, batch.removals)
+            let writing = BulkWriting(change: change) { .item(array: "writes", index: $0) }
+            return try await attempt(over: lease.connection) { transaction in
+                try Self.apply(isDryRun: batch.isDryRun, writing, in: transaction)
+            }
+        } catch {
+            throw translate(error, requestID: change.requestID)
+        }
+    }
+
+    private static func apply(
+        isDryRun: Bool, _ writing: BulkWriting, in transaction: borrowing PostgresTransaction
+    ) throws -> GrantBatchResult {
+        try BatchMatching.run(in: transaction)
+        let counts = try writing.check(in: transaction)
+        let writes = try transaction.execute(BatchMatching.outcomes)
+        guard !isDryRun, counts.isChange else {
+            let shown = writes.map { $0.outcome == .created ? .init(id: nil, outcome: .created, revision: nil) : $0 }
+            return GrantBatchResult(change: nil, counts: counts, writes: shown)
+        }
+        let id = try writing.write(counts, summary: nil, in: transaction)
+        let written = writes.map { write in
+            write.outcome == .unchanged ? write : .init(id: write.id, outcome: write.outcome, revision: id)
+        }
+        return GrantBatchResult(change: id, counts: counts, writes: written)
+    }
+
+    /// Brings the grants to what some lines say.
+    public func importGrants(
+        _ options: GrantImportOptions, by change: ChangeContext,
+        _ nextLines: @Sendable () async throws -> [ProposedGrant]?
+    ) async throws -> GrantImportResult {
+        let matching = ImportMatching(options: options)
+        let lease = try connections.lease()
+        try await translating(change.requestID) { try await lease.connection.runScript(BulkTables.make) }
+        while let lines = try await nextLines() {
+            try await translating(change.requestID) { try await stage(lines[...], over: lease.connection) }
+        }
+        let writing = BulkWriting(change: change) { .line($0) }
+        return try await translating(change.requestID) {
+            try await attempt(over: lease.connection) { transaction in
+                try Self.bring(matching, writing, in: transaction)
+            }
+        }
+    }
+
+    private static func bring(
+        _ matching: ImportMatching, _ writing: BulkWriting, in transaction: borrowing PostgresTransaction
+    ) throws -> GrantImportResult {
+        let options = matching.options
+        if !options.isDryRun { try lockImports(in: transaction) }
+        try matching.run(in: transaction)
+        let counts = try writing.check(in: transaction)
+        let samples = try ImportSamples.read(atMost: options.sampleLimit, in: transaction)
+        guard counts.isChange, !options.isDryRun else {
+            return GrantImportResult(change: nil, counts: counts, samples: samples)
+        }
+        let id = try writing.write(counts, summary: summary(of: options, counts), in: transaction)
+        return GrantImportResult(change: id, counts: counts, samples: samples)
+    }
+
+    /// Opens all grants that some filters leave.
+    public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
+        let filters = try AdminTable<Grant>.grants.filterValues(filters)
+        let lease = try connections.lease()
+        do throws(PostgresError) {
+            try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)
+        } catch {
+            throw translate(error, requestID: nil)
+        }
+        return GrantReader { () async throws(GatewayError) in try await read(over: lease) }
+    }
+
+    private func read(over lease: BulkConnections.Lease) async throws(GatewayError) -> [Grant] {
+        do throws(PostgresError) {
+            return try await lease.connection.execute(GrantCursor.fetch)
+        } catch {
+            throw translate(error, requestID: nil)
+        }
+    }
+}
+
+extension PostgresGrantBulk {
+    private func stage(_ grants: ArraySlice<ProposedGrant>, over connection: PostgresConnection) async throws {
+        guard !grants.isEmpty else { return }
+        try await connection.perform(BulkTables.stage, grants.map { try StagedGrant($0) })
+    }
+
+    private func translating<Result: Sendable>(
+        _ requestID: String, _ body: () async throws -> Result
+    ) async throws(GatewayError) -> Result {
+        do {
+            return try await body()
+        } catch {
+            throw translate(error, requestID: requestID)
+        }
+    }
+
+    /// One import waits for another: both would write the same grants.
+    private static func lockImports(in transaction: borrowing PostgresTransaction) throws {
+        try transaction.runScript("SET LOCAL lock_timeout = '\(importLockTimeout)'")
+        do throws(PostgresError) {
+            try transaction.perform(lockImports, ())
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            throw GatewayError.conflict(reason: "Another import is under way.")
+        }
+        try transaction.runScript("SET LOCAL lock_timeout = '2s'")
+    }
+
+    /// Runs a transaction; once more where others changed the same grants meanwhile.
+    private func attempt<Result: Sendable>(
+        over connection: PostgresConnection, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
+    ) async throws -> Result {
+        let deadline = ContinuousClock.now + Self.patience
+        for _ in 1...Self.maxAttempts {
+            if let result = try await attemptOnce(over: connection, until: deadline, body) { return result }
+        }
+        throw GatewayError.conflict(reason: "Others are changing the same grants.")
+    }
+
+    /// Runs a transaction; gives `nil` where somebody else was faster.
+    private func attemptOnce<Result: Sendable>(
+        over connection: PostgresConnection, until deadline: ContinuousClock.Instant,
+        _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
+    ) async throws -> Result? {
+        do {
+            return try await connection.withTransaction(deadline: deadline) { transaction in
+                try transaction.runScript(BulkTables.clearFindings)
+                return try body(transaction)
+            }
+        } catch {
+            guard Self.isOvertaking(error) else { throw error }
+            return nil
+        }
+    }
+
+    /// A grant of the same identifier came, or two changes waited for each other.
+    private static func isOvertaking(_ error: any Error) -> Bool {
+        if error is BulkWriting.Overtaken { return true }
+        let state = (error as? PostgresError)?.sqlState
+        return state == "23505" || state == "40P01"
+    }
+
+    private static func summary(of options: GrantImportOptions, _ counts: GrantCounts) -> String {
+        var summary: [String: Any] = ["prune": options.prunes]
+        summary["principal"] = options.scope.principal?.rawValue
+        summary["bucket"] = options.scope.bucket?.rawValue
+        summary["prefix"] = options.scope.prefix?.rawValue
+        for outcome in GrantOutcome.allCases { summary[outcome.rawValue] = counts[outcome] }
+        let bytes = (try? JSONSerialization.data(withJSONObject: summary)) ?? Data("{}".utf8)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func translate(_ error: any Error, requestID: String?) -> GatewayError {
+        if let error = error as? GatewayError { return error }
+        logger.warning(
+            "grants cannot be read or changed",
+            metadata: ["request.id": requestID.map { "\($0)" } ?? "", "reason": "\(error)"])
+        guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
+        if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
+        return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError
+    }
+}

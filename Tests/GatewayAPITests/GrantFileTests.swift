@@ -1,0 +1,280 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Grants as files")
+struct GrantFileTests {
+    private static let exportPath = "/admin/v1/grants:export"
+    private static let importPath = "/admin/v1/grants:import"
+    private static let json = #""principal":"user:bob","bucket":"photos","prefix":"a/","actions":["PutObject"]"#
+    private static let header = "principal,bucket,kind,prefix,actions"
+
+    private let gateway = TestGateway()
+    private var store: MemoryGrantBulk { gateway.stores.grantBulk }
+    private var lines: [ProposedGrant] { store.lines.withLock { $0 } }
+
+    private func send(_ body: String, _ type: String = "application/x-ndjson", query: String = "") async -> TestAnswer {
+        await gateway.send(
+            .post, Self.importPath + query, token: "admin-token", headers: [.contentType: type], json: body)
+    }
+
+    /// Grants that use everything there is, with texts that are hard to write.
+    private static func grants() throws -> [Grant] {
+        func grant(_ prefix: KeyPrefix, _ note: String, _ change: (inout Grant) -> Void = { _ in }) throws -> Grant {
+            var grant = Grant(
+                id: UUID(), principal: try Principal("user:=cmd|' /C calc'!A0, \"é\"\u{301}😀"),
+                bucket: try BucketName("photos"), prefix: prefix, actions: [.putObject, .getObject], effect: .allow,
+                note: note, createdBy: "user:root", createdAt: TestGateway.now)
+            change(&grant)
+            return grant
+        }
+        return [
+            try grant(KeyPrefix(literal: ""), ""),
+            try grant(KeyPrefix(literal: "-1+1, \"q\"; x=/"), "two\nlines,\tand \"quotes\"\"") {
+                $0.conditions = GrantConditions(
+                    contentTypes: ["image/*", "text/plain"], maxBytes: 1 << 40, requireContentMD5: false, maxTTL: 60,
+                    sourceCIDRs: ["192.0.2.0/24", "2001:db8::/32"], forceDownload: true, allowResponseContentType: false
+                )
+                $0.notBefore = Date(timeIntervalSince1970: 1_900_000_000.25)
+                $0.notAfter = Date(timeIntervalSince1970: 2_000_000_000)
+            },
+            try grant(KeyPrefix(template: "u/${sub}/"), " blanks ") { $0.effect = .deny },
+            try grant(KeyPrefix(literal: "one key"), "null") { $0.actions = [.getObject] },
+            try grant(KeyPrefix(literal: "@SUM(1)"), ""),
+        ]
+    }
+
+    @Test("an export comes back as it went, in both forms", arguments: RecordFormat.allCases)
+    func roundTrip(format: RecordFormat) async throws {
+        let grants = try Self.grants()
+        store.grants.withLock { $0 = grants }
+        let exported = await gateway.send(
+            .get, Self.exportPath + "?format=\(format.rawValue)", token: "auditor-token")
+        #expect(exported.status == 200)
+        let answer = await send(exported.text, exported.headers[.contentType] ?? "")
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(lines.map(\.id) == grants.map(\.id))
+        for (line, grant) in zip(lines, grants) {
+            var read = line.grant
+            read.keep(grant)
+            #expect(read == grant)
+        }
+        #expect(lines.map(\.place) == (format == .csv ? [2, 3, 5, 6, 7] : [1, 2, 3, 4, 5]))
+    }
+
+    @Test(
+        "the form of an export is that asked for",
+        arguments: [
+            ("", "", "application/x-ndjson"), ("", "text/csv", "text/csv; charset=utf-8"),
+            ("", "text/html, text/csv;q=0.9, */*", "text/csv; charset=utf-8"),
+            ("", "application/x-ndjson, text/csv", "application/x-ndjson"),
+            ("?format=csv", "application/x-ndjson", "text/csv; charset=utf-8"),
+            ("?format=ndjson", "text/csv", "application/x-ndjson"),
+        ])
+    func forms(query: String, accept: String, type: String) async {
+        let answer = await gateway.send(
+            .get, Self.exportPath + query, token: "auditor-token", headers: accept.isEmpty ? [:] : [.accept: accept])
+        #expect(answer.headers[.contentType] == type)
+        let name = type.hasPrefix("text/csv") ? "grants.csv" : "grants.ndjson"
+        #expect(answer.headers[.contentDisposition] == "attachment; filename=\"\(name)\"")
+        #expect(answer.headers[.cacheControl] == "no-store")
+    }
+
+    @Test("an export takes the filters of the list, and tells refusals by the status")
+    func exportRefusals() async {
+        let answer = await gateway.send(
+            .get, Self.exportPath + "?bucket=photos&action=s3:GetObject", token: "auditor-token")
+        #expect(answer.status == 200)
+        #expect(store.filters.withLock { $0 } == [["bucket": "photos", "action": "GetObject"]])
+        for query in ["?format=xml", "?color=red", "?format=csv&format=csv", "?pageSize=3", "?effect=none"] {
+            #expect(await gateway.send(.get, Self.exportPath + query, token: "auditor-token").status == 400)
+        }
+        store.failure.withLock { $0 = .slowDown(retryAfter: 5) }
+        #expect(await gateway.send(.get, Self.exportPath, token: "auditor-token").status == 503)
+    }
+
+    @Test("options of an import reach the store")
+    func options() async throws {
+        let answer = await send(
+            "{\(Self.json)}\n", query: "?dryRun=true&prune=true&bucket=photos&principal=user:bob&prefix=a/&samples=0")
+        #expect(answer.status == 200, "\(answer.text)")
+        let options = try #require(store.options.withLock { $0 }.first)
+        #expect(options.isDryRun && options.prunes && options.sampleLimit == 0)
+        #expect(options.scope.bucket?.rawValue == "photos" && options.scope.principal?.rawValue == "user:bob")
+        #expect(options.scope.prefix?.rawValue == "a/")
+        #expect(answer.json["dryRun"] as? Bool == true && (answer.json["samples"] as? [Any])?.isEmpty == true)
+        for query in ["?dryRun=yes", "?prune=1", "?samples=101", "?bucket=X", "?format=csv", "?effect=allow"] {
+            #expect(await send("", query: query).status == 400, "\(query)")
+        }
+    }
+
+    @Test(
+        "a line outside of the scope is refused",
+        arguments: [("bucket=other-one", "bucket"), ("principal=group:bob", "principal"), ("prefix=a", "prefix")])
+    func outside(query: String, field: String) async {
+        let answer = await send("{\(Self.json)}\n", query: "?" + query)
+        #expect(answer.status == 400 && answer.string("field") == field && answer.number("line") == 1)
+    }
+
+    @Test(
+        "a line of JSON that cannot be taken is named",
+        arguments: [
+            ("{\(json)}\n\n{}\n", 3, "principal"), ("{\(json)}\nnot json", 2, "line"),
+            ("{\(json), \"color\": 1}", 1, "color"), ("[]", 1, "body"), ("{\(json), \"note\": \"\\u0000\"}", 1, "line"),
+            ("{\(json), \"note\": \"a\u{0}b\"}", 1, "line"), ("{\(json), \"id\": \"7\"}", 1, "id"),
+            ("{\(json)} {\(json)}", 1, "line"),
+            ("{\(json), \"conditions\": {\"maxBytes\": -1}}", 1, "conditions.maxBytes"),
+            ("{\(json)}\n" + String(repeating: "x", count: 70_000), 2, "line"),
+            ("{\(json), \"note\": \"\(String(repeating: "x", count: 1001))\"}", 1, "note"),
+        ])
+    func badLines(body: String, line: Int, field: String) async {
+        let answer = await send(body)
+        #expect(answer.status == 400 && answer.string("code") == "InvalidArgument", "\(answer.text)")
+        #expect(answer.number("line") == line && answer.string("field") == field, "\(answer.text)")
+        #expect((answer.json["errors"] as? [[String: Any]])?.first?["line"] as? Int == line)
+    }
+
+    @Test(
+        "a record of CSV that cannot be taken is named by the line that it begins on",
+        arguments: [
+            ("", 1, "line"), ("principal,bucket,kind\n", 1, "actions"), (header + ",color\n", 1, "color"),
+            (header + ",note,note\n", 1, "note"), (header + "\nuser:b,photos,prefix,a/\n", 2, "line"),
+            (header + "\nuser:b,photos,prefix,a/,PutObject,\n", 2, "line"),
+            (header + "\n\"user:b\"x,photos,prefix,a/,PutObject\n", 2, "line"),
+            (header + "\nuser:\"b,photos,prefix,a/,PutObject\n", 2, "line"),
+            (header + "\nuser:b,photos,prefix,\"a/,PutObject\n", 2, "line"),
+            (header + "\nuser:b,photos,prefix,a/\r,PutObject\n", 2, "line"),
+            (header + "\nuser:b,photos,prefix,,PutObject\n", 2, "prefix"),
+            (header + "\nuser:b,photos,bucket,a/,PutObject\n", 2, "prefix"),
+            (header + "\nuser:b,photos,,,PutObject\n", 2, "kind"),
+            (header + "\nuser:b,photos,template,a/,PutObject\n", 2, "template"),
+            (header + "\nuser:b,photos,prefix,a/,\n", 2, "actions"),
+            (header + "\n\"user:b\",photos,prefix,\"a\nb\",PutObject\n", 2, "prefix"),
+            (header + "\nuser:b,photos,prefix,a/,PutObject\nuser:b,photos,prefix,a\u{0}/,PutObject\n", 3, "prefix"),
+            (header + ",maxBytes\nuser:b,photos,prefix,a/,PutObject,many\n", 2, "conditions.maxBytes"),
+            (header + ",forceDownload\nuser:b,photos,prefix,a/,GetObject,1\n", 2, "forceDownload"),
+            (
+                header + ",note\nuser:b,photos,prefix,a/,PutObject,\"" + String(repeating: "\n", count: 70_000), 2,
+                "line"
+            ),
+        ])
+    func badRecords(body: String, line: Int, field: String) async {
+        let answer = await send(body, "text/csv")
+        #expect(answer.status == 400 && answer.string("code") == "InvalidArgument", "\(answer.text)")
+        #expect(answer.number("line") == line && answer.string("field") == field, "\(answer.text)")
+    }
+
+    @Test("bytes that are not UTF-8 are refused", arguments: ["application/x-ndjson", "text/csv"])
+    func invalidUTF8(type: String) async {
+        let text = type == "text/csv" ? Self.header + "\nuser:b,photos,prefix,a?,PutObject\n" : #"{"principal":"?"}"#
+        let bytes = text.utf8.map { $0 == UInt8(ascii: "?") ? 0xff : $0 }
+        let answer = await stream([Result.success(bytes)], type)
+        #expect(answer.status == 400 && answer.string("field") == "line", "\(answer.text)")
+    }
+
+    @Test("CSV is read however it is cut, with and without mark, CR, quotes and end")
+    func csvForms() async throws {
+        let body =
+            "\u{feff}\"note\",actions,prefix,kind,bucket,principal,forceDownload\r\n\r\n\"a \"\"b\"\"\r\n, c\","
+            + "GetObject PutObject,a/,prefix,photos,user:b,TRUE\n\n,\"GetObject\",,bucket,photos,\"group:x\","
+        for size in [1, 2, 3, 7, 1000] {
+            let gateway = TestGateway()
+            let bytes = Array(body.utf8)
+            let pieces = stride(from: 0, to: bytes.count, by: size).map {
+                Result<[UInt8], RequestBodyError>.success(Array(bytes[$0..<min($0 + size, bytes.count)]))
+            }
+            let answer = await stream(pieces, "text/csv; charset=utf-8", gateway)
+            #expect(answer.status == 200, "\(answer.text)")
+            let lines = gateway.stores.grantBulk.lines.withLock { $0 }
+            #expect(lines.map(\.grant.note) == ["a \"b\"\n, c", ""])
+            #expect(lines.map(\.place) == [3, 6] && lines[0].grant.conditions.forceDownload == true)
+            #expect(lines[1].grant.prefix == .literal(ExactText("")) && lines[1].grant.principal.isGroup)
+        }
+    }
+
+    @Test("lines of JSON are read however they are cut")
+    func ndjsonForms() async throws {
+        let body = Array("\u{feff}{\(Self.json)}\r\n  \r\n{\(Self.json), \"note\": \"é\"}".utf8)
+        for size in [1, 5, 1000] {
+            let gateway = TestGateway()
+            let pieces = stride(from: 0, to: body.count, by: size).map {
+                Result<[UInt8], RequestBodyError>.success(Array(body[$0..<min($0 + size, body.count)]))
+            }
+            #expect(await stream(pieces, "application/jsonl", gateway).status == 200)
+            let lines = gateway.stores.grantBulk.lines.withLock { $0 }
+            #expect(lines.map(\.place) == [1, 3] && lines.map(\.grant.note) == ["", "é"])
+        }
+    }
+
+    @Test(
+        "a body that breaks off changes nothing, and the answer says why",
+        arguments: [(RequestBodyError.disconnected, 400), (.timedOut, 408), (.tooLarge, 413)])
+    func brokenBody(error: RequestBodyError, status: Int) async {
+        let answer = await stream([.success(Array("{\(Self.json)}\n".utf8)), .failure(error)], "application/x-ndjson")
+        #expect(answer.status == status)
+        #expect(lines.isEmpty)
+    }
+
+    @Test("an empty file deletes nothing", arguments: ["application/x-ndjson", "text/csv"])
+    func emptyFile(type: String) async {
+        let body = type == "text/csv" ? Self.header : "\n"
+        let answer = await send(body, type, query: "?prune=true")
+        #expect(answer.status == 400 && answer.string("field") == "prune")
+        #expect(await send(body, type).status == 200)
+    }
+
+    @Test("other forms and compressed bodies are not taken")
+    func otherForms() async {
+        for type in ["application/json", "text/plain", ""] {
+            let answer = await send("", type)
+            #expect(answer.status == 415 && answer.string("detail")?.contains("x-ndjson") == true)
+        }
+        for (coding, status) in [("gzip", 415), ("br", 415), ("identity", 200)] {
+            let answer = await gateway.send(
+                .post, Self.importPath, token: "admin-token",
+                headers: [.contentType: "text/csv", .contentEncoding: coding], json: Self.header)
+            #expect(answer.status == status)
+        }
+    }
+
+    @Test("samples show what was and what shall be")
+    func samples() async throws {
+        store.grants.withLock { $0 = (try? Self.grants()) ?? [] }
+        let answer = await send("{\(Self.json)}\n")
+        let samples = try #require(answer.json["samples"] as? [[String: Any]])
+        #expect(samples.compactMap { $0["result"] as? String } == ["created", "deleted"])
+        #expect(samples[0]["line"] as? Int == 1 && samples[0]["before"] == nil)
+        #expect((samples[0]["after"] as? [String: Any])?["id"] == nil)
+        #expect((samples[1]["before"] as? [String: Any])?["createdBy"] as? String == "user:root")
+    }
+
+    @Test("the body of an import streams, with time for it; that of a batch is gathered")
+    func plans() {
+        func plan(_ method: HTTPRequest.Method, _ path: String) -> BodyPlan {
+            gateway.responder.bodyPlan(for: HTTPRequest(method: method, scheme: "http", authority: "gw", path: path))
+        }
+        #expect(
+            plan(.post, Self.importPath + "?prune=true")
+                == .stream(maxBytes: 2_147_483_648, answerDeadline: .seconds(600)))
+        #expect(plan(.get, Self.exportPath) == .stream(maxBytes: 0, answerDeadline: .seconds(120)))
+        #expect(plan(.post, "/admin/v1/grants:apply") == .collect(maxBytes: 16_777_216))
+    }
+
+    /// Sends an import whose body comes in pieces.
+    private func stream(
+        _ pieces: [Result<[UInt8], RequestBodyError>], _ type: String, _ gateway: TestGateway? = nil
+    ) async -> TestAnswer {
+        let rest = Mutex(pieces[...])
+        let body = RequestBodyStream { try rest.withLock { $0.popFirst() }?.get() }
+        let head = HTTPRequest(
+            method: .post, scheme: "http", authority: "gw", path: Self.importPath,
+            headerFields: [.contentType: type, .authorization: "Bearer admin-token"])
+        let responder = (gateway ?? self.gateway).responder
+        return await TestAnswer(collecting: responder.respond(to: ServerRequest(head: head, body: .stream(body))))
+    }
+}

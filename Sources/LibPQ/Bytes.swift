@@ -4,12 +4,18 @@ extension [UInt8] {
         unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
     }
 
+    /// Adds so many bytes, all of which `fill` writes.
     @inline(__always)
-    mutating func replaceBigEndian(at offset: Int, with value: Int32) {
-        self[offset] = UInt8(truncatingIfNeeded: value >> 24)
-        self[offset + 1] = UInt8(truncatingIfNeeded: value >> 16)
-        self[offset + 2] = UInt8(truncatingIfNeeded: value >> 8)
-        self[offset + 3] = UInt8(truncatingIfNeeded: value)
+    mutating func append<Failure: Error>(
+        _ additional: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let start = count
+        reserve(additional: additional)
+        append(contentsOf: repeatElement(0, count: additional))
+        var span = mutableSpan
+        try unsafe span.withUnsafeMutableBytes { buffer throws(Failure) in
+            try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
+        }
     }
 
     /// Makes room without giving up geometric growth, as an exact reservation per value would.
@@ -55,5 +61,13 @@ struct PayloadCursor {
         guard length >= 0, length <= remaining(in: payload) else { return nil }
         defer { offset += length }
         return offset..<(offset + length)
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    /// Writes a number into the first bytes.
+    @inline(__always)
+    func storeBigEndian<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int = 0) {
+        unsafe storeBytes(of: value.bigEndian, toByteOffset: offset, as: Integer.self)
     }
 }

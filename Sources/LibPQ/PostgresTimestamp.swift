@@ -39,14 +39,15 @@ extension PostgresTimestamp: PostgresScalar {
     public static var postgresType: PostgresType { .timestamptz }
     /// timestamptz[].
     public static var arrayType: PostgresType { .timestamptzArray }
+
     /// Eight bytes.
-    public static var typicalSize: Int { 8 }
+    public func byteCount() -> Int { 8 }
 
     /// Writes microseconds since 2000.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        guard microsecondsSince1970 != .max else { return bytes.appendBigEndian(Int64.max) }
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        guard microsecondsSince1970 != .max else { return unsafe bytes.storeBigEndian(Int64.max) }
         let (value, overflow) = microsecondsSince1970.subtractingReportingOverflow(Self.postgresEpoch)
-        bytes.appendBigEndian(overflow ? Int64.min : value)
+        unsafe bytes.storeBigEndian(overflow ? Int64.min : value)
     }
 
     /// Reads microseconds since 2000.
@@ -63,13 +64,16 @@ extension Date: PostgresScalar {
     public static var postgresType: PostgresType { .timestamptz }
     /// timestamptz[].
     public static var arrayType: PostgresType { .timestamptzArray }
+
     /// Eight bytes.
-    public static var typicalSize: Int { 8 }
+    public func byteCount() throws(PostgresValueError) -> Int {
+        guard !timeIntervalSince1970.isNaN else { throw PostgresValueError("date that is not a number") }
+        return 8
+    }
 
     /// Writes the instant, rounded to the microsecond.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        guard !timeIntervalSince1970.isNaN else { throw PostgresValueError("date that is not a number") }
-        try PostgresTimestamp(self).write(to: &bytes)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe PostgresTimestamp(self).store(into: bytes)
     }
 
     /// Reads the instant.

@@ -69,9 +69,12 @@ extension PostgresScalar {
         _ elements: [Self], into parameters: inout PostgresParameters
     ) throws(PostgresError) {
         try parameters.append(arrayType) { bytes throws(PostgresValueError) in
+            var size = 0
+            for element in elements { size += 4 + (try element.byteCount()) }
             writeHeader(count: elements.count, hasNulls: false, to: &bytes)
-            for element in elements {
-                try element.writeElement(to: &bytes)
+            try unsafe bytes.append(size) { buffer throws(PostgresValueError) in
+                var offset = 0
+                for element in elements { unsafe offset += try element.storeElement(into: buffer, at: offset) }
             }
         }
     }
@@ -81,19 +84,24 @@ extension PostgresScalar {
         _ elements: [Self?], into parameters: inout PostgresParameters
     ) throws(PostgresError) {
         try parameters.append(arrayType) { bytes throws(PostgresValueError) in
+            var size = 0
+            for element in elements { size += 4 + (try element?.byteCount() ?? 0) }
             writeHeader(count: elements.count, hasNulls: elements.contains { $0 == nil }, to: &bytes)
-            for element in elements {
-                guard let element else {
-                    bytes.appendBigEndian(Int32(-1))
-                    continue
+            try unsafe bytes.append(size) { buffer throws(PostgresValueError) in
+                var offset = 0
+                for element in elements {
+                    if let element {
+                        unsafe offset += try element.storeElement(into: buffer, at: offset)
+                    } else {
+                        unsafe buffer.storeBigEndian(Int32(-1), at: offset)
+                        offset += 4
+                    }
                 }
-                try element.writeElement(to: &bytes)
             }
         }
     }
 
     private static func writeHeader(count: Int, hasNulls: Bool, to bytes: inout [UInt8]) {
-        bytes.reserve(additional: 20 + count * (4 + typicalSize))
         bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
         bytes.appendBigEndian(Int32(hasNulls ? 1 : 0))
         bytes.appendBigEndian(postgresType.oid)
@@ -102,12 +110,15 @@ extension PostgresScalar {
         bytes.appendBigEndian(Int32(1))
     }
 
+    /// Writes length and value, and says how many bytes they took.
     @inline(__always)
-    private func writeElement(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        let start = bytes.count
-        bytes.appendBigEndian(Int32(0))
-        try write(to: &bytes)
-        bytes.replaceBigEndian(at: start, with: Int32(truncatingIfNeeded: bytes.count - start - 4))
+    private func storeElement(
+        into buffer: UnsafeMutableRawBufferPointer, at offset: Int
+    ) throws(PostgresValueError) -> Int {
+        let size = try byteCount()
+        unsafe buffer.storeBigEndian(Int32(truncatingIfNeeded: size), at: offset)
+        unsafe store(into: UnsafeMutableRawBufferPointer(rebasing: buffer[(offset + 4)..<(offset + 4 + size)]))
+        return 4 + size
     }
 
     /// Reads an array without NULLs.

@@ -5,12 +5,13 @@ extension Bool: PostgresScalar {
     public static var postgresType: PostgresType { .bool }
     /// boolean[].
     public static var arrayType: PostgresType { .boolArray }
+
     /// One byte.
-    public static var typicalSize: Int { 1 }
+    public func byteCount() -> Int { 1 }
 
     /// Writes 0 or 1.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.append(self ? 1 : 0)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes[0] = self ? 1 : 0
     }
 
     /// Reads one byte.
@@ -24,12 +25,13 @@ extension Int16: PostgresScalar {
     public static var postgresType: PostgresType { .int2 }
     /// smallint[].
     public static var arrayType: PostgresType { .int2Array }
+
     /// Two bytes.
-    public static var typicalSize: Int { 2 }
+    public func byteCount() -> Int { 2 }
 
     /// Writes two bytes.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.appendBigEndian(self)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.storeBigEndian(self)
     }
 
     /// Reads two bytes.
@@ -43,12 +45,13 @@ extension Int32: PostgresScalar {
     public static var postgresType: PostgresType { .int4 }
     /// integer[].
     public static var arrayType: PostgresType { .int4Array }
+
     /// Four bytes.
-    public static var typicalSize: Int { 4 }
+    public func byteCount() -> Int { 4 }
 
     /// Writes four bytes.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.appendBigEndian(self)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.storeBigEndian(self)
     }
 
     /// Reads four bytes.
@@ -62,12 +65,13 @@ extension Int64: PostgresScalar {
     public static var postgresType: PostgresType { .int8 }
     /// bigint[].
     public static var arrayType: PostgresType { .int8Array }
+
     /// Eight bytes.
-    public static var typicalSize: Int { 8 }
+    public func byteCount() -> Int { 8 }
 
     /// Writes eight bytes.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.appendBigEndian(self)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.storeBigEndian(self)
     }
 
     /// Reads eight bytes.
@@ -81,12 +85,13 @@ extension Double: PostgresScalar {
     public static var postgresType: PostgresType { .float8 }
     /// double precision[].
     public static var arrayType: PostgresType { .float8Array }
+
     /// Eight bytes.
-    public static var typicalSize: Int { 8 }
+    public func byteCount() -> Int { 8 }
 
     /// Writes the eight bytes of IEEE 754.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.appendBigEndian(bitPattern)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.storeBigEndian(bitPattern)
     }
 
     /// Reads the eight bytes of IEEE 754.
@@ -100,8 +105,6 @@ extension String: PostgresScalar {
     public static var postgresType: PostgresType { .text }
     /// text[].
     public static var arrayType: PostgresType { .textArray }
-    /// A guess.
-    public static var typicalSize: Int { 32 }
     /// Everything whose binary form is its text, and jsonb.
     public static func reads(_ type: PostgresType) -> Bool { readsElement(type) }
     /// Everything whose binary form is its text, and jsonb.
@@ -116,13 +119,18 @@ extension String: PostgresScalar {
         type == .textArray || type == .varcharArray || type == .jsonbArray
     }
 
-    /// Writes UTF-8; PostgreSQL's text holds no NUL.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
+    /// As many as in UTF-8; PostgreSQL's text holds no NUL.
+    public func byteCount() throws(PostgresValueError) -> Int {
         let characters = utf8Span.span
         for index in characters.indices where characters[index] == 0 {
             throw PostgresValueError("text with a NUL character")
         }
-        bytes.append(contentsOf: utf8)
+        return characters.count
+    }
+
+    /// Writes UTF-8.
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe utf8Span.span.withUnsafeBytes { unsafe bytes.copyMemory(from: $0) }
     }
 
     /// Reads UTF-8; the binary form of jsonb has a version byte, 1, before the text.
@@ -136,16 +144,17 @@ extension String: PostgresScalar {
 extension Array: PostgresScalar where Element == UInt8 {
     /// bytea[].
     public static var arrayType: PostgresType { .byteaArray }
-    /// A guess.
-    public static var typicalSize: Int { 32 }
     /// bytea only.
     public static func readsElement(_ type: PostgresType) -> Bool { type == .bytea }
     /// bytea[] only.
     public static func readsArray(_ type: PostgresType) -> Bool { type == .byteaArray }
 
+    /// As many as there are.
+    public func byteCount() -> Int { count }
+
     /// Writes the bytes.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        bytes.append(contentsOf: self)
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.copyBytes(from: self)
     }
 
     /// Copies the bytes.
@@ -161,14 +170,13 @@ extension UUID: PostgresScalar {
     public static var postgresType: PostgresType { .uuid }
     /// uuid[].
     public static var arrayType: PostgresType { .uuidArray }
+
     /// Sixteen bytes.
-    public static var typicalSize: Int { 16 }
+    public func byteCount() -> Int { 16 }
 
     /// Writes sixteen bytes.
-    public func write(to bytes: inout [UInt8]) throws(PostgresValueError) {
-        let halves = unsafe unsafeBitCast(uuid, to: (UInt64, UInt64).self)
-        bytes.appendBigEndian(UInt64(bigEndian: halves.0))
-        bytes.appendBigEndian(UInt64(bigEndian: halves.1))
+    public func store(into bytes: UnsafeMutableRawBufferPointer) {
+        unsafe bytes.storeBytes(of: uuid, as: uuid_t.self)
     }
 
     /// Reads sixteen bytes.

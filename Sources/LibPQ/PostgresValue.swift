@@ -42,10 +42,10 @@ public protocol PostgresElement: Sendable {
 public protocol PostgresScalar: PostgresValue, PostgresElement {
     /// Whether arrays of elements of a type can be read.
     static func readsElement(_ type: PostgresType) -> Bool
-    /// Roughly how many bytes a value takes.
-    static var typicalSize: Int { get }
-    /// Writes the binary form.
-    func write(to bytes: inout [UInt8]) throws(PostgresValueError)
+    /// How many bytes the binary form takes.
+    func byteCount() throws(PostgresValueError) -> Int
+    /// Writes the binary form into just as many bytes.
+    func store(into bytes: UnsafeMutableRawBufferPointer)
     /// Reads the binary form; `nil` where it is malformed.
     static func read(_ payload: Span<UInt8>, type: PostgresType) -> Self?
     /// Adds an array with NULLs as the next parameter.
@@ -64,7 +64,9 @@ extension PostgresScalar {
 
     /// Adds the value as the next parameter.
     public func encode(into parameters: inout PostgresParameters) throws(PostgresError) {
-        try parameters.append(Self.postgresType) { bytes throws(PostgresValueError) in try write(to: &bytes) }
+        try parameters.append(Self.postgresType) { bytes throws(PostgresValueError) in
+            unsafe bytes.append(try byteCount()) { unsafe store(into: $0) }
+        }
     }
 
     /// Reads a field that must not be NULL.

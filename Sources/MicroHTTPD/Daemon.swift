@@ -17,7 +17,7 @@ import Glibc
             MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
             | MHD_USE_ERROR_LOG.rawValue
         let options: [(MHD_OPTION, Int)] = [
-            (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes * 2),
+            (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes + 4_096),
             // Left to the clients that do not take their answers: for all else the sweep is first, and says why.
             (.CONNECTION_TIMEOUT, Int((limits.idleTimeout / .seconds(1)).rounded(.up)) + 2),
             // The limits are enforced where clients are accepted; this one only must not come first.

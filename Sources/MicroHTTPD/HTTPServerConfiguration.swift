@@ -33,11 +33,11 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxRequestsInFlight = 4_096
     /// Bytes of the request target; a longer one is answered with 414. Default 8 KiB.
     public var maxTargetBytes = 8 * 1_024
-    /// Bytes of request line and header section; a longer one is answered with 431. Default 16 KiB.
+    /// Bytes of request line and header section; a longer one is answered with 431. Default 12 KiB.
     ///
-    /// The memory of a connection is twice this much, and never grows; what does not fit into it is refused by libmicrohttpd
-    /// itself, with the same status and a page of its own.
-    public var maxHeadBytes = 16 * 1_024
+    /// The memory of a connection is 4 KiB more, and never grows; what does not fit into it is refused by libmicrohttpd
+    /// itself, with the same status and a page of its own. It is cleared after each request, which is felt in the rate.
+    public var maxHeadBytes = 12 * 1_024
     /// Header fields of a request; more are answered with 431. Default 100.
     public var maxHeaderFields = 100
     /// Bytes that are read and thrown away so that a client sees the refusal of a body it is still sending. Default 1 MiB.

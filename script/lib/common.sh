@@ -3,6 +3,8 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 venv=$root/.build-venv
+# How the program is built to be used: Swift's own library inside it saves a tenth of the cycles of a request.
+release_build=(--package-path "$root" --configuration release --product sluice --static-swift-stdlib)
 
 say() { printf '==> %s\n' "$*" >&2; }
 

@@ -51,8 +51,8 @@ def users(count):
     return made
 
 
-def prepare(database, database_name, binary, callers, grants=None):
-    """Makes a migrated database in which every caller has a key and a grant; more grants belong to other principals."""
+def prepare(database, database_name, binary, callers, grants=None, has_quota=True):
+    """Makes a migrated database in which every caller has a key, a grant and a quota; more grants belong to others."""
     grants = grants or len(callers)
     print(f"making {database_name}: {len(callers):,} users, {grants:,} grants", file=sys.stderr, flush=True)
     database.query("postgres", f"CREATE DATABASE {database_name}")
@@ -65,9 +65,10 @@ def prepare(database, database_name, binary, callers, grants=None):
         admin.create("/admin/v1/buckets", {
             "name": BUCKET, "provider": "s3", "endpoint": ENDPOINT, "region": REGION, "addressing": "path",
             "credentialID": credential["id"], "maxTTL": 3600})
-        admin.create("/admin/v1/quotas", {
-            "principal": "*", "bucket": BUCKET, "action": "PutObject", "metric": "urls", "period": "day",
-            "sharing": "each", "limit": URLS_PER_DAY})
+        if has_quota:
+            admin.create("/admin/v1/quotas", {
+                "principal": "*", "bucket": BUCKET, "action": "PutObject", "metric": "urls", "period": "day",
+                "sharing": "each", "limit": URLS_PER_DAY})
     for some in _slices(callers):
         _change(database, database_name, "INSERT INTO api_keys (id, prefix, hash, name, principal, groups, roles) VALUES "
                 + ", ".join(f"({UUID}, '{one.prefix}', '\\x{one.digest}', 'bench', '{one.principal}', '{{}}', '{{}}')"

@@ -12,11 +12,14 @@ from report import alternate, line, versions
 from tokens import Issuer
 
 NAME = "POST /v1/presigned-urls"
-OTHER = "the same, --against"
-TOKENS = "the same, with JWTs (RS256)"
+OTHER = f"{NAME} of --against"
+UNCOUNTED = f"{NAME}, where no quota applies"
+TOKENS = f"{NAME}, with JWTs (RS256)"
 BATCH = "POST /v1/presigned-urls/batch"
 NGINX = "nginx, a constant of the same length"
 PEER = "the service in Python, 4 workers"
+# Where the targets are.
+COMPARED = (64, 256)
 BATCH_CONNECTIONS = 16
 ITEMS = 100
 
@@ -28,8 +31,8 @@ def measure(chosen, report):
         callers = rows.users(chosen.users)
         rows.prepare(database, "sluice", chosen.binary, callers)
         single = rows.requests(database.directory / "single.txt", callers)
-        start = lambda binary, name: stack.enter_context(
-            Gateway(binary, database.url("sluice", rows.ROLE), database.directory / f"{name}.log"))
+        start = lambda binary, name, database_name="sluice": stack.enter_context(
+            Gateway(binary, database.url(database_name, rows.ROLE), database.directory / f"{name}.log"))
         gateway = start(chosen.binary, "gateway")
         report.figure("resident memory after start", gateway.memory(), "MB")
         length = _length_of_answer(gateway, callers[0])
@@ -42,6 +45,10 @@ def measure(chosen, report):
         if chosen.against:
             other = start(chosen.against, "other")
             loads += [issue(OTHER, other, connections, single) for connections in chosen.connections]
+        rows.prepare(database, "uncounted", chosen.binary, callers, has_quota=False)
+        uncounted = start(chosen.binary, "uncounted", "uncounted")
+        loads += [Issue(UNCOUNTED, [uncounted], connections, threads, single, database, "uncounted")
+                  for connections in chosen.connections if connections in COMPARED]
         nginx = stack.enter_context(Nginx(database.directory, length))
         report.versions["nginx"] = line("dpkg-query", "-W", "-f", "${Version}", "nginx")
         loads += [Wrk(NGINX, [nginx], connections, threads, single) for connections in chosen.connections]
@@ -94,7 +101,7 @@ def _compare(report, series):
         if one in series and other in series:
             report.ratio(target, series[one], series[other], *fields)
 
-    for connections in (64, 256):
+    for connections in COMPARED:
         ratio(f"nginx-{connections}", (NAME, connections), (NGINX, connections))
         ratio(f"peer-{connections}", (NAME, connections), (PEER, connections))
     ratio("tail", (NAME, 64), (NAME, 64), "p99", "p50")

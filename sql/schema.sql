@@ -195,6 +195,73 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.claim_idempotency_key(p_id uuid, p_attempt uuid, p_caller text, p_route text, p_key_digest bytea, p_body_digest bytea, p_claim_seconds integer, OUT verdict text, OUT id uuid, OUT issuance_ids uuid[], OUT sealed bytea, OUT key_id text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_row idempotency_keys;
+BEGIN
+    FOR i IN 1..5 LOOP
+        INSERT INTO idempotency_keys AS k (id, caller, route, key_digest, body_digest, attempt, claimed_until)
+        VALUES (
+            p_id, p_caller, p_route, p_key_digest, p_body_digest, p_attempt,
+            clock_timestamp() + make_interval(secs => p_claim_seconds)
+        )
+        ON CONFLICT ON CONSTRAINT idempotency_keys_key DO NOTHING;
+        IF FOUND THEN
+            verdict := 'fresh';
+            id := p_id;
+            issuance_ids := '{}';
+            RETURN;
+        END IF;
+        -- Who has the row locked is about to record or to answer; nobody waits for that.
+        SELECT k.* INTO v_row
+        FROM idempotency_keys k
+        WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
+        FOR UPDATE SKIP LOCKED;
+        IF NOT FOUND THEN
+            IF EXISTS (
+                SELECT FROM idempotency_keys k
+                WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
+            ) THEN
+                verdict := 'in-flight';
+                RETURN;
+            END IF;
+            CONTINUE;
+        END IF;
+        IF v_row.created_at < clock_timestamp() - interval '24 hours' THEN
+            DELETE FROM idempotency_keys k WHERE k.id = v_row.id;
+            CONTINUE;
+        END IF;
+        EXIT;
+    END LOOP;
+    IF v_row.id IS NULL THEN
+        verdict := 'in-flight';
+        RETURN;
+    END IF;
+
+    id := v_row.id;
+    issuance_ids := v_row.issuance_ids;
+    IF v_row.body_digest <> p_body_digest THEN
+        verdict := 'other-request';
+    ELSIF v_row.answered_at IS NOT NULL THEN
+        verdict := 'answered';
+        sealed := v_row.sealed;
+        key_id := v_row.key_id;
+    ELSIF v_row.claimed_until > clock_timestamp() THEN
+        verdict := 'in-flight';
+    ELSE
+        UPDATE idempotency_keys k
+        SET attempt = p_attempt, claimed_until = clock_timestamp() + make_interval(secs => p_claim_seconds)
+        WHERE k.id = v_row.id;
+        verdict := CASE
+            WHEN v_row.changed_at IS NOT NULL OR cardinality(v_row.issuance_ids) > 0 THEN 'interrupted'
+            ELSE 'fresh'
+        END;
+    END IF;
+END
+$$;
+
 CREATE FUNCTION public.create_issuances_partition(p_day date) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -384,13 +451,13 @@ BEGIN
     EXECUTE format(
         'GRANT INSERT ON policy_changes, policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, '
             'api_keys, admin_audit, issuances, quota_usage, reservations, denials, tickets, '
-            'multipart_uploads, multipart_parts TO %I', p_role
+            'multipart_uploads, multipart_parts, idempotency_keys TO %I', p_role
     );
     EXECUTE format(
         'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations, '
-            'tickets, multipart_parts TO %I', p_role
+            'tickets, multipart_parts, idempotency_keys TO %I', p_role
     );
-    EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys TO %I', p_role);
+    EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys, idempotency_keys TO %I', p_role);
     EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
     EXECUTE format('GRANT UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
     EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
@@ -742,7 +809,8 @@ BEGIN
     IF verdict = 'reserved' THEN
         INSERT INTO multipart_parts (issuance_id, upload_id, part_number, content_length)
         SELECT t.issuance_id, p_id, t.number, t.length
-        FROM unnest(p_issuance_ids, p_numbers, p_lengths) AS t (issuance_id, number, length);
+        FROM unnest(p_issuance_ids, p_numbers, p_lengths) AS t (issuance_id, number, length)
+        ON CONFLICT (issuance_id) DO NOTHING;
     END IF;
 END
 $$;
@@ -1005,6 +1073,24 @@ CREATE TABLE public.group_members (
     CONSTRAINT group_members_kinds_check CHECK (((group_principal ~~ 'group:%'::text) AND (member_principal ~~ 'user:%'::text)))
 );
 
+CREATE TABLE public.idempotency_keys (
+    id uuid NOT NULL,
+    caller text NOT NULL COLLATE pg_catalog."C",
+    route text NOT NULL COLLATE pg_catalog."C",
+    key_digest bytea NOT NULL,
+    body_digest bytea NOT NULL,
+    attempt uuid NOT NULL,
+    claimed_until timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    changed_at timestamp with time zone,
+    issuance_ids uuid[] DEFAULT '{}'::uuid[] NOT NULL,
+    answered_at timestamp with time zone,
+    sealed bytea,
+    key_id text,
+    CONSTRAINT idempotency_keys_digests_check CHECK (((octet_length(key_digest) = 32) AND (octet_length(body_digest) = 32))),
+    CONSTRAINT idempotency_keys_sealed_check CHECK ((num_nulls(sealed, key_id) = ANY (ARRAY[0, 2])))
+);
+
 CREATE TABLE public.issuers (
     id uuid NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -1149,6 +1235,12 @@ ALTER TABLE ONLY public.group_member_history
 ALTER TABLE ONLY public.group_members
     ADD CONSTRAINT group_members_pkey PRIMARY KEY (group_principal, member_principal);
 
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_key UNIQUE (key_digest, caller, route);
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.issuances
     ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);
 
@@ -1231,6 +1323,8 @@ CREATE INDEX grants_removed_templates_idx ON public.grants USING btree (principa
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
 
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
+
+CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01')) WITH (pages_per_range='16', autosummarize='on');
 

@@ -76,6 +76,10 @@ static const char migration_0018[] = {
 #embed "../../sql/migrations/0018_create_bulk_changes.sql" suffix(, 0)
 };
 
+static const char migration_0019[] = {
+#embed "../../sql/migrations/0019_create_idempotency_keys.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -98,6 +102,7 @@ static const struct {
     {"0016_validate_buckets.sql", migration_0016},
     {"0017_add_rotation_and_reset.sql", migration_0017},
     {"0018_create_bulk_changes.sql", migration_0018},
+    {"0019_create_idempotency_keys.sql", migration_0019},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -104,6 +104,8 @@ public struct APIParts: Sendable {
     public var explainer: Explainer
     /// Rows that admins manage.
     public var stores: AdminStores
+    /// Remembers requests with idempotency keys.
+    public var idempotency: any IdempotencyStore
     /// Tries buckets out at their stores.
     public var bucketValidator: any BucketValidator
     /// Remembers what admins did besides changing rows.
@@ -126,7 +128,7 @@ public struct APIParts: Sendable {
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
-        reports: any LedgerReports, explainer: Explainer, stores: AdminStores,
+        reports: any LedgerReports, explainer: Explainer, stores: AdminStores, idempotency: any IdempotencyStore,
         bucketValidator: any BucketValidator, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
@@ -143,6 +145,7 @@ public struct APIParts: Sendable {
         self.reports = reports
         self.explainer = explainer
         self.stores = stores
+        self.idempotency = idempotency
         self.bucketValidator = bucketValidator
         self.auditLog = auditLog
         self.readinessChecks = readinessChecks

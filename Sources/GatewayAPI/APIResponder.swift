@@ -39,7 +39,9 @@ public struct APIResponder: HTTPResponder {
         observe = Observe(logger: parts.logger, metrics: metrics)
         crossOrigin = CrossOrigin(allowedOrigins: settings.allowedOrigins)
         renderProblems = RenderProblems(logger: parts.logger)
-        authenticate = Authenticate(authenticator: parts.authenticator, advancePolicy: parts.advancePolicy)
+        authenticate = Authenticate(
+            authenticator: parts.authenticator, advancePolicy: parts.advancePolicy,
+            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger))
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
             // Without random bytes nothing will be issued, but the answer that says so is still to be named.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText

@@ -17,25 +17,27 @@ struct Routes {
     /// What app users call.
     var app: [Route] {
         [
-            Route(.post, "/v1/presigned-urls", .user, urls.issue),
+            Route(.post, "/v1/presigned-urls", .user, urls.issue).issuing(),
             Route(
                 .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
-                urls.issueBatch),
-            Route(.post, "/v1/post-policies", .user, urls.issueForm),
+                urls.issueBatch
+            ).issuing(),
+            Route(.post, "/v1/post-policies", .user, urls.issueForm).issuing(),
             Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, urls.redirect),
             Route(.post, "/v1/multipart-uploads", .user, multipart.start),
             Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
             Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
             Route(
                 .post, "/v1/multipart-uploads/{id}/parts", .user,
-                maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts),
+                maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts
+            ).issuing(),
             Route(
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
             Route(.get, "/v1/access", .user, access.show),
-            Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS),
-            Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2),
-            Route(.post, "/v1/sts", .user, sessions.issue),
+            Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS).issuing(),
+            Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2).issuing(),
+            Route(.post, "/v1/sts", .user, sessions.issue).issuing(),
             Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI).telling(.credentialsURI),
             Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI).telling(.credentialsURI),
             Route(.post, "/v1/tickets", .user, tickets.create),

@@ -24,6 +24,27 @@ struct ContractTests {
         #expect(routes.count == contract.operations.count)
     }
 
+    @Test("every POST takes an idempotency key and says what may come of it")
+    func idempotencyKeys() {
+        for operation in contract.operations {
+            let names = operation.parameters.compactMap { contract.resolved($0).name?.text }
+            // An import streams, and brings the grants to the same state however often it is sent.
+            let takesKey = operation.method == "POST" && operation.path != "/admin/v1/grants:import"
+            #expect(names.contains("Idempotency-Key") == takesKey, "\(operation.name)")
+            guard takesKey else { continue }
+            #expect(operation.responses["409"] != nil && operation.responses["422"] != nil, "\(operation.name)")
+            let success = operation.responses.first { $0.key.hasPrefix("2") }?.value
+            #expect(contract.resolved(success).headers?["Idempotency-Replayed"] != nil, "\(operation.name)")
+        }
+    }
+
+    @Test("what an auditor may POST says that it only reads")
+    func readingPosts() {
+        for operation in contract.operations where operation.method != "GET" && operation.access == "auditor" {
+            #expect(operation.body["x-sluice-reads-only"]?.flag == true, "\(operation.name)")
+        }
+    }
+
     @Test("names every parameter of a path")
     func pathParameters() {
         for operation in contract.operations {

@@ -88,7 +88,7 @@ struct EdgeTests {
         #expect(answer.status == 204)
         #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
         #expect(answer.headers[.accessControlAllowMethods] == "POST, OPTIONS")
-        #expect(answer.headers[.accessControlAllowHeaders] == "Authorization, Content-Type")
+        #expect(answer.headers[.accessControlAllowHeaders] == "Authorization, Content-Type, Idempotency-Key, If-Match")
         #expect(answer.headers[.accessControlAllowCredentials] == nil)
         #expect(answer.headers[.vary] == "Origin")
         let refused = await gateway.send(.get, "/v1/access", headers: [.origin: "https://app.example"])

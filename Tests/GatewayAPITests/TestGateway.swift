@@ -26,6 +26,7 @@ struct TestGateway {
     let advances = Advances()
     let opener: StubOpener
     let audit = MemoryAudit()
+    let idempotency: MemoryIdempotency
 
     init(
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
@@ -34,8 +35,10 @@ struct TestGateway {
         validator: any BucketValidator = StubValidator()
     ) {
         self.ledger = ledger
+        idempotency = MemoryIdempotency(ledger: ledger)
         self.opener = opener
         self.policy = policy
+        let idempotency = idempotency
         let (logs, metrics, stores, advances, uploads, audit) = (logs, metrics, stores, advances, uploads, audit)
         logger = Logger(label: "test") { _ in logs }
         let cache = PolicyCache(source: policy)
@@ -70,7 +73,7 @@ struct TestGateway {
             reports: StubLedgerReader(),
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
-            stores: stores.all, bucketValidator: validator, auditLog: audit,
+            stores: stores.all, idempotency: idempotency, bucketValidator: validator, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
             metricsFactory: metrics,

@@ -32,6 +32,10 @@ import Testing
             PostgresGroups.pageOfMember.text, PostgresAuditLog.insert.text,
             PostgresQuotaUses.readSummaries.text, PostgresQuotaUses.readUses.text, PostgresQuotaUses.resetUsage.text,
             PostgresQuotaUses.audit.text, PostgresCredentialDependency.read.text, PostgresAudit.page.text,
+            IdempotencyStatements.claim.text, IdempotencyStatements.finish.text, IdempotencyStatements.abandon.text,
+            IdempotencyStatements.mark.text, IdempotencyStatements.lock.text, IdempotencyStatements.addIssuances.text,
+            IdempotencyStatements.shareLock.text, IdempotencyStatements.staleness.text,
+            IdempotencyStatements.unchanged.text, IdempotencyStatements.prune.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

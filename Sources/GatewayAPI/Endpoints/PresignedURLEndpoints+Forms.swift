@@ -10,6 +10,7 @@ extension PresignedURLEndpoints {
         var body = try request.jsonObject()
         let fields = try PostPolicyRequest.Fields(&body)
         try body.end()
+        let useCase = useCase.repeating(request.repeatable)
         let issued = try await useCase.issue(
             useCase.request(fields), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: ContinuousClock().now.advanced(by: timeout)

@@ -19,6 +19,7 @@ struct PresignedURLEndpoints: Sendable {
         var body = try request.jsonObject()
         let fields = try IssueRequest.Fields(&body)
         try body.end()
+        let useCase = useCase.repeating(request.repeatable)
         let issued = try await useCase.issue(
             useCase.request(fields), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: ContinuousClock().now.advanced(by: timeout)
@@ -35,7 +36,10 @@ struct PresignedURLEndpoints: Sendable {
         var body = try request.jsonObject()
         let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
         try body.end()
-        let wishes = items.map { item in Result { () throws(GatewayError) in try wanted(item) } }
+        let useCase = useCase.repeating(request.repeatable)
+        let wishes = items.enumerated().map { place, item in
+            Result { () throws(GatewayError) in try Self.wanted(item, at: place, of: useCase) }
+        }
         var results = await useCase.issue(
             wishes.compactMap { try? $0.get() }, for: caller, sourceAddress: request.sourceAddress,
             requestID: request.id, deadline: ContinuousClock().now.advanced(by: timeout)
@@ -57,11 +61,13 @@ struct PresignedURLEndpoints: Sendable {
         return response
     }
 
-    private func wanted(_ item: JSONValue) throws(GatewayError) -> IssueRequest {
+    private static func wanted(
+        _ item: JSONValue, at place: Int, of useCase: PresignedURLs
+    ) throws(GatewayError) -> IssueRequest {
         var body = try JSONObject(item)
         let fields = try IssueRequest.Fields(&body)
         try body.end()
-        return try useCase.request(fields)
+        return try useCase.request(fields, at: place)
     }
 }
 

@@ -64,7 +64,7 @@ struct SessionEndpoints: Sendable {
     private func issue(
         _ wanted: SessionRequest, _ request: APIRequest, _ caller: Caller
     ) async throws(GatewayError) -> IssuedSession {
-        let issued = try await useCase.issue(
+        let issued = try await useCase.repeating(request.repeatable).issue(
             wanted, for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: ContinuousClock().now.advanced(by: timeout))
         for action in Action.allCases where issued.scope.actions.contains(action) {

@@ -28,7 +28,7 @@ struct SignatureEndpoints: Sendable {
         let canonicalRequest = try body.string("canonicalRequest")
         try body.end()
         let string = try RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme)
-        let signed = try await useCase.sign(
+        let signed = try await useCase.repeating(request.repeatable).sign(
             string, scheme: scheme, for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: ContinuousClock().now.advanced(by: timeout))
         metrics.issued(action: signed.action.rawValue, method: signed.method)

@@ -7,6 +7,7 @@ struct Authenticate: Sendable {
     let authenticator: any Authenticator
     /// Reads the changes of policy that were committed before the call.
     let advancePolicy: @Sendable () async throws(GatewayError) -> Void
+    let idempotency: Idempotency
 
     /// Calls the endpoint of a matched route.
     func answer(_ request: APIRequest, on route: Route) async throws -> ServerResponse {
@@ -15,7 +16,10 @@ struct Authenticate: Sendable {
             return try await endpoint(request)
         case .authenticated(let endpoint):
             let caller = try await caller(of: request, for: route.access)
-            return try await endpoint(request, caller)
+            guard request.method == .post, request.headers.contains(.idempotencyKey) else {
+                return try await endpoint(request, caller)
+            }
+            return try await idempotency.answer(request, from: caller, on: route, endpoint)
         }
     }
 

@@ -23,11 +23,14 @@ struct CrossOrigin: Sendable {
         if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
             let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
             response.head.headerFields[.accessControlAllowMethods] = methods
-            response.head.headerFields[.accessControlAllowHeaders] = "Authorization, Content-Type"
+            response.head.headerFields[.accessControlAllowHeaders] =
+                "Authorization, Content-Type, Idempotency-Key, If-Match"
             response.head.headerFields[.accessControlMaxAge] = "7200"
         } else {
             response.head.headerFields[.accessControlExposeHeaders] =
-                "RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
+                """
+                ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id
+                """
         }
         return response
     }

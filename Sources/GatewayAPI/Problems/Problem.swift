@@ -92,6 +92,8 @@ extension Problem {
                 kind: .preconditionFailed, detail: "The row has changed since; read it again and repeat the change.")
         case .itemsRefused(let first, let more):
             self.init(refusing: [first] + more, as: Problem(first.error))
+        case .idempotency(let refusal):
+            self.init(refusal)
         case .slowDown(let seconds):
             self.init(kind: .slowDown)
             setRetryAfter(seconds)
@@ -126,6 +128,22 @@ extension Problem {
             members.append(.init(name: field.name, value: field.value))
         }
         return .object(members)
+    }
+
+    private init(_ refusal: IdempotencyRefusal) {
+        switch refusal {
+        case .otherRequest:
+            self.init(
+                kind: .idempotencyKeyReused,
+                detail: "Another path or body came with this Idempotency-Key; send a new key with a new request.")
+        case .inFlight(let seconds):
+            self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is being answered.")
+            setRetryAfter(seconds)
+        case .answerGone:
+            self.init(
+                kind: .idempotentAnswerGone,
+                detail: "The request took effect, but its answer cannot be given again; look, or send a new key.")
+        }
     }
 
     private init(_ failure: ConditionFailure) {

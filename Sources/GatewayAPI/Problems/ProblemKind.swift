@@ -17,6 +17,9 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case storeRefused = "store-refused"
     case preconditionFailed = "precondition-failed"
     case preconditionRequired = "precondition-required"
+    case idempotencyKeyReused = "idempotency-key-reused"
+    case idempotencyKeyInUse = "idempotency-key-in-use"
+    case idempotentAnswerGone = "idempotent-answer-gone"
     case slowDown = "slow-down"
     case unavailable = "service-unavailable"
     case internalError = "internal-error"
@@ -58,6 +61,10 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .preconditionFailed: ("PreconditionFailed", "The row is in another state", .preconditionFailed)
         case .preconditionRequired:
             ("PreconditionRequired", "The change must name the state it is for", .preconditionRequired)
+        case .idempotencyKeyReused:
+            ("IdempotencyKeyReused", "The key came with another request", .unprocessableContent)
+        case .idempotencyKeyInUse: ("IdempotencyKeyInUse", "The request is being answered", .conflict)
+        case .idempotentAnswerGone: ("IdempotentAnswerGone", "The answer cannot be repeated", .conflict)
         case .slowDown: ("SlowDown", "Too many requests at once", .serviceUnavailable)
         case .unavailable: ("ServiceUnavailable", "The service is not available", .serviceUnavailable)
         case .internalError: ("InternalError", "Something went wrong inside", .internalServerError)

@@ -77,6 +77,8 @@ extension HTTPField.Name {
     static let rateLimit = registered("RateLimit")
     static let rateLimitPolicy = registered("RateLimit-Policy")
     static let referrerPolicy = registered("Referrer-Policy")
+    static let idempotencyKey = registered("Idempotency-Key")
+    static let idempotencyReplayed = registered("Idempotency-Replayed")
     static let requestID = registered("X-Request-Id")
     static let forwardedFor = registered("X-Forwarded-For")
     static let forwarded = registered("Forwarded")

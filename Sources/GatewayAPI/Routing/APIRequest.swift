@@ -17,6 +17,10 @@ struct APIRequest: Sendable {
     let sourceAddress: IPAddress?
     /// What inner parts learn and outer parts log.
     let notes = RequestNotes()
+    /// The claim of its idempotency key, where it came with one.
+    var claim: IdempotencyClaim?
+    /// What makes it issue the same again, where it came with an idempotency key.
+    var repeatable: RepeatableIssuing?
 
     /// The segment that fills the template's parameter at an index.
     func parameter(_ index: Int) -> String {
@@ -97,7 +101,7 @@ final class RequestNotes: Sendable {
 extension Caller {
     /// Who changes something, for the audit.
     func change(in request: APIRequest) -> ChangeContext {
-        ChangeContext(actor: principal, requestID: request.id)
+        ChangeContext(actor: principal, requestID: request.id, claim: request.claim)
     }
 }
 

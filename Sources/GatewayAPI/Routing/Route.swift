@@ -17,6 +17,8 @@ struct Route: Sendable {
     let endpoint: Endpoint
     /// How refusals are told.
     private(set) var refusals = RefusalForm.problem
+    /// How the answer is given again to the same request with the same idempotency key.
+    private(set) var repetition = Repetition.kept
 
     /// How the body is read where it is read as it arrives.
     private var streamPlan: BodyPlan?
@@ -44,6 +46,14 @@ struct Route: Sendable {
         case problem
         /// In the body of a 200, as SDKs expect of an address of credentials.
         case credentialsURI
+    }
+
+    /// How an answer is given again.
+    enum Repetition: Sendable {
+        /// It was kept, sealed.
+        case kept
+        /// It holds what was issued, which is kept nowhere: it is proved and signed again.
+        case issuedAgain
     }
 
     /// What answers.
@@ -77,6 +87,13 @@ struct Route: Sendable {
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
         var route = self
         route.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline)
+        return route
+    }
+
+    /// The same route, whose answers hold what was issued.
+    func issuing() -> Route {
+        var route = self
+        route.repetition = .issuedAgain
         return route
     }
 

@@ -6,7 +6,7 @@ extension PresignedURLs {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
     public func request(_ fields: PostPolicyRequest.Fields) throws(GatewayError) -> PostPolicyRequest {
-        try PostPolicyRequest(fields) { () throws(GatewayError) in try newID(at: now()) }
+        try PostPolicyRequest(fields) { () throws(GatewayError) in try newName(at: 0) }
     }
 
     /// Issues the fields of a browser form.
@@ -18,6 +18,7 @@ extension PresignedURLs {
     ) async throws(GatewayError) -> IssuedPostPolicy {
         var caller = caller
         var isConfirmed = false
+        let upload = identified([request.uploads[0]])[0]
         for _ in 0..<Self.maxAttempts {
             let policy = try await policy(for: request, caller)
             let instant = now()
@@ -28,8 +29,11 @@ extension PresignedURLs {
             switch decision {
             // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
             case _ where !caller.position.mayPrecede(policy.position): break
-            case .permit(let permit):
-                let proposal = try proposal(for: request, permit, caller, policy, requestID)
+            case .permit(let now):
+                let permit = try again(upload, now, at: instant) { signedAt in
+                    decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
+                }
+                let proposal = try proposal(for: request, as: upload, permit, caller, policy, requestID)
                 let form = try signer.form(for: request, by: permit)
                 switch try await ledger.record(proposal, deadline: deadline) {
                 case .recorded(let remaining):
@@ -69,10 +73,10 @@ extension PresignedURLs {
     }
 
     private func proposal(
-        for request: PostPolicyRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy,
-        _ requestID: String
+        for request: PostPolicyRequest, as upload: IssueRequest, _ permit: Permit, _ caller: Caller,
+        _ policy: AccessPolicy, _ requestID: String
     ) throws(GatewayError) -> IssuanceProposal {
-        var proposal = try proposal(for: request.uploads[0], permit, caller, policy, requestID)
+        var proposal = try proposal(for: upload, permit, caller, policy, requestID)
         proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
         proposal.contentType = request.contentTypes.joined(separator: ", ")
         return proposal

@@ -90,6 +90,8 @@ public struct IssueRequest: Sendable, Equatable {
     public let delivery: Delivery
     /// What it does to an upload in parts; `nil` for a whole object.
     public internal(set) var multipart: MultipartStep?
+    /// What makes it the same issuance again, where the request came with an idempotency key.
+    var repeatable: RepeatableIssuance?
 
     /// Checks the fields of a request.
     ///

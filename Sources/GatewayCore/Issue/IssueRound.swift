@@ -50,6 +50,19 @@ struct IssueRound {
 }
 
 extension PresignedURLs {
+    /// What was permitted when the request was signed first, where it was; it is permitted now as well.
+    ///
+    /// - Throws: `idempotency` for what has expired meanwhile, or would be another thing now.
+    func again(
+        _ request: IssueRequest, _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
+    ) throws(GatewayError) -> Permit {
+        guard let signedAt = request.repeatable?.signedAt else { return permit }
+        guard case .permit(let then) = decideAt(signedAt), then.expiresAt > instant else {
+            throw .idempotency(.answerGone)
+        }
+        return then
+    }
+
     /// Requests that are recorded together. More would gain nothing, and would fill the queue that everybody waits in.
     private static let chunk = 128
 
@@ -118,7 +131,12 @@ extension PresignedURLs {
             request, for: caller.subject, under: policy, sourceAddress: round.sourceAddress, now: instant
         )
         switch decision {
-        case .permit(let permit): return try prepare(request, permit, caller, policy, round.requestID)
+        case .permit(let permit):
+            let permit = try again(request, permit, at: instant) { signedAt in
+                decide(
+                    request, for: caller.subject, under: policy, sourceAddress: round.sourceAddress, now: signedAt)
+            }
+            return try prepare(request, permit, caller, policy, round.requestID)
         case .refuse(let refusal):
             guard round.isConfirmed else { return nil }
             throw refused(refusal.error, caller, policy.bucket?.name)

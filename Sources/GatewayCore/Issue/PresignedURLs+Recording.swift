@@ -51,7 +51,7 @@ extension PresignedURLs {
     func proposal(
         for request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
     ) throws(GatewayError) -> IssuanceProposal {
-        let id = if let fixed = request.issuance { fixed } else { try newID(at: permit.signedAt) }
+        let id = try id(of: request, signedAt: permit.signedAt)
         return IssuanceProposal(
             id: id,
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
@@ -79,6 +79,29 @@ extension PresignedURLs {
     func refused(_ error: GatewayError, _ caller: Caller, _ bucket: BucketName?) -> GatewayError {
         ledger.count(Denial(principal: caller.principal, bucket: bucket, code: error.code))
         return error
+    }
+
+    private func id(of request: IssueRequest, signedAt: Date) throws(GatewayError) -> UUID {
+        if let repeatable = request.repeatable { return repeatable.id(at: signedAt) }
+        if let fixed = request.issuance { return fixed }
+        return try newID(at: signedAt)
+    }
+
+    /// Requests that are the same issuances each time, where the request came with an idempotency key.
+    func identified(_ requests: [IssueRequest]) -> [IssueRequest] {
+        guard let repeatable else { return requests }
+        return requests.enumerated().map { place, request in
+            guard request.repeatable == nil else { return request }
+            var request = request
+            request.repeatable = repeatable.issuance(at: place)
+            return request
+        }
+    }
+
+    /// The name of an object that the gateway names.
+    func newName(at place: Int) throws(GatewayError) -> UUID {
+        if let repeatable { return repeatable.name(at: place) }
+        return try newID(at: now())
     }
 
     func newID(at instant: Date) throws(GatewayError) -> UUID {

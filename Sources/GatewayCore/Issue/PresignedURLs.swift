@@ -10,9 +10,10 @@ public struct PresignedURLs: Sendable {
     let cache: PolicyCache
     let authenticator: any Authenticator
     let now: @Sendable () -> Date
-    let ledger: any IssuanceLedger
+    private(set) var ledger: any IssuanceLedger
     let randomBytes: @Sendable (Int) throws -> [UInt8]
     let signer = URLSigner()
+    private(set) var repeatable: RepeatableIssuing?
 
     // A script that changes a hundred rows a second for one group lets about one attempt in ten of its members through. Who
     // runs out of attempts has met something wilder; the deadline mostly comes first.
@@ -39,9 +40,21 @@ public struct PresignedURLs: Sendable {
 
     /// Checks the fields of a request; where the object's name is left to the gateway, it is made here.
     ///
+    /// - Parameters:
+    ///   - fields: The fields.
+    ///   - place: Which of several in one request it is.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
-    public func request(_ fields: IssueRequest.Fields) throws(GatewayError) -> IssueRequest {
-        try IssueRequest(fields) { () throws(GatewayError) in try newID(at: now()) }
+    public func request(_ fields: IssueRequest.Fields, at place: Int = 0) throws(GatewayError) -> IssueRequest {
+        try IssueRequest(fields) { () throws(GatewayError) in try newName(at: place) }
+    }
+
+    /// The same use case for a request that came with an idempotency key: what it issued already is proved and signed again.
+    public func repeating(_ issuing: RepeatableIssuing?) -> PresignedURLs {
+        guard let issuing else { return self }
+        var copy = self
+        copy.ledger = issuing.ledger
+        copy.repeatable = issuing
+        return copy
     }
 
     /// Issues a URL.
@@ -75,7 +88,8 @@ public struct PresignedURLs: Sendable {
         deadline: ContinuousClock.Instant
     ) async -> [Result<IssuedURL, GatewayError>] {
         var round = IssueRound(
-            requests: requests, caller: caller, sourceAddress: sourceAddress, requestID: requestID, deadline: deadline
+            requests: identified(requests), caller: caller, sourceAddress: sourceAddress, requestID: requestID,
+            deadline: deadline
         )
         do throws(GatewayError) {
             for _ in 0..<Self.maxAttempts {

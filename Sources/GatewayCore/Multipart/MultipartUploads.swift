@@ -15,15 +15,19 @@ public struct MultipartUploads: Sendable {
         public var requestID: String
         /// After this nothing is recorded any more.
         public var deadline: ContinuousClock.Instant
+        /// What makes it issue the same again, where it came with an idempotency key.
+        public var repeatable: RepeatableIssuing?
 
         /// Puts it together.
         public init(
-            caller: Caller, sourceAddress: IPAddress?, requestID: String, deadline: ContinuousClock.Instant
+            caller: Caller, sourceAddress: IPAddress?, requestID: String, deadline: ContinuousClock.Instant,
+            repeatable: RepeatableIssuing? = nil
         ) {
             self.caller = caller
             self.sourceAddress = sourceAddress
             self.requestID = requestID
             self.deadline = deadline
+            self.repeatable = repeatable
         }
     }
 
@@ -61,9 +65,10 @@ public struct MultipartUploads: Sendable {
     public func start(
         _ fields: IssueRequest.Fields, by request: Request
     ) async throws(GatewayError) -> MultipartUpload {
-        let wanted = try IssueRequest(starting: fields) { () throws(GatewayError) in try urls.newID(at: now()) }
+        let urls = urls.repeating(request.repeatable)
+        let wanted = try IssueRequest(starting: fields) { () throws(GatewayError) in try urls.newName(at: 0) }
         guard let contentType = wanted.contentType else { throw .unavailable(retryAfter: 1) }
-        let issued = try await issue(wanted, by: request)
+        let issued = try await issue(wanted, with: urls, by: request)
         let startedAt = now()
         var upload = MultipartUpload(
             id: issued.id, principal: request.caller.principal, bucket: wanted.bucket, key: wanted.key,
@@ -111,22 +116,30 @@ public struct MultipartUploads: Sendable {
             throw .invalidArgument(field: "parts", reason: "A part stands there more than once.")
         }
         var drafts: [Result<IssueRequest, GatewayError>] = []
-        for wish in wishes {
-            let issuance = try urls.newID(at: now())
+        for (place, wish) in wishes.enumerated() {
+            let repeatable = request.repeatable?.part(at: place, now: now())
+            let issuance = if let repeatable { repeatable.id(at: now()) } else { try urls.newID(at: now()) }
             drafts.append(
                 Result { () throws(GatewayError) in
-                    try IssueRequest(part: wish, of: upload, storeUploadID: storeUploadID, issuance: issuance)
+                    var draft = try IssueRequest(
+                        part: wish, of: upload, storeUploadID: storeUploadID, issuance: issuance)
+                    draft.repeatable = repeatable
+                    return draft
                 }
             )
         }
         let parts = drafts.compactMap { (try? $0.get())?.reservedPart }
         let objectLength = try await reserve(parts, of: id)
         let requests = drafts.compactMap { (try? $0.get())?.with(objectLength: objectLength) }
-        let results = await urls.issue(
+        let results = await urls.repeating(request.repeatable).issue(
             requests, for: request.caller, sourceAddress: request.sourceAddress, requestID: request.requestID,
             deadline: request.deadline
         )
-        try await release(zip(parts, results).compactMap { $1.isRefusal ? $0.issuance : nil })
+        // What was issued before is alive, even where it is not issued again.
+        try await release(
+            zip(parts, results).compactMap { part, result in
+                result.isRefusal && request.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
+            })
         var rest = results[...]
         return drafts.map { draft in draft.flatMap { _ in rest.popFirst() ?? .failure(.unavailable(retryAfter: 1)) } }
     }
@@ -148,7 +161,7 @@ public struct MultipartUploads: Sendable {
         }
         let length = try await reserve([], of: id)
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
-        let issued = try await issue(wanted, by: request)
+        let issued = try await issue(wanted, with: urls, by: request)
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
             throw .conflict(reason: "The upload was aborted or completed meanwhile.")
         }
@@ -182,7 +195,9 @@ public struct MultipartUploads: Sendable {
         }
     }
 
-    private func issue(_ wanted: IssueRequest, by request: Request) async throws(GatewayError) -> IssuedURL {
+    private func issue(
+        _ wanted: IssueRequest, with urls: PresignedURLs, by request: Request
+    ) async throws(GatewayError) -> IssuedURL {
         try await urls.issue(
             wanted, for: request.caller, sourceAddress: request.sourceAddress, requestID: request.requestID,
             deadline: request.deadline

@@ -72,11 +72,15 @@ public struct ChangeContext: Sendable {
     public var actor: Principal
     /// Identifier of the request, as in logs.
     public var requestID: String
+    /// The claim that the change is made for, where the request came with an idempotency key: it is marked in the same
+    /// transaction.
+    public var claim: IdempotencyClaim?
 
     /// Puts it together.
-    public init(actor: Principal, requestID: String) {
+    public init(actor: Principal, requestID: String, claim: IdempotencyClaim? = nil) {
         self.actor = actor
         self.requestID = requestID
+        self.claim = claim
     }
 }
 

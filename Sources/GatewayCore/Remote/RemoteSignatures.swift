@@ -29,7 +29,8 @@ public struct RemoteSignatures: Sendable {
 
     private let cache: PolicyCache
     private let authenticator: any Authenticator
-    private let ledger: any IssuanceLedger
+    private var ledger: any IssuanceLedger
+    private var repeatable: RepeatableIssuing?
     private let uploads: any RemoteUploadStore
     private let now: @Sendable () -> Date
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
@@ -56,6 +57,15 @@ public struct RemoteSignatures: Sendable {
         self.uploads = uploads
         self.now = now
         self.randomBytes = randomBytes
+    }
+
+    /// The same use case for a request that came with an idempotency key: what it signed already is proved and signed again.
+    public func repeating(_ issuing: RepeatableIssuing?) -> RemoteSignatures {
+        guard let issuing else { return self }
+        var copy = self
+        copy.ledger = issuing.ledger
+        copy.repeatable = issuing
+        return copy
     }
 
     /// Signs a string.
@@ -126,7 +136,8 @@ public struct RemoteSignatures: Sendable {
             try await uploads.begin(step.upload, contentType: contentType)
         }
         let proposal = step.proposal(
-            id: .version7(at: step.now, randomBytes: bytes), permit, permitted.permission, expiresAt: expiresAt,
+            id: repeatable?.issuance(at: 0).id(at: step.now) ?? .version7(at: step.now, randomBytes: bytes), permit,
+            permitted.permission, expiresAt: expiresAt,
             requestID: requestID)
         switch try await ledger.record(proposal, deadline: deadline) {
         case .recorded(let remaining):

@@ -7,7 +7,8 @@ public import Foundation
 public struct Sessions: Sendable {
     private let cache: PolicyCache
     private let authenticator: any Authenticator
-    private let ledger: any IssuanceLedger
+    private var ledger: any IssuanceLedger
+    private var repeatable: RepeatableIssuing?
     private let sessions: SessionCache
     private let now: @Sendable () -> Date
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
@@ -33,6 +34,16 @@ public struct Sessions: Sendable {
         self.sessions = sessions
         self.now = now
         self.randomBytes = randomBytes
+    }
+
+    /// The same use case for a request that came with an idempotency key: what it issued already is proved, and given again as
+    /// long as it is held.
+    public func repeating(_ issuing: RepeatableIssuing?) -> Sessions {
+        guard let issuing else { return self }
+        var copy = self
+        copy.ledger = issuing.ledger
+        copy.repeatable = issuing
+        return copy
     }
 
     /// Issues temporary credentials.
@@ -105,7 +116,7 @@ public struct Sessions: Sendable {
     ) throws(GatewayError) -> IssuanceProposal {
         guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
         return IssuanceProposal(
-            id: .version7(at: now(), randomBytes: bytes),
+            id: repeatable?.issuance(at: 0).id(at: now()) ?? .version7(at: now(), randomBytes: bytes),
             position: caller.position,
             scopes: policy.scopes + caller.scopes,
             principal: caller.principal,

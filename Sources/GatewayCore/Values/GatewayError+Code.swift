@@ -15,6 +15,9 @@ extension GatewayError {
         case .storeRefused: "StoreRefused"
         case .preconditionFailed: "PreconditionFailed"
         case .itemsRefused(let first, _): first.error.code
+        case .idempotency(.otherRequest): "IdempotencyKeyReused"
+        case .idempotency(.inFlight): "IdempotencyKeyInUse"
+        case .idempotency(.answerGone): "IdempotentAnswerGone"
         case .slowDown: "SlowDown"
         case .unavailable: "ServiceUnavailable"
         }

@@ -32,6 +32,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case preconditionFailed
     /// The status and code of the first: items of many are refused, and with them all others.
     indirect case itemsRefused(first: ItemRefusal, more: [ItemRefusal])
+    /// 409 or 422: a request with an idempotency key is not answered as without one.
+    case idempotency(IdempotencyRefusal)
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.

@@ -145,6 +145,7 @@ extension PostgresAdminStore {
         do {
             return try await pool.withTransaction { transaction in
                 try transaction.runScript("SET LOCAL lock_timeout = '2s'")
+                try transaction.mark(change)
                 return try body(transaction)
             }
         } catch let error as GatewayError {

@@ -154,6 +154,7 @@ struct BulkWriting {
     /// Locks that others wait for are taken as late as they can be: those of buckets and templates after the rows are
     /// written, that of the log last of all.
     func write(_ counts: GrantCounts, summary: String?, in transaction: borrowing PostgresTransaction) throws -> UUID {
+        try transaction.mark(change)
         let actor = change.actor.rawValue
         guard let id = try transaction.execute(Self.begin).first else {
             throw PostgresError.decoding(column: 0, reason: "no change")

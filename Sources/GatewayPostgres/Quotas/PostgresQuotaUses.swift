@@ -56,6 +56,7 @@ public struct PostgresQuotaUses: QuotaUses {
         for _ in 0..<Self.maxAttempts {
             do {
                 return try await pool.withTransaction { transaction in
+                    try transaction.mark(change)
                     guard let reset = try transaction.execute(Self.resetUsage, (quota, holder?.rawValue)).first,
                         let reset
                     else { throw GatewayError.notFound(.quota) }

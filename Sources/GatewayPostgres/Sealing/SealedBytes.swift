@@ -24,6 +24,9 @@ struct SealedPlace: Sendable {
     /// The answers' key of a ticket.
     static func ticket(_ id: UUID) -> SealedPlace { SealedPlace(table: "tickets", row: id) }
 
+    /// The answer to a request with an idempotency key.
+    static func idempotencyKey(_ id: UUID) -> SealedPlace { SealedPlace(table: "idempotency_keys", row: id) }
+
     /// What is authenticated along; NUL parts the three, which none of them holds.
     func associatedData(keyID: String) -> [UInt8] {
         Array([table, row.uuidString.lowercased(), keyID].joined(separator: "\0").utf8)

@@ -20,10 +20,13 @@ struct Settings: Sendable {
         let reportConnections = 3
         /// For imports, exports and batches of grants; one each.
         let bulkConnections = 4
+        /// Connections of requests with idempotency keys.
+        let idempotencyConnections = 2
 
         /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
         var connectionCount: Int {
-            ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections + 4
+            ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
+                + idempotencyConnections + 4
         }
     }
 

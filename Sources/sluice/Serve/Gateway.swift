@@ -76,7 +76,11 @@ struct Gateway {
                 history: PostgresPolicyHistory(pool: database.ledgerPool, logger: logger),
                 issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
                 now: Self.now),
-            stores: stores, bucketValidator: BucketProbe(client: cloud, now: Self.now),
+            stores: stores,
+            idempotency: PostgresIdempotency(
+                pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, logger: logger, now: Self.now
+            ),
+            bucketValidator: BucketProbe(client: cloud, now: Self.now),
             auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,
@@ -87,7 +91,7 @@ struct Gateway {
         self.stores = stores
         services =
             [
-                database.policyPool, database.adminPool, database.ledgerPool, ledger, denials,
+                database.policyPool, database.adminPool, database.ledgerPool, database.idempotencyPool, ledger, denials,
                 PolicyListener(configuration: database.configuration, logger: logger) {
                     // A failure is told by the next request that needs the log.
                     try? await cache.advance()
@@ -139,6 +143,9 @@ private struct DatabaseParts {
     let configuration: PostgresConfiguration
     let policyPool: PostgresPool
     let adminPool: PostgresPool
+    /// Apart from the connections of the ledger, each of which records many requests at once: with a key a request is a
+    /// transaction of its own.
+    let idempotencyPool: PostgresPool
     /// Apart, since questions about the ledger may take seconds.
     let ledgerPool: PostgresPool
     let bulk: BulkConnections
@@ -161,6 +168,9 @@ private struct DatabaseParts {
         policyPool = PostgresPool(
             try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
             logger: logger)
+        idempotencyPool = PostgresPool(
+            try configuration(PostgresIdempotency.sessionSettings),
+            size: settings.database.idempotencyConnections, logger: logger)
         adminPool = PostgresPool(
             try configuration(PostgresAdminStores.sessionSettings), size: settings.database.adminConnections,
             logger: logger)

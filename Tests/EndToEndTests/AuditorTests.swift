@@ -1,0 +1,158 @@
+import ContractTesting
+import Foundation
+import HTTPTesting
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+/// What an auditor's key can do at the running program: read everything, change nothing. The operations are those of the
+/// contract.
+@Suite struct AuditorTests {
+    /// Every row of the database that a request could change, as digests by table.
+    private func state(of site: Deployment) async throws -> [String: String] {
+        let session = try site.session()
+        // Refusals are counted, and that is all that a refused request may leave.
+        let tables = try await session.texts(
+            """
+            SELECT c.relname::text FROM pg_class c
+            WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> 'denials'
+            ORDER BY 1
+            """)
+        #expect(tables.contains("grants") && tables.contains("admin_audit") && tables.contains("idempotency_keys"))
+        var state: [String: String] = [:]
+        for table in tables {
+            state[table] = try await session.texts(
+                "SELECT coalesce(md5(string_agg(t::text, E'\\n' ORDER BY t::text)), '') FROM \(table) t"
+            ).first
+        }
+        return state
+    }
+
+    /// A path of an operation, with identifiers of rows that are there.
+    private func path(_ template: String, _ ids: [String: String]) -> String {
+        let collection = template.split(separator: "/").dropFirst(2).first.map(String.init) ?? ""
+        return template.replacing("{id}", with: ids[collection] ?? UUID().uuidString.lowercased())
+            .replacing("{bucket}", with: "audited").replacing("{group}", with: "group:staff")
+            .replacing("{member}", with: "user:alice")
+    }
+
+    @Test func `an auditor changes nothing`() async throws {
+        try await Deployment.with { site in
+            try await site.makeBucket("audited")
+            let user = try await site.makeUser("alice")
+            let ids = [
+                "grants": try await site.grant(["PutObject"], to: user.principal, in: "audited"),
+                "quotas": try await site.quota(5, for: user.principal), "api-keys": user.keyID,
+                "storage-credentials": try #require(
+                    try await site.admin.call("GET", "/admin/v1/storage-credentials").json["items"].items.first?["id"]
+                        .text),
+            ]
+            try await site.create("groups/group:staff/members", ["member": "user:alice"])
+            let auditor = try await site.makeUser("auditor", roles: ["auditor"])
+            let before = try await state(of: site)
+            let operations = try ContractDocument.shared.get().operations.filter { $0.path.hasPrefix("/admin/") }
+            let writing = operations.filter { $0.access == "admin" }
+            #expect(writing.count >= 25)
+            for operation in writing {
+                // A key must not help, and an empty body must not be what it is refused for.
+                let headers = [
+                    (name: "If-Match", value: "*"), (name: "Idempotency-Key", value: "auditor"),
+                ]
+                let bodies: [JSON?] = operation.body.requestBody == nil ? [nil] : [nil, [:], ["note": "changed"]]
+                for body in bodies {
+                    let answer = try await auditor.client.call(
+                        operation.method, path(operation.path, ids), body, headers: headers)
+                    #expect(answer.status == 403, "\(operation.name): \(answer.text)")
+                    #expect(answer.json["type"] == "/problems/role-required", "\(operation.name)")
+                }
+            }
+            // What changes something is for admins; what an auditor may POST says that it only reads.
+            for operation in operations where operation.access != "admin" {
+                let readsOnly = operation.method == "GET" || operation.body["x-sluice-reads-only"]?.flag == true
+                #expect(readsOnly, "\(operation.name) is not for admins only, and not said to read only")
+            }
+            for operation in operations where operation.access == "auditor" {
+                let content = operation.body.requestBody.map { $0.content?["application/json"] } ?? nil
+                let example = content?.examples?.members.values.first?.value
+                let body = try example.map { try JSON(Array($0.bytes)) }
+                let answer = try await auditor.client.call(operation.method, path(operation.path, ids), body)
+                #expect(answer.status < 500 && answer.status != 403, "\(operation.name): \(answer.text)")
+            }
+            #expect(try await state(of: site) == before)
+        }
+    }
+
+    @Test func `two admins who change one grant at once do not overwrite each other`() async throws {
+        try await Deployment.with(gateways: 2) { site in
+            try await site.makeBucket("contested")
+            let id = try await site.grant(["GetObject"], to: "user:alice", in: "contested")
+            let ports = site.gateways.map(\.port)
+            var expected: Set<String> = []
+            for round in 0..<20 {
+                let read = try await site.admin.call("GET", "/admin/v1/grants/\(id)")
+                let tag = try #require(read["ETag"])
+                let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+                    for admin in 0..<2 {
+                        group.addTask {
+                            try await site.admin.at(ports[admin]).call(
+                                "PATCH", "/admin/v1/grants/\(id)", ["note": "\(round) by \(admin)"],
+                                headers: [(name: "If-Match", value: tag)])
+                        }
+                    }
+                    return try await group.reduce(into: [Answer]()) { $0.append($1) }
+                }
+                #expect(answers.map(\.status).sorted() == [200, 412])
+                let kept = try #require(answers.first { $0.status == 200 }?.json["note"].text)
+                #expect(try await site.admin.call("GET", "/admin/v1/grants/\(id)").json["note"].text == kept)
+                expected.insert(kept)
+            }
+            // Nothing is lost: every change that was answered is in the audit, and in the history of the grant.
+            let audit = try await site.admin.call("GET", "/admin/v1/audit?kind=Grant&operation=update&resourceID=\(id)")
+            #expect(Set(audit.json["items"].items.compactMap { $0["after"]["note"].text }) == expected)
+            #expect(try await site.number("SELECT count(*) FROM grants WHERE id = '\(id)'") == 21)
+        }
+    }
+
+    @Test func `every change of an admin is in the audit, with who, when, before, after and the request`() async throws
+    {
+        try await Deployment.with { site in
+            let made = try await site.create(
+                "quotas", ["principal": "user:a", "metric": "urls", "period": "day", "limit": 5])
+            let id = try #require(made["id"].text)
+            let patched = try await site.admin.call(
+                "PATCH", "/admin/v1/quotas/\(id)", ["limit": 6], headers: [(name: "If-Match", value: "*")])
+            let reset = try await site.admin.call("POST", "/admin/v1/quotas/\(id):reset", ["all": true])
+            let deleted = try await site.admin.call("DELETE", "/admin/v1/quotas/\(id)")
+            #expect(patched.status == 200 && reset.status == 200 && deleted.status == 204, "\(reset.text)")
+            let auditor = try await site.makeUser("auditor", roles: ["auditor"])
+            let page = try await auditor.client.call("GET", "/admin/v1/audit?resourceID=\(id)")
+            let lines = page.json["items"].items
+            #expect(lines.compactMap { $0["operation"].text }.joined(separator: " ") == "delete reset update create")
+            #expect(lines.allSatisfy { $0["actor"].text == "user:bootstrap-admin" && $0["at"].text != nil })
+            #expect(lines[2]["requestId"].text == patched["X-Request-Id"])
+            #expect(lines[2]["before"]["limit"].integer == 5 && lines[2]["after"]["limit"].integer == 6)
+            #expect(lines[3]["before"] == .null && lines[0]["after"] == .null)
+            let request = try #require(patched["X-Request-Id"])
+            let found = try await auditor.client.call("GET", "/admin/v1/audit?requestID=\(request)")
+            #expect(found.json["items"].items.count == 1)
+            let export = try await auditor.client.call("GET", "/admin/v1/audit:export?kind=Quota")
+            #expect(export.text.split(separator: "\n").count == 4)
+            // The gateway's login appends to the audit and the ledger, and changes neither.
+            let gateway = PostgresConnection(
+                try PostgresConfiguration(
+                    connectionString: site.cluster.connectionString(database: site.databaseName),
+                    applicationName: "tests", sessionSettings: [("role", "sluice_gateway")]),
+                logger: .init(label: "tests"))
+            let partitions = try await site.session().texts(
+                "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'issuances'::regclass")
+            #expect(!partitions.isEmpty)
+            for table in ["admin_audit", "issuances"] + partitions {
+                for sql in ["UPDATE \(table) SET request_id = ''", "DELETE FROM \(table)", "TRUNCATE \(table)"] {
+                    let error = await #expect(throws: PostgresError.self) { try await gateway.runScript(sql) }
+                    #expect(error?.sqlState == "42501", "\(sql)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("Idempotency keys")
+struct IdempotencyKeyTests {
+    private static let quota = #"{"principal": "user:a", "metric": "urls", "period": "day", "limit": 5}"#
+    private static let download = #"{"action": "GetObject", "bucket": "photos", "key": "uploads/a"}"#
+
+    private func post(
+        _ path: String, _ body: String, key: String?, to gateway: TestGateway, token: String = "admin-token"
+    ) async -> TestAnswer {
+        var headers = HTTPFields()
+        headers[.idempotencyKey] = key
+        return await gateway.send(.post, path, token: token, headers: headers, json: body)
+    }
+
+    @Test("the same request gets the same answer once more, and takes effect once")
+    func replay() async {
+        let gateway = TestGateway()
+        let first = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+        #expect(first.status == 201 && first.headers[.idempotencyReplayed] == nil)
+        let second = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+        #expect(second.status == 201 && second.bytes == first.bytes)
+        #expect(second.headers[.location] == first.headers[.location])
+        #expect(second.headers[.eTag] == first.headers[.eTag])
+        #expect(second.headers[.idempotencyReplayed] == "true")
+        #expect(second.headers[.requestID] != first.headers[.requestID])
+        #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
+        let other = await post("/admin/v1/quotas", Self.quota, key: "k2", to: gateway)
+        #expect(other.status == 201 && other.string("id") != first.string("id"))
+        let without = await post("/admin/v1/quotas", Self.quota, key: nil, to: gateway)
+        #expect(without.status == 201 && without.string("id") != first.string("id"))
+    }
+
+    @Test("another body, white space too, or another path under the same key is refused")
+    func otherRequest() async {
+        let gateway = TestGateway()
+        _ = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+        for body in [Self.quota.replacing("5", with: "6"), Self.quota + " ", Self.quota.replacing(": ", with: ":")] {
+            let answer = await post("/admin/v1/quotas", body, key: "k1", to: gateway)
+            #expect(answer.status == 422 && answer.string("code") == "IdempotencyKeyReused")
+        }
+        #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
+        let reset = #"{"all": true}"#
+        let ids = [StubPolicy.quotaID.lowercaseText, StubPolicy.grantID.lowercaseText]
+        #expect(await post("/admin/v1/quotas/\(ids[0]):reset", reset, key: "k1", to: gateway).status == 200)
+        #expect(await post("/admin/v1/quotas/\(ids[1]):reset", reset, key: "k1", to: gateway).status == 422)
+    }
+
+    @Test("a refusal is not kept: the request may be tried again")
+    func refusal() async {
+        let gateway = TestGateway()
+        let bad = await post("/admin/v1/quotas", "{}", key: "k1", to: gateway)
+        #expect(bad.status == 400)
+        #expect(await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway).status == 201)
+    }
+
+    @Test("who may not call an operation gets no answer of it by a key")
+    func roles() async {
+        let gateway = TestGateway()
+        _ = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway)
+        for (token, status) in [("auditor-token", 403), ("user-token", 403), ("wrong", 401)] {
+            let answer = await post("/admin/v1/quotas", Self.quota, key: "k1", to: gateway, token: token)
+            #expect(answer.status == status)
+        }
+    }
+
+    @Test(
+        "hostile keys are refused before anything happens",
+        arguments: ["", " ", "a b", "ä", String(repeating: "k", count: 256)])
+    func hostileKeys(key: String) async {
+        let gateway = TestGateway()
+        let answer = await post("/admin/v1/quotas", Self.quota, key: key, to: gateway)
+        #expect(answer.status == 400 && answer.string("field") == "Idempotency-Key", "\(answer.text)")
+        #expect(gateway.stores.quotas.changes.withLock { $0.isEmpty })
+        #expect(gateway.idempotency.calls.withLock { $0 } == 0)
+    }
+
+    @Test("two keys are none, 255 bytes are one")
+    func bounds() async {
+        let gateway = TestGateway()
+        var headers = HTTPFields()
+        headers[values: .idempotencyKey] = ["a", "a"]
+        let answer = await gateway.send(
+            .post, "/admin/v1/quotas", token: "admin-token", headers: headers, json: Self.quota)
+        #expect(answer.status == 400 && answer.string("field") == "Idempotency-Key")
+        let longest = String(repeating: "~", count: 255)
+        #expect(await post("/admin/v1/quotas", Self.quota, key: longest, to: gateway).status == 201)
+    }
+
+    @Test("without a key, and by other methods, nothing is looked up")
+    func noKey() async {
+        let gateway = TestGateway()
+        _ = await post("/v1/presigned-urls", Self.download, key: nil, to: gateway)
+        _ = await gateway.send(
+            .get, "/admin/v1/quotas", token: "admin-token", headers: [.idempotencyKey: "k1"])
+        #expect(gateway.idempotency.calls.withLock { $0 } == 0)
+    }
+
+    @Test("of what was issued nothing is kept, of other answers what they say")
+    func whatIsKept() async throws {
+        let gateway = TestGateway()
+        let issued = await post("/v1/presigned-urls", Self.download, key: "k1", to: gateway, token: "user-token")
+        #expect(issued.status == 201)
+        #expect(gateway.idempotency.kept.isEmpty)
+        let key = await post("/admin/v1/api-keys", #"{"name":"n","principal":"user:a"}"#, key: "k1", to: gateway)
+        let kept = try #require(KeptAnswer(bytes: gateway.idempotency.kept))
+        guard case .bytes(let bytes) = kept.response.body else { return }
+        #expect(bytes == key.bytes)
+    }
+
+    @Test("every operation that issues says so, and every POST takes a key")
+    func routes() {
+        let routes = TestGateway().responder.router.routes.filter { $0.method == .post }
+        let issuing = routes.filter { $0.repetition == .issuedAgain }.map(\.template)
+        #expect(
+            Set(issuing) == [
+                "/v1/presigned-urls", "/v1/presigned-urls/batch", "/v1/post-policies",
+                "/v1/multipart-uploads/{id}/parts",
+                "/v1/signatures/oss", "/v1/signatures/aws-v2", "/v1/sts",
+            ])
+    }
+
+    @Test("what is too long or streams is not kept")
+    func longAnswers() {
+        func answer(_ body: ResponseBody) -> ServerResponse {
+            ServerResponse(head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/plain"]), body: body)
+        }
+        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20)))) != nil)
+        #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20 + 1)))) == nil)
+        #expect(KeptAnswer(answer(.stream(length: nil) { _ in })) == nil)
+        #expect(KeptAnswer(bytes: Array("{}".utf8)) == nil)
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import GatewayAPI
+import GatewayCore
+import Synchronization
+
+/// Requests with idempotency keys, in memory; nothing runs out.
+final class MemoryIdempotency: IdempotencyStore {
+    private struct Row {
+        let request: IdempotentRequest
+        var claim: IdempotencyClaim
+        var isAnswered = false
+        var answer: [UInt8]?
+    }
+
+    private let rows = Mutex<[Row]>([])
+    private let base: any IssuanceLedger
+    let calls = Mutex(0)
+
+    init(ledger: any IssuanceLedger) {
+        base = ledger
+    }
+
+    func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
+        calls.withLock { $0 += 1 }
+        let claim = IdempotencyClaim(id: UUID(), attempt: UUID())
+        let known = rows.withLock { rows -> Row? in
+            let row = rows.first {
+                $0.request.keyDigest == request.keyDigest && $0.request.caller == request.caller
+                    && $0.request.route == request.route
+            }
+            if row == nil { rows.append(Row(request: request, claim: claim)) }
+            return row
+        }
+        guard let known else { return .fresh(claim) }
+        guard known.request == request else { throw .idempotency(.otherRequest) }
+        guard known.isAnswered else { throw .idempotency(.inFlight(retryAfter: 1)) }
+        return .answered(known.claim, answer: known.answer)
+    }
+
+    func finish(_ claim: IdempotencyClaim, answer: [UInt8]?) async throws(GatewayError) {
+        rows.withLock { rows in
+            for index in rows.indices where rows[index].claim.id == claim.id {
+                rows[index].isAnswered = true
+                rows[index].answer = answer
+            }
+        }
+    }
+
+    func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
+        rows.withLock { rows in rows.removeAll { $0.claim.id == claim.id && !$0.isAnswered } }
+    }
+
+    func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger { base }
+
+    /// All that is kept.
+    var kept: [UInt8] { rows.withLock { rows in rows.flatMap { $0.answer ?? [] } } }
+}

@@ -1,0 +1,288 @@
+import Foundation
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayCore
+@testable import GatewayPostgres
+
+/// Requests with idempotency keys: what is kept of them, and what keeps them from taking effect twice.
+@Suite struct IdempotencyTests {
+    private struct World: Sendable {
+        let admin: AdminWorld
+        let store: PostgresIdempotency
+
+        init() throws {
+            admin = try AdminWorld()
+            let settings = PostgresIdempotency.sessionSettings + [("role", "sluice_gateway")]
+            let pool = PostgresPool(
+                try TestDatabase.current.configuration(sessionSettings: settings), size: 4, logger: .silent)
+            store = PostgresIdempotency(
+                pool: pool, keys: admin.keys, ledger: NoLedger(), logger: .silent, now: { Date() })
+        }
+
+        func run(_ sql: String) async throws {
+            try await admin.connection.runScript(sql)
+        }
+
+        func number(_ sql: String) async throws -> Int64 {
+            try await admin.connection.number(sql)
+        }
+    }
+
+    private struct NoLedger: IssuanceLedger {
+        func record(
+            _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+        ) async -> [Result<RecordVerdict, GatewayError>] { [] }
+
+        func count(_ denial: Denial) {}
+    }
+
+    private func request(
+        _ key: UInt8 = 1, body: UInt8 = 1, caller: String = "user:alice", route: String = "POST /a"
+    ) throws -> IdempotentRequest {
+        IdempotentRequest(
+            caller: try Principal(caller), route: route, keyDigest: [UInt8](repeating: key, count: 32),
+            bodyDigest: [UInt8](repeating: body, count: 32))
+    }
+
+    private func fresh(_ state: IdempotencyState) throws -> IdempotencyClaim {
+        guard case .fresh(let claim) = state else {
+            Issue.record("not fresh: \(state)")
+            throw CancellationError()
+        }
+        return claim
+    }
+
+    private func expect(
+        _ refusal: IdempotencyRefusal, _ world: World, _ request: IdempotentRequest,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        await #expect(throws: GatewayError.idempotency(refusal), sourceLocation: sourceLocation) {
+            try await world.store.begin(request)
+        }
+    }
+
+    @Test(.database(.migrated)) func aKeyIsOfOneCallerAndRouteAndOfOneBody() async throws {
+        let world = try World()
+        let claim = try fresh(await world.store.begin(try request()))
+        await expect(.inFlight(retryAfter: 1), world, try request())
+        await expect(.otherRequest, world, try request(body: 2))
+        _ = try fresh(await world.store.begin(try request(caller: "user:bob")))
+        _ = try fresh(await world.store.begin(try request(route: "POST /b")))
+        _ = try fresh(await world.store.begin(try request(2)))
+        try await world.store.finish(claim, answer: Array("the secret answer".utf8))
+        guard case .answered(_, let answer) = try await world.store.begin(try request()) else {
+            Issue.record("no answer")
+            return
+        }
+        #expect(answer == Array("the secret answer".utf8))
+        await expect(.otherRequest, world, try request(body: 2))
+        #expect(
+            try await world.number(
+                "SELECT count(*) FROM idempotency_keys k WHERE k::text LIKE '%' || encode('secret', 'hex') || '%'") == 0
+        )
+    }
+
+    @Test(.database(.migrated)) func oneOfManyAtOnceGetsTheKey() async throws {
+        let world = try World()
+        let request = try request()
+        let outcomes = await withTaskGroup(of: String.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    do {
+                        guard case .fresh = try await world.store.begin(request) else { return "else" }
+                        return "fresh"
+                    } catch {
+                        return (error as? GatewayError)?.code ?? "error"
+                    }
+                }
+            }
+            return await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == "fresh" } == 1)
+        #expect(outcomes.count { $0 == "IdempotencyKeyInUse" } == 49, "\(outcomes)")
+    }
+
+    @Test(.database(.migrated)) func aClaimThatCameToNothingIsFreeAndOneThatDidNotIsInterrupted() async throws {
+        let world = try World()
+        let first = try fresh(await world.store.begin(try request()))
+        try await world.store.abandon(first)
+        let second = try fresh(await world.store.begin(try request()))
+        // Somebody who was given up in between frees nothing.
+        try await world.store.abandon(first)
+        await expect(.inFlight(retryAfter: 1), world, try request())
+        try await world.run("UPDATE idempotency_keys SET claimed_until = now()")
+        let third = try fresh(await world.store.begin(try request()))
+        #expect(third.id == second.id && third.attempt != second.attempt)
+        try await world.run("UPDATE idempotency_keys SET changed_at = now()")
+        try await world.store.abandon(third)
+        guard case .interrupted(let fourth) = try await world.store.begin(try request()) else {
+            Issue.record("not interrupted")
+            return
+        }
+        #expect(fourth.id == third.id)
+        await expect(.inFlight(retryAfter: 1), world, try request())
+    }
+
+    @Test(.database(.migrated)) func aKeyIsForgottenAfterADay() async throws {
+        let world = try World()
+        let claim = try fresh(await world.store.begin(try request()))
+        try await world.store.finish(claim, answer: [1])
+        try await world.run("UPDATE idempotency_keys SET created_at = now() - interval '23 hours 59 minutes'")
+        await expect(.otherRequest, world, try request(body: 2))
+        try await world.run("UPDATE idempotency_keys SET created_at = now() - interval '24 hours 1 second'")
+        let again = try fresh(await world.store.begin(try request(body: 2)))
+        #expect(again.id != claim.id)
+        try await world.run("UPDATE idempotency_keys SET created_at = now() - interval '25 hours'")
+        _ = try fresh(await world.store.begin(try request(3)))
+        await PartitionUpkeep(
+            connection: try PostgresConnection(
+                testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")]),
+            logger: .silent
+        ).runRound()
+        #expect(try await world.number("SELECT count(*) FROM idempotency_keys") == 1)
+    }
+
+    @Test(.database(.migrated)) func aSealedAnswerOpensForItsOwnRowAndKeyOnly() async throws {
+        let world = try World()
+        for key in 1...2 as ClosedRange<UInt8> {
+            let claim = try fresh(await world.store.begin(try request(key)))
+            try await world.store.finish(claim, answer: [key])
+        }
+        try await world.run(
+            """
+            UPDATE idempotency_keys k SET sealed = o.sealed FROM idempotency_keys o
+            WHERE o.key_digest <> k.key_digest
+            """)
+        guard case .answered(_, nil) = try await world.store.begin(try request(1)) else {
+            Issue.record("another row's answer was opened")
+            return
+        }
+        try await world.run("UPDATE idempotency_keys SET key_id = 'gone'")
+        guard case .answered(_, nil) = try await world.store.begin(try request(2)) else {
+            Issue.record("an answer was opened without its key")
+            return
+        }
+    }
+
+    @Test(.database(.migrated)) func aChangeIsCommittedWithItsClaimOrNotAtAll() async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 1)
+        let claim = try fresh(await world.store.begin(try request()))
+        var change = AdminWorld.change
+        change.claim = claim
+        // The claim ran out, and somebody else acts for the key: whoever was too slow changes nothing.
+        try await world.run("UPDATE idempotency_keys SET claimed_until = now()")
+        let second = try fresh(await world.store.begin(try request()))
+        await #expect(throws: GatewayError.idempotency(.inFlight(retryAfter: 1))) {
+            try await world.admin.stores.quotas.create(quota, by: change)
+        }
+        #expect(try await world.number("SELECT count(*) FROM quotas") == 0)
+        change.claim = second
+        _ = try await world.admin.stores.quotas.create(quota, by: change)
+        try await world.store.abandon(second)
+        guard case .interrupted(let third) = try await world.store.begin(try request()) else {
+            Issue.record("the change is not known")
+            return
+        }
+        // What a change that fails leaves is nothing.
+        let other = try fresh(await world.store.begin(try request(2)))
+        change.claim = other
+        await #expect(throws: GatewayError.alreadyExists(.quota)) {
+            try await world.admin.stores.quotas.create(quota, by: change)
+        }
+        try await world.store.abandon(other)
+        _ = try fresh(await world.store.begin(try request(2)))
+        change.claim = third
+        _ = try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change)
+    }
+
+    /// Issuances of a request that is sent again: `lifetime` makes the decision another one.
+    private func proposal(
+        _ claim: IdempotencyClaim, place: Int = 0, quota: Quota, at position: PolicyPosition, until: Date,
+        signedAt: Date
+    ) throws -> IssuanceProposal {
+        var proposal = try IssuanceProposal.sample(at: position, charges: [quota.charge(1)])
+        let ledger = NoLedger()
+        proposal.id = RepeatableIssuing(claim, ledger: ledger).issuance(at: place).id(at: signedAt)
+        proposal.credentialID = quota.id
+        proposal.expiresAt = until
+        return proposal
+    }
+
+    @Test(.database(.migrated)) func anIssuanceIsRecordedOnceAndProvedEachTime() async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 10, principal: try Principal("user:alice"))
+        try await world.admin.connection.insert(quota)
+        let until = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 900).rounded(.down))
+        let claim = try fresh(await world.store.begin(try request()))
+        let position = try await world.admin.connection.position()
+        func send(_ claim: IdempotencyClaim, at position: PolicyPosition, until: Date, places: [Int] = [0]) async throws
+            -> [Result<RecordVerdict, GatewayError>]
+        {
+            let proposals = try places.map {
+                try proposal(claim, place: $0, quota: quota, at: position, until: until, signedAt: Date())
+            }
+            return await world.store.ledger(for: claim).record(proposals, deadline: .soon)
+        }
+        let first = try await send(claim, at: position, until: until)
+        guard case .recorded(let remaining) = try first[0].get() else {
+            Issue.record("not recorded")
+            return
+        }
+        #expect(remaining.map(\.remaining) == [9])
+        // The gateway died before it answered.
+        try await world.run("UPDATE idempotency_keys SET claimed_until = now()")
+        guard case .interrupted(let again) = try await world.store.begin(try request()) else {
+            Issue.record("not interrupted")
+            return
+        }
+        #expect(again.issuances.count == 1)
+        #expect(try await send(again, at: position, until: until)[0].get() == .recorded(remaining: []))
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 1)
+        #expect(try await world.number("SELECT used FROM quota_usage") == 1)
+        // One more item is recorded beside the one that is on record.
+        let both = try await send(again, at: position, until: until, places: [0, 1])
+        #expect(try both[0].get() == .recorded(remaining: []))
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
+        // What would be decided otherwise now is not given again.
+        let longer = try await send(again, at: position, until: until.addingTimeInterval(1))
+        #expect(throws: GatewayError.idempotency(.answerGone)) { try longer[0].get() }
+        // A change of policy in one of its scopes is seen by the proof.
+        try await world.admin.connection.append(scopes: ["user:alice"])
+        #expect(try await send(again, at: position, until: until)[0].get() == .stale)
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
+    }
+
+    @Test(.database(.migrated)) func manyAtOnceRecordOnce() async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 1000, principal: try Principal("user:alice"))
+        try await world.admin.connection.insert(quota)
+        let claim = try fresh(await world.store.begin(try request()))
+        let position = try await world.admin.connection.position()
+        let until = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 900).rounded(.down))
+        let outcomes = await withTaskGroup(of: String.self) { group in
+            for index in 0..<50 {
+                group.addTask {
+                    // Each signs at an instant of its own.
+                    let signedAt = Date().addingTimeInterval(Double(index))
+                    guard
+                        let proposal = try? proposal(
+                            claim, quota: quota, at: position, until: until, signedAt: signedAt)
+                    else { return "none" }
+                    switch await world.store.ledger(for: claim).record([proposal], deadline: .soon)[0] {
+                    case .success(.recorded): return "recorded"
+                    case .success: return "else"
+                    case .failure(let error): return error.code
+                    }
+                }
+            }
+            return await group.reduce(into: [String]()) { $0.append($1) }
+        }
+        #expect(outcomes.count { $0 == "recorded" } == 1, "\(outcomes)")
+        #expect(outcomes.count { $0 == "IdempotencyKeyInUse" } == 49)
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 1)
+        #expect(try await world.number("SELECT used FROM quota_usage") == 1)
+    }
+}

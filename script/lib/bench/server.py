@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 import shlex
 import socket
 import subprocess
@@ -11,6 +12,17 @@ import urllib.request
 
 START_SECONDS = 60
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def allow_open_files(count):
+    """Raises the limit of this program and of those that it starts from now on."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    endless = resource.RLIM_INFINITY
+    if soft != endless and soft < count:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard if hard == endless else max(hard, count)))
+        except (ValueError, OSError) as error:
+            raise RuntimeError(f"{count:,} open files are needed, the limit (ulimit -Hn) is {hard:,}") from error
 
 
 def free_port():

@@ -1,7 +1,6 @@
 """A gateway that holds many idle connections beside busy ones, next to one that does not."""
 
 import contextlib
-import resource
 import select
 import socket
 
@@ -10,11 +9,12 @@ from database import Database
 from gateway import Gateway
 from load import Issue
 from report import alternate, versions
+from server import allow_open_files
 
 BUSY = 256
 ASKED = 10_000
-# Beside the idle connections: files of this program.
-SPARE = 500
+# Files beside the idle connections: of the gateway, whose busy connections come on top.
+SPARE = 1_000
 SETTINGS = {"HTTP_MAX_CONNECTIONS": 15_000, "HTTP_MAX_CONNECTIONS_PER_ADDRESS": 15_000, "HTTP_IDLE_TIMEOUT": 3_600}
 
 
@@ -22,10 +22,6 @@ class IdleConnections:
     """Keep-alive connections over each of which one request was answered."""
 
     def __init__(self, gateway, count):
-        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        if hard != resource.RLIM_INFINITY and hard < count + SPARE:
-            raise RuntimeError(f"{count} connections need a limit of open files of {count + SPARE}, it is {hard}")
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         self.gateway = gateway
         self.count = count
         self.sockets = []
@@ -57,6 +53,7 @@ class IdleConnections:
 
 
 def measure(chosen, report):
+    allow_open_files(chosen.idle + SPARE)
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database())
         report.versions = versions(database)

@@ -10,11 +10,14 @@ from database import Database
 from gateway import Gateway
 from load import Issue, Offer
 from report import alternate, versions
+from server import allow_open_files
 
 FACTOR = 4
 PEAK_CONNECTIONS = 256
 # Above the requests that the gateway answers at once, so that some are always beyond.
 CONNECTIONS = 8_192
+# Files beside the connections.
+SPARE = 1_000
 SETTINGS = {"HTTP_MAX_CONNECTIONS": 10_000, "HTTP_MAX_CONNECTIONS_PER_ADDRESS": 10_000}
 ANSWER_DEADLINE_SECONDS = 15
 
@@ -25,6 +28,7 @@ def measure(chosen, report):
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         raise RuntimeError("one core cannot be shared out")
+    allow_open_files(CONNECTIONS + SPARE)
     half = len(cores) // 2
     servers, loads = (",".join(map(str, part)) for part in (cores[:half], cores[half:]))
     with contextlib.ExitStack() as stack:

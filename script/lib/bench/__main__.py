@@ -59,6 +59,8 @@ def options():
     if min(chosen.grants) < chosen.users:
         parser.error("there must be at least as many grants as users")
     chosen.shown = os.environ.get("BENCH_ARGUMENTS", " ".join(sys.argv[1:])).split()
+    # Of a binary that script/bench did not build nobody knows the commit.
+    chosen.is_given = any(one.startswith("--binary") for one in chosen.shown)
     return chosen
 
 

@@ -82,7 +82,8 @@ class Report:
     def as_json(self):
         return {
             "date": self.date, "command": f"script/bench {' '.join(self.chosen.shown)}".strip(),
-            "commit": "unknown" if any(one.startswith("--binary") for one in self.chosen.shown) else commit(), "machine": machine(), "loadBefore": round(self.load_before, 1),
+            "commit": "unknown" if self.chosen.is_given else commit(), "machine": machine(),
+            "loadBefore": round(self.load_before, 1),
             "versions": self.versions, "rounds": self.chosen.rounds, "seconds": self.chosen.seconds,
             "series": [one.as_json(self.chosen.seconds) for one in self.series],
             "figures": self.figures, "targets": self.targets, "error": self.error,

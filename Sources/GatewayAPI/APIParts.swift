@@ -61,7 +61,8 @@ public struct AdminStores: Sendable {
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
         quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
-        tickets: any AdminStore<Ticket>, groups: any GroupDirectory, quotaUses: any QuotaUses, dependency: any CredentialDependency,
+        tickets: any AdminStore<Ticket>, groups: any GroupDirectory, quotaUses: any QuotaUses,
+        dependency: any CredentialDependency,
         audit: any AuditReader
     ) {
         self.buckets = buckets

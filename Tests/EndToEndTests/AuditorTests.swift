@@ -114,6 +114,44 @@ import Testing
         }
     }
 
+    @Test func `a rotated key ends at once, or after the overlap that was said, on every gateway`() async throws {
+        try await Deployment.with(gateways: 2) { site in
+            let user = try await site.makeUser("rotating")
+            func works(_ token: String) async throws -> [Int] {
+                var statuses: [Int] = []
+                for gateway in site.gateways.indices {
+                    let client = site.client(token: token, at: gateway)
+                    statuses.append(try await client.call("GET", "/v1/access").status)
+                }
+                return statuses
+            }
+            func rotate(_ overlap: Int) async throws -> String {
+                let answer = try await site.admin.call(
+                    "POST", "/admin/v1/api-keys/\(user.keyID):rotate", ["overlapSeconds": .number(overlap)])
+                try #require(answer.status == 200, "\(answer.text)")
+                let token = try #require(answer.json["key"].text)
+                site.keepSecret(token)
+                return token
+            }
+            let first = user.client.token
+            #expect(try await works(first) == [200, 200])
+            let second = try await rotate(3600)
+            #expect(try await works(first) == [200, 200])
+            #expect(try await works(second) == [200, 200])
+            let third = try await rotate(0)
+            #expect(try await works(first) == [401, 401])
+            #expect(try await works(second) == [401, 401])
+            #expect(try await works(third) == [200, 200])
+            let fourth = try await rotate(1)
+            try await waitUntil("the overlap has passed") { try await works(third) == [401, 401] }
+            #expect(try await works(fourth) == [200, 200])
+            let fifth = try await rotate(3600)
+            try await site.delete("api-keys", user.keyID)
+            #expect(try await works(fourth) == [401, 401])
+            #expect(try await works(fifth) == [401, 401])
+        }
+    }
+
     @Test func `every change of an admin is in the audit, with who, when, before, after and the request`() async throws
     {
         try await Deployment.with { site in
@@ -122,22 +160,29 @@ import Testing
             let id = try #require(made["id"].text)
             let patched = try await site.admin.call(
                 "PATCH", "/admin/v1/quotas/\(id)", ["limit": 6], headers: [(name: "If-Match", value: "*")])
+            // What was read can be sent back, with its use.
+            let read = try await site.admin.call("GET", "/admin/v1/quotas/\(id)")
+            #expect(read.json["use"]["used"].integer == 0 && read.json["use"]["resetsAt"].text != nil)
+            let put = try await site.admin.call(
+                "PUT", "/admin/v1/quotas/\(id)", read.json, headers: [(name: "If-Match", value: read["ETag"] ?? "")])
+            #expect(put.status == 200, "\(put.text)")
             let reset = try await site.admin.call("POST", "/admin/v1/quotas/\(id):reset", ["all": true])
             let deleted = try await site.admin.call("DELETE", "/admin/v1/quotas/\(id)")
             #expect(patched.status == 200 && reset.status == 200 && deleted.status == 204, "\(reset.text)")
             let auditor = try await site.makeUser("auditor", roles: ["auditor"])
             let page = try await auditor.client.call("GET", "/admin/v1/audit?resourceID=\(id)")
             let lines = page.json["items"].items
-            #expect(lines.compactMap { $0["operation"].text }.joined(separator: " ") == "delete reset update create")
+            #expect(
+                lines.compactMap { $0["operation"].text }.joined(separator: " ") == "delete reset update update create")
             #expect(lines.allSatisfy { $0["actor"].text == "user:bootstrap-admin" && $0["at"].text != nil })
-            #expect(lines[2]["requestId"].text == patched["X-Request-Id"])
-            #expect(lines[2]["before"]["limit"].integer == 5 && lines[2]["after"]["limit"].integer == 6)
-            #expect(lines[3]["before"] == .null && lines[0]["after"] == .null)
+            #expect(lines[3]["requestId"].text == patched["X-Request-Id"])
+            #expect(lines[3]["before"]["limit"].integer == 5 && lines[3]["after"]["limit"].integer == 6)
+            #expect(lines[4]["before"] == .null && lines[0]["after"] == .null)
             let request = try #require(patched["X-Request-Id"])
             let found = try await auditor.client.call("GET", "/admin/v1/audit?requestID=\(request)")
             #expect(found.json["items"].items.count == 1)
             let export = try await auditor.client.call("GET", "/admin/v1/audit:export?kind=Quota")
-            #expect(export.text.split(separator: "\n").count == 4)
+            #expect(export.text.split(separator: "\n").count == 5)
             // The gateway's login appends to the audit and the ledger, and changes neither.
             let gateway = PostgresConnection(
                 try PostgresConfiguration(

@@ -1,3 +1,4 @@
+import ContractTesting
 import Foundation
 import GatewayCore
 import HTTPServing
@@ -101,6 +102,37 @@ struct IdempotencyKeyTests {
         _ = await gateway.send(
             .get, "/admin/v1/quotas", token: "admin-token", headers: [.idempotencyKey: "k1"])
         #expect(gateway.idempotency.calls.withLock { $0 } == 0)
+    }
+
+    private func text(of answer: TestAnswer) -> String {
+        answer.text.replacing(answer.headers[.requestID] ?? "", with: "")
+    }
+
+    @Test("whatever is issued is issued once, and signed again the same")
+    func issuedAgain() async throws {
+        let contract = try ContractDocument.shared.get()
+        let routes = TestGateway().responder.router.routes.filter { $0.repetition == .issuedAgain }
+        for route in routes {
+            let operation = try #require(contract.operation("POST", route.template))
+            let content = contract.resolved(operation.body.requestBody).content
+            for (name, example) in contract.examples(in: content, "application/json") {
+                let gateway = TestGateway()
+                let body = String(decoding: try example.bytes, as: UTF8.self)
+                let path = route.template.replacing("{id}", with: MemoryUploads.openID.lowercaseText)
+                let first = await post(path, body, key: "k", to: gateway, token: "user-token")
+                #expect(200..<300 ~= first.status && first.headers[.idempotencyReplayed] == nil)
+                let recorded = gateway.ledger.proposals.withLock { $0.count }
+                #expect(recorded > 0)
+                let second = await post(path, body, key: "k", to: gateway, token: "user-token")
+                // An item of a batch that is refused names the request that it is refused in.
+                #expect(text(of: second) == text(of: first), "\(route.template) \(name)")
+                #expect(second.headers[.idempotencyReplayed] == "true")
+                #expect(gateway.ledger.proposals.withLock { $0.count } == recorded)
+                let other = await post(path, body, key: "another", to: gateway, token: "user-token")
+                #expect(other.bytes != first.bytes || route.template.contains("signatures"))
+                #expect(gateway.idempotency.kept.isEmpty)
+            }
+        }
     }
 
     @Test("of what was issued nothing is kept, of other answers what they say")

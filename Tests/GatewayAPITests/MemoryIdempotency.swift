@@ -50,7 +50,38 @@ final class MemoryIdempotency: IdempotencyStore {
         rows.withLock { rows in rows.removeAll { $0.claim.id == claim.id && !$0.isAnswered } }
     }
 
-    func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger { base }
+    func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
+        OnceLedger(store: self, claim: claim, base: base)
+    }
+
+    /// Records what is not on record yet, and says of the rest that it is.
+    private struct OnceLedger: IssuanceLedger {
+        let store: MemoryIdempotency
+        let claim: IdempotencyClaim
+        let base: any IssuanceLedger
+
+        func record(
+            _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+        ) async -> [Result<RecordVerdict, GatewayError>] {
+            let known = store.issuances(of: claim)
+            let new = proposals.filter { !known.contains($0.id) }
+            var verdicts = await base.record(new, deadline: deadline)[...]
+            store.add(new.map(\.id), to: claim)
+            return proposals.map { known.contains($0.id) ? .success(.recorded(remaining: [])) : verdicts.removeFirst() }
+        }
+
+        func count(_ denial: Denial) {}
+    }
+
+    private func issuances(of claim: IdempotencyClaim) -> [UUID] {
+        rows.withLock { rows in rows.first { $0.claim.id == claim.id }?.claim.issuances ?? [] }
+    }
+
+    private func add(_ ids: [UUID], to claim: IdempotencyClaim) {
+        rows.withLock { rows in
+            for index in rows.indices where rows[index].claim.id == claim.id { rows[index].claim.issuances += ids }
+        }
+    }
 
     /// All that is kept.
     var kept: [UInt8] { rows.withLock { rows in rows.flatMap { $0.answer ?? [] } } }

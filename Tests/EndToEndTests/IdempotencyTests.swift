@@ -189,4 +189,54 @@ import Testing
             #expect(try await site.number("SELECT count(DISTINCT object_key) FROM issuances") == count)
         }
     }
+
+    @Test func `a database that is killed under load leaves each key one effect`() async throws {
+        var options = ClusterOptions()
+        options.fsync = true
+        let cluster = try await TestCluster(options)
+        try await Deployment.with(cluster: cluster) { site in
+            try await site.makeBucket("killed")
+            let alice = try await site.makeUser("killed-alice")
+            try await site.grant(["GetObject"], to: alice.principal, in: "killed")
+            let count = 40
+            func sendBoth(_ number: Int) async throws -> [Answer] {
+                let quota: JSON = [
+                    "principal": "user:x", "metric": "urls", "period": "day", "limit": .number(1000 + number),
+                ]
+                return [
+                    try await send(
+                        "/v1/presigned-urls", .download("k\(number)", from: "killed"), key: "k\(number)",
+                        as: alice.client),
+                    try await send("/admin/v1/quotas", quota, key: "k\(number)", as: site.admin),
+                ]
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<count { group.addTask { _ = try await sendBoth(number) } }
+                group.addTask {
+                    try await waitUntil("some are recorded") {
+                        try await site.number("SELECT count(*) FROM issuances") >= 3
+                    }
+                    try await cluster.kill()
+                }
+                try await group.waitForAll()
+            }
+            try await cluster.start()
+            try await waitUntil("the gateway is ready again") {
+                try await site.client().call("GET", "/readyz").status == 200
+            }
+            try await site.session().runScript("UPDATE idempotency_keys SET claimed_until = now()")
+            for number in 0..<count {
+                let answers = try await sendBoth(number)
+                site.keepSecret(urlOf: answers[0])
+                #expect(answers[0].status == 201, "\(answers[0].text)")
+                // Where the answer was not kept, the change was made all the same.
+                #expect(answers[1].status == 201 || answers[1].code == "IdempotentAnswerGone", "\(answers[1].text)")
+            }
+            #expect(try await site.number("SELECT count(*) FROM issuances") == count)
+            #expect(try await site.number("SELECT count(DISTINCT object_key) FROM issuances") == count)
+            #expect(try await site.number("SELECT count(*) FROM quotas") == count)
+            #expect(try await site.number("SELECT count(DISTINCT quota_limit) FROM quotas") == count)
+        }
+        try await cluster.stop()
+    }
 }

@@ -127,6 +127,30 @@ struct ChangeTests {
         #expect(await change(.put, path, created.text).string("field") == "secretAccessKey")
     }
 
+    @Test("a role moves to another endpoint, or is added, only with the secret of its credential")
+    func roleEndpoint() async throws {
+        func role(_ host: String, _ rest: String = "") -> String {
+            #"""
+            {"sessionRole": {"roleARN": "acs:ram::1234567890123456:role/uploader", "service": "alibaba",
+            "endpoint": "https://\#(host).example", "region": "r"}\#(rest)}
+            """#
+        }
+        let (path, _) = try await create(
+            "storage-credentials", #"{"name": "a", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore"}"#)
+        let secret = #", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore""#
+        for (host, rest, status) in [
+            ("one", "", 400), ("one", secret, 200), ("one", "", 200), ("two", "", 400),
+            ("two", #", "accessKeyID": "AKID""#, 400), ("two", secret, 200),
+        ] {
+            let answer = await change(.patch, path, role(host, rest))
+            #expect(answer.status == status, "\(host) \(rest): \(answer.text)")
+            if status == 400 { #expect(answer.string("field") == "secretAccessKey") }
+        }
+        #expect(await change(.patch, path, #"{"sessionRole": {"endpoint": "https://three.example"}}"#).status == 400)
+        #expect(await change(.patch, path, #"{"sessionRole": {"region": "elsewhere"}}"#).status == 200)
+        #expect(await change(.patch, path, #"{"sessionRole": null}"#).status == 200)
+    }
+
     @Test("secrets are rotated together, and stay where none is sent")
     func rotation() async throws {
         let (path, _) = try await create(

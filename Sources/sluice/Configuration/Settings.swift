@@ -21,7 +21,7 @@ struct Settings: Sendable {
         /// For imports, exports and batches of grants; one each.
         let bulkConnections = 4
         /// Connections of requests with idempotency keys.
-        let idempotencyConnections = 2
+        let idempotencyConnections = 4
 
         /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
         var connectionCount: Int {

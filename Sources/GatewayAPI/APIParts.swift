@@ -103,6 +103,8 @@ public struct APIParts: Sendable {
     public var reports: any LedgerReports
     /// Explains decisions.
     public var explainer: Explainer
+    /// Replays the ledger.
+    public var simulator: Simulator
     /// Rows that admins manage.
     public var stores: AdminStores
     /// Remembers requests with idempotency keys.
@@ -129,7 +131,8 @@ public struct APIParts: Sendable {
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
-        reports: any LedgerReports, explainer: Explainer, stores: AdminStores, idempotency: any IdempotencyStore,
+        reports: any LedgerReports, explainer: Explainer, simulator: Simulator, stores: AdminStores,
+        idempotency: any IdempotencyStore,
         bucketValidator: any BucketValidator, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
@@ -145,6 +148,7 @@ public struct APIParts: Sendable {
         self.issuances = issuances
         self.reports = reports
         self.explainer = explainer
+        self.simulator = simulator
         self.stores = stores
         self.idempotency = idempotency
         self.bucketValidator = bucketValidator
@@ -178,6 +182,7 @@ extension Routes {
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
         ledger = LedgerEndpoints(reader: parts.issuances, reports: parts.reports)
         explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
+        simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
             rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
         admin = AdminRoutes(

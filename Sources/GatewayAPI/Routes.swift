@@ -11,6 +11,7 @@ struct Routes {
     let signatures: SignatureEndpoints
     let ledger: LedgerEndpoints
     let explanations: ExplainEndpoints
+    let simulations: SimulateEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -111,6 +112,9 @@ struct Routes {
             Route(.get, "/admin/v1/grants:unused", .auditor, ledger.unusedGrants),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, ledger.blastRadiusOfCredential),
             Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
+            Route(
+                .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,
+                simulations.simulate),
             Route(.get, "/admin/v1/issuances", .auditor, ledger.list),
             Route(.get, "/admin/v1/issuances/{id}", .auditor, ledger.get),
             Route(.get, "/admin/v1/issuances:export", .auditor, ledger.export),

@@ -148,6 +148,7 @@ struct AccessControlTests {
             let head = HTTPRequest(method: route.method, scheme: "http", authority: "gw", path: path(route))
             let larger = [
                 "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216, ":validate": 0,
+                "/simulate": 1_048_576,
             ]
             let bytes =
                 larger.first { route.template.hasSuffix($0.key) }?.value

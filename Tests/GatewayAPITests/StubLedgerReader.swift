@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 
 /// A ledger to read, with three rows on two pages, and reports of one line.
-struct StubLedgerReader: IssuanceReader, LedgerReports {
+struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
     static let range = LedgerRange(at: TestGateway.now)
 
     static func row(_ key: String, principal: String = "user:alice") -> RecordedIssuance {
@@ -29,6 +29,14 @@ struct StubLedgerReader: IssuanceReader, LedgerReports {
         guard id == StubPolicy.grantID else { throw .notFound(.issuance) }
         return Self.row("uploads/")
     }
+
+    func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+        LedgerPage(
+            items: [Self.row("uploads/"), Self.row("uploads/private/")], nextPageToken: nil,
+            range: try LedgerRange(from: query.from, to: query.to, span: 0, now: query.to))
+    }
+
+    func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] { [:] }
 
     func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
         let usage = Usage(

@@ -73,6 +73,8 @@ struct TestGateway {
             reports: StubLedgerReader(),
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
+            simulator: Simulator(
+                source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now }),
             stores: stores.all, idempotency: idempotency, bucketValidator: validator, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },

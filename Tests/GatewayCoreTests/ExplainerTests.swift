@@ -175,6 +175,8 @@ import Testing
             }
         }
         #expect(try await world.explain { $0.bucket = "NO" }.reason == .invalidRequest)
+        let crowd = try await world.explain(groups: (0..<600).map { "group:\($0)" })
+        #expect(crowd.reason == .unauthenticated && !crowd.isPermitted)
         let unknown = try await world.explain { $0.bucket = "nowhere" }
         #expect(unknown.reason == .noSuchBucket && unknown.error == .accessDenied)
     }

@@ -68,7 +68,16 @@ extension IssueRequest {
         } else {
             fields.method = row.method == "HEAD" ? "HEAD" : nil
         }
-        try self.init(fields, delivery: row.delivery == Delivery.redirect.rawValue ? .redirect : .presignedURL)
+        let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
+        try self.init(fields, delivery: delivery)
+        switch delivery {
+        // How long the object would be is not in the row; no bytes go to the store by it either.
+        case .multipartStart, .multipartComplete: multipart = .complete(storeUploadID: "", objectLength: 0)
+        case .multipartPart:
+            multipart = .part(
+                .init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
+        case .presignedURL, .postPolicy, .redirect, .sts, .remoteSignature: break
+        }
     }
 }
 

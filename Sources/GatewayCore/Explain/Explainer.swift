@@ -37,8 +37,8 @@ public struct Explainer: Sendable {
 
     /// Explains what would become of a request, now or at a time past.
     ///
-    /// - Throws: `invalidArgument` where the time lies ahead or before all policy, `unauthenticated` for more groups than the
-    ///   limit, `slowDown`, `unavailable`. What is wrong with the request itself is part of the explanation.
+    /// - Throws: `invalidArgument` where the time lies ahead or before all policy, `slowDown`, `unavailable`. What is wrong with
+    ///   the request itself, or with the caller, is part of the explanation.
     public func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
         let request: IssueRequest
         do throws(GatewayError) {
@@ -49,7 +49,13 @@ public struct Explainer: Sendable {
         } catch {
             return Explanation(.invalidRequest, error: error)
         }
-        let state = try await state(for: request, question)
+        let state: State
+        do throws(GatewayError) {
+            state = try await self.state(for: request, question)
+        } catch .unauthenticated(let reason) {
+            // The caller's fault, not of whoever asks: more groups than are allowed.
+            return Explanation(.unauthenticated, error: .unauthenticated(reason: reason))
+        }
         let policy = state.policy
         guard policy.bucket != nil else {
             return finish(Explanation(.noSuchBucket, error: .accessDenied), state, question)

@@ -13,7 +13,7 @@ public struct PostgresIssuances: IssuanceReader {
         ("plan_cache_mode", "force_custom_plan"), ("work_mem", "32MB"),
     ]
 
-    private let ledger: LedgerPool
+    let ledger: LedgerPool
 
     /// Makes a reader.
     ///
@@ -34,28 +34,22 @@ public struct PostgresIssuances: IssuanceReader {
         var range = try LedgerRange(
             from: filter.from, to: filter.to, span: filter.isAlive ? LedgerRange.longestLife : LedgerRange.day,
             now: ledger.now())
-        var place: (end: PostgresTimestamp, id: UUID)?
+        var place: LedgerPlace?
         if let text = query.pageToken {
             let values = try token.values(in: text, count: 3)
             guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
             range.from = try PostgresTimestamp(token: values[0]).date
-            place = (try PostgresTimestamp(token: values[1]), id)
+            place = LedgerPlace(end: try PostgresTimestamp(token: values[1]), id: id)
         }
-        let deadline = ContinuousClock.now + LedgerPool.patience
         let from = PostgresTimestamp(range.from)
         let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
-        var found: [(day: LedgerDay, row: RecordedIssuance)] = []
-        for day in try await days(from: from, to: end, deadline: deadline) where found.count <= limit {
-            // Only the day that the last page ended in was looked at before.
-            let before = day.to == place?.end ? place?.id : nil
-            let request = PageRequest(filter: filter, day: day, before: before, limit: limit + 1 - found.count)
-            found += try await ledger.execute(Self.page, request, deadline: deadline).map { (day, $0) }
+        let (rows, last) = try await ledger.walk(from: from, to: end, after: place, limit: limit) {
+            day, before, count, deadline async throws(GatewayError) in
+            let request = PageRequest(filter: filter, day: day, before: before, limit: count)
+            return try await ledger.execute(Self.page, request, deadline: deadline)
         }
-        guard found.count > limit, let last = found.prefix(limit).last else {
-            return LedgerPage(items: found.map(\.row), nextPageToken: nil, range: range)
-        }
-        let next = token.text(after: [from.tokenText, last.day.to.tokenText, last.row.id.lowercaseText])
-        return LedgerPage(items: found.prefix(limit).map(\.row), nextPageToken: next, range: range)
+        let next = last.map { token.text(after: [from.tokenText, $0.end.tokenText, $0.id.lowercaseText]) }
+        return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
     /// Reads one issuance; each day is asked by its primary key.
@@ -63,19 +57,6 @@ public struct PostgresIssuances: IssuanceReader {
         guard let row = try await ledger.execute(Self.one, id).first else { throw .notFound(.issuance) }
         return row
     }
-
-    /// The days of the ledger that a stretch touches, cut to it, the last first.
-    private func days(
-        from: PostgresTimestamp, to: PostgresTimestamp, deadline: ContinuousClock.Instant
-    ) async throws(GatewayError) -> [LedgerDay] {
-        try await ledger.execute(Self.days, LedgerDay(from: from, to: to), deadline: deadline)
-    }
-}
-
-/// A day of the ledger, or a part of it.
-struct LedgerDay: Sendable {
-    var from: PostgresTimestamp
-    var to: PostgresTimestamp
 }
 
 extension PostgresIssuances {
@@ -104,25 +85,6 @@ extension PostgresIssuances {
         [$0]
     } decode: { row throws(PostgresError) in
         try RecordedIssuance(row)
-    }
-
-    // Without CASE the planner may read a date out of the names of tables that are no partitions, and fail.
-    static let days = Statement<LedgerDay, LedgerDay>(
-        """
-        SELECT greatest(p.day, $1), least(p.day + interval '24 hours', $2)
-        FROM pg_inherits i
-        JOIN pg_class c ON c.oid = i.inhrelid
-        CROSS JOIN LATERAL (
-            SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$'
-                THEN to_date(right(c.relname, 8), 'YYYYMMDD')::timestamp AT TIME ZONE 'UTC' END AS day
-        ) p
-        WHERE i.inhparent = 'public.issuances'::regclass AND p.day < $2 AND p.day + interval '24 hours' > $1
-        ORDER BY p.day DESC
-        """
-    ) {
-        [$0.from, $0.to]
-    } decode: { row throws(PostgresError) in
-        LedgerDay(from: try row.decode(0), to: try row.decode(1))
     }
 }
 

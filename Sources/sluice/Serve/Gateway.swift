@@ -34,8 +34,8 @@ struct Gateway {
         let database = try DatabaseParts(settings, logger: logger)
         try await database.check(masterKeys: settings.masterKeys, logger: logger)
 
-        let cache = PolicyCache(
-            source: PostgresPolicySource(pool: database.policyPool, keys: settings.masterKeys, logger: logger))
+        let source = PostgresPolicySource(pool: database.policyPool, keys: settings.masterKeys, logger: logger)
+        let cache = PolicyCache(source: source)
         let cloud = OutboundClient(policy: settings.outbound)
         let authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger)
         let denials = DenialCounter(connection: database.background, logger: logger)
@@ -76,6 +76,10 @@ struct Gateway {
                 history: PostgresPolicyHistory(pool: database.ledgerPool, logger: logger),
                 issuances: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
                 now: Self.now),
+            simulator: Simulator(
+                source: source,
+                ledger: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
+                grants: stores.grants, now: Self.now),
             stores: stores,
             idempotency: PostgresIdempotency(
                 pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, logger: logger, now: Self.now

@@ -1,0 +1,149 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+
+/// `POST /admin/v1/simulate`: it asks and changes nothing.
+struct SimulateEndpoints: Sendable {
+    /// Body limit, in bytes: 2 KiB for each of 500 items.
+    static let maxBodyBytes = 1 << 20
+    /// Most items of each kind of change.
+    static let maxItems = 500
+    /// How far back a replay may go, in days.
+    static let maxDays = 366
+
+    let useCase: Simulator
+    let newRow: @Sendable (Caller) throws -> NewRow
+
+    /// Replays the ledger under a change that is not made yet.
+    @Sendable func simulate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let days = try body.integer("days") ?? 7
+        guard 1...Int64(Self.maxDays) ~= days else {
+            throw body.invalid("days", "A replay goes 1 to \(Self.maxDays) days back.")
+        }
+        let token = try body.string("pageToken")
+        let proposal = try PolicyProposal(&body) { try newRow(caller) }
+        try body.end()
+        guard !proposal.isEmpty else { throw body.invalid("add", "Nothing would change.") }
+        let simulation = try await useCase.simulate(
+            proposal, days: Int(days), label: try Self.label(of: request), pageToken: token)
+        return .json(.ok, capacity: 8192) { simulation.write(to: &$0) }
+    }
+
+    /// The body without its page token, in one form for all the ways to write it.
+    private static func label(of request: APIRequest) throws -> String {
+        guard case .object(let members) = try request.jsonValue() else { return "" }
+        var json = JSONWriter()
+        json.value(.object(members.filter { $0.name != "pageToken" }.sorted { $0.name < $1.name }))
+        return DigestAlgorithm.sha256.digest(of: json.bytes).hex
+    }
+}
+
+extension PolicyProposal {
+    fileprivate var isEmpty: Bool {
+        additions.isEmpty && replacements.isEmpty && removals.isEmpty && joins.isEmpty && leaves.isEmpty
+    }
+
+    /// Takes the members of a change.
+    fileprivate init(_ body: inout JSONObject, newRow: () throws -> NewRow) throws {
+        self.init()
+        for (index, value) in try body.items("add").enumerated() {
+            var item = try JSONObject(value, at: "add[\(index)]")
+            additions.append(try Grant(&item, as: newRow()).validated(in: item))
+            try item.end()
+        }
+        for (index, value) in try body.items("replace").enumerated() {
+            var item = try JSONObject(value, at: "replace[\(index)]")
+            let id = try item.required("id", item.uuid("id"))
+            var grant = try Grant(&item, as: newRow()).validated(in: item)
+            grant.id = id
+            replacements.append(grant)
+            try item.end()
+        }
+        for (index, text) in (try body.strings("remove", atMost: SimulateEndpoints.maxItems) ?? []).enumerated() {
+            guard let id = UUID(uuidString: text) else { throw body.invalid("remove[\(index)]", "A UUID is expected.") }
+            removals.append(id)
+        }
+        joins = try Self.memberships("addMembers", &body)
+        leaves = try Self.memberships("removeMembers", &body)
+        guard joins.isDisjoint(with: leaves) else {
+            throw body.invalid("removeMembers", "A membership is both added and removed.")
+        }
+    }
+
+    private static func memberships(
+        _ name: String, _ body: inout JSONObject
+    ) throws(GatewayError) -> Set<Membership> {
+        var memberships: Set<Membership> = []
+        for (index, value) in try body.items(name).enumerated() {
+            var item = try JSONObject(value, at: "\(name)[\(index)]")
+            let group = try item.required("group", item.principal("group"))
+            let member = try item.required("member", item.principal("member"))
+            try item.end()
+            guard group.isGroup else { throw item.invalid("group", "A group is expected.") }
+            guard member.isUser else { throw item.invalid("member", "A user is expected.") }
+            memberships.insert(Membership(group: group, member: member))
+        }
+        return memberships
+    }
+}
+
+extension JSONObject {
+    /// Takes an array of items of a change.
+    fileprivate mutating func items(_ name: String) throws(GatewayError) -> [JSONValue] {
+        try values(name, atMost: SimulateEndpoints.maxItems) ?? []
+    }
+}
+
+extension Grant {
+    /// Refuses what could not work, under the item's own name.
+    fileprivate func validated(in item: JSONObject) throws(GatewayError) -> Grant {
+        do throws(GatewayError) {
+            return try validated()
+        } catch .invalidArgument(let field, let reason) {
+            throw item.invalid(field, reason)
+        }
+    }
+}
+
+extension Simulation {
+    /// Writes the members of a simulation.
+    func write(to json: inout JSONWriter) {
+        json.member("examined", examined)
+        json.member("refused", refused)
+        json.member("refusedAlready", refusedAlready)
+        json.member("permittedAnew", permittedAnew)
+        json.member("uncertain", uncertain)
+        for (name, shares) in [("principals", principals), ("grants", grants)] {
+            json.name(name)
+            json.array(shares) { json, share in
+                json.object { json in
+                    json.member("name", share.name)
+                    json.member("count", share.count)
+                }
+            }
+        }
+        json.member("hasMoreShares", hasMoreShares)
+        json.name("examples")
+        json.array(examples) { json, example in
+            json.object { json in
+                json.name("issuance")
+                json.object { example.issuance.write(to: &$0) }
+                Problem(example.error).write(as: "told", to: &json)
+                if let decidedBy = example.decidedBy {
+                    json.name("decidedBy")
+                    json.object { decidedBy.write(to: &$0) }
+                }
+            }
+        }
+        json.member("from", range.from)
+        json.member("to", range.to)
+        json.member("examinedBackTo", examinedBackTo)
+        json.member("isComplete", nextPageToken == nil)
+        json.member("policySequence", policySequence)
+        json.member("nextPageToken", nextPageToken)
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+
+/// A replay under way: what it has counted, and the questions it has answered. All of it is bounded.
+struct Replay {
+    /// All that a decision depends on.
+    private struct Question: Hashable {
+        let principal: Principal
+        let matchedGroup: Principal?
+        let claims: [String: String]
+        let bucket: BucketName
+        /// The key, or what it begins with where its last segment makes no difference.
+        let key: ExactText
+        let action: Action
+        let isHead: Bool
+        let delivery: Delivery
+        let contentType: String?
+        let contentLength: Int64?
+        let hasMD5: Bool
+    }
+
+    private enum Outcome {
+        case same
+        case refused(Refusal)
+        case refusedAlready
+        case permittedAnew
+        case uncertain
+    }
+
+    /// Most questions whose answers are remembered.
+    private static let maxAnswers = 20_000
+
+    private(set) var examined = 0
+    private let proposed: Set<UUID>
+    private var policy: ReplayPolicy
+    private let now: Date
+    private var answers: [Question: Outcome] = [:]
+    private var templates: [UUID: KeyPrefix?] = [:]
+    private var counts = (refused: Int64(0), already: Int64(0), anew: Int64(0), uncertain: Int64(0))
+    private var principals: [ExactText: Int64] = [:]
+    private var grants: [ExactText: Int64] = [:]
+    private var hasMoreShares = false
+    private var examples: [Simulation.Example] = []
+    private var examinedBackTo: Date?
+
+    init(proposal: PolicyProposal, policy: ReplayPolicy, now: Date) {
+        self.policy = policy
+        self.now = now
+        proposed = Set(proposal.incoming.map(\.id))
+    }
+
+    /// Asks for some issuances again.
+    mutating func take(
+        _ rows: [RecordedIssuance], templates source: any ReplaySource
+    ) async throws(GatewayError) {
+        examined += rows.count
+        if let oldest = rows.map(\.issuedAt).min() { examinedBackTo = min(examinedBackTo ?? oldest, oldest) }
+        try await readTemplates(of: rows, from: source)
+        let requests = rows.compactMap { ReplayRequest($0, template: templates[$0.grantID] ?? nil) }
+        try await policy.prepare(requests)
+        for request in requests { count(outcome(of: request), request.row) }
+    }
+
+    private mutating func readTemplates(
+        of rows: [RecordedIssuance], from source: any ReplaySource
+    ) async throws(GatewayError) {
+        if templates.count > Self.maxAnswers { templates = [:] }
+        let unknown = Set(rows.map(\.grantID)).filter { templates[$0] == nil }
+        guard !unknown.isEmpty else { return }
+        let found = try await source.templates(among: Array(unknown))
+        for id in unknown { templates[id] = .some(found[id]) }
+    }
+
+    private mutating func outcome(of request: ReplayRequest) -> Outcome {
+        let question = question(of: request)
+        if let known = answers[question] { return known }
+        if answers.count >= Self.maxAnswers { answers = [:] }
+        let outcome = decide(request)
+        answers[question] = outcome
+        return outcome
+    }
+
+    private func question(of request: ReplayRequest) -> Question {
+        let wish = request.request
+        var key = wish.key.rawValue
+        if !policy.mayNameWholeKeys(request) {
+            let end = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) }
+            key = String(key[..<(end ?? key.startIndex)])
+        }
+        return Question(
+            principal: request.principal, matchedGroup: request.matchedGroup, claims: request.claims,
+            bucket: wish.bucket, key: ExactText(key), action: wish.action, isHead: wish.method == .head,
+            delivery: wish.delivery, contentType: wish.contentType?.text, contentLength: wish.contentLength,
+            hasMD5: wish.contentMD5 != nil)
+    }
+
+    private func decide(_ request: ReplayRequest) -> Outcome {
+        let subject = Subject(principal: request.principal, claims: request.claims)
+        func decision(_ proposed: Bool) -> Decision {
+            GatewayCore.decide(
+                request.request, for: subject, under: policy.policy(for: request, proposed: proposed),
+                sourceAddress: nil, now: now)
+        }
+        switch (decision(false), decision(true)) {
+        case (.permit(let before), .permit(let after)):
+            guard policy.askingForSource.contains(after.grant.id) else { return .same }
+            return before.grant.id == after.grant.id && !proposed.contains(after.grant.id) ? .same : .uncertain
+        case (.permit, .refuse(let refusal)): return .refused(refusal)
+        case (.refuse, .refuse): return .refusedAlready
+        case (.refuse, .permit(let after)):
+            return policy.askingForSource.contains(after.grant.id) ? .uncertain : .permittedAnew
+        }
+    }
+
+    private mutating func count(_ outcome: Outcome, _ row: RecordedIssuance) {
+        switch outcome {
+        case .same: break
+        case .refusedAlready: counts.already += 1
+        case .permittedAnew: counts.anew += 1
+        case .uncertain: counts.uncertain += 1
+        case .refused(let refusal):
+            counts.refused += 1
+            let principal = ExactText(row.principal)
+            let isNew = principals[principal] == nil
+            hasMoreShares = !Self.add(principal, to: &principals) || hasMoreShares
+            hasMoreShares = !Self.add(ExactText(row.grantID.lowercaseText), to: &grants) || hasMoreShares
+            guard examples.count < Simulation.maxExamples, isNew || examples.count < Simulation.maxExamples / 2 else {
+                return
+            }
+            examples.append(.init(issuance: row, error: refusal.error, decidedBy: refusal.grant))
+        }
+    }
+
+    /// Counts one more, unless there are too many different ones.
+    private static func add(_ name: ExactText, to counts: inout [ExactText: Int64]) -> Bool {
+        guard counts[name] != nil || counts.count < Simulation.maxShares else { return false }
+        counts[name, default: 0] += 1
+        return true
+    }
+
+    /// Writes down what was counted.
+    func tell(_ simulation: inout Simulation) {
+        simulation.examined = Int64(examined)
+        simulation.refused = counts.refused
+        simulation.refusedAlready = counts.already
+        simulation.permittedAnew = counts.anew
+        simulation.uncertain = counts.uncertain
+        simulation.principals = Self.shares(principals)
+        simulation.grants = Self.shares(grants)
+        simulation.hasMoreShares = hasMoreShares
+        simulation.examples = examples
+        simulation.examinedBackTo = examinedBackTo
+        simulation.policySequence = policy.position?.sequence ?? 0
+    }
+
+    private static func shares(_ counts: [ExactText: Int64]) -> [Simulation.Share] {
+        counts.map { Simulation.Share(name: $0.key.rawValue, count: $0.value) }
+            .sorted { $0.count == $1.count ? $0.name < $1.name : $0.count > $1.count }
+    }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+@Suite struct SimulatorTests {
+    /// A ledger in memory, handed out in chunks, and the grants of the policy.
+    private final class World: ReplaySource, AdminStore {
+        let tables: ScriptedPolicy.Tables
+        let policy: ScriptedPolicy
+        let rows: [RecordedIssuance]
+        let queries = Mutex<[ReplayQuery]>([])
+        let templatesAsked = Mutex(0)
+
+        init(
+            _ grants: [Grant], members: [Principal: [Principal]] = [:], rows: [RecordedIssuance]
+        ) throws {
+            var tables = ScriptedPolicy.Tables()
+            tables.bucket = try Fixture.bucket()
+            tables.credential = Fixture.credential()
+            tables.grants = grants
+            tables.members = members
+            self.tables = tables
+            self.rows = rows
+            policy = ScriptedPolicy(tables)
+        }
+
+        func simulate(
+            _ proposal: PolicyProposal, limits: Simulator.Limits = .init(), token: String? = nil
+        ) async throws -> Simulation {
+            let simulator = Simulator(
+                source: policy, ledger: self, grants: self, limits: limits, now: { Fixture.now })
+            return try await simulator.simulate(proposal, days: 7, label: "x", pageToken: token)
+        }
+
+        func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
+            queries.withLock { $0.append(query) }
+            let start = query.pageToken.flatMap { Int($0) } ?? 0
+            let found = Array(rows.dropFirst(start).prefix(query.limit))
+            let end = start + found.count
+            return LedgerPage(
+                items: found, nextPageToken: end < rows.count ? String(end) : nil,
+                range: try LedgerRange(from: query.from, to: query.to, span: 0, now: query.to))
+        }
+
+        func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] {
+            templatesAsked.withLock { $0 += 1 }
+            return Dictionary(
+                tables.grants.filter { $0.prefix.isTemplate && grants.contains($0.id) }.map { ($0.id, $0.prefix) }
+            ) { first, _ in first }
+        }
+
+        func get(_ id: String) async throws(GatewayError) -> Stored<Grant> {
+            guard let grant = tables.grants.first(where: { $0.id.lowercaseText == id }) else { throw .notFound(.grant) }
+            return Stored(row: grant, revision: grant.id)
+        }
+
+        func create(_ resource: Grant, by change: ChangeContext) async throws(GatewayError) -> Stored<Grant> {
+            throw .unavailable(retryAfter: 1)
+        }
+
+        func list(_ query: ListQuery) async throws(GatewayError) -> Page<Grant> { throw .unavailable(retryAfter: 1) }
+
+        func update(
+            _ resource: Grant, from revision: UUID, by change: ChangeContext
+        ) async throws(GatewayError) -> Stored<Grant> { throw .unavailable(retryAfter: 1) }
+
+        func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
+            throw .unavailable(retryAfter: 1)
+        }
+    }
+
+    private static func row(
+        _ key: String, by user: String = "user:alice", matched: String? = nil, grant: Int = 1,
+        action: String = "GetObject", type: String? = nil, length: Int64? = nil, delivery: String = "presigned-url"
+    ) -> RecordedIssuance {
+        RecordedIssuance(
+            id: UUID(), issuedAt: Fixture.now.addingTimeInterval(-60), expiresAt: Fixture.now, delivery: delivery,
+            principal: user, matchedPrincipal: matched ?? user, grantID: Fixture.id(grant),
+            credentialID: Fixture.id(500), actions: [action], method: action == "PutObject" ? "PUT" : "GET",
+            bucket: "demo-bucket", key: key, contentType: type, contentLength: length, requestID: "r",
+            policySequence: 1)
+    }
+
+    @Test func countsWhatARemovalWouldRefuseAndOfWhom() async throws {
+        let world = try World(
+            [Fixture.grant(1, to: "*", on: "team/"), Fixture.grant(2, to: "user:bob", on: "team/own/")],
+            rows: [
+                Self.row("team/a", matched: "*"), Self.row("team/b", matched: "*"),
+                Self.row("team/c", by: "user:bob", matched: "*"), Self.row("team/own/d", by: "user:bob", grant: 2),
+                Self.row("else/e", grant: 9),
+            ])
+        let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(1)]))
+        #expect(result.examined == 5 && result.refused == 3 && result.refusedAlready == 1)
+        #expect(
+            result.principals.map(\.name) == ["user:alice", "user:bob"] && result.principals.map(\.count) == [2, 1])
+        #expect(result.grants.map(\.name) == [Fixture.id(1).lowercaseText] && result.grants.map(\.count) == [3])
+        #expect(result.examples.count == 3 && result.examples.allSatisfy { $0.error == .accessDenied })
+        #expect(result.nextPageToken == nil && result.examinedBackTo == Fixture.now.addingTimeInterval(-60))
+        let query = try #require(world.queries.withLock { $0.first })
+        #expect(query.buckets.map(\.rawValue) == ["demo-bucket"] && query.principals == nil)
+    }
+
+    @Test func aDenyBelowADirectoryHitsWhatLiesThere() async throws {
+        let world = try World(
+            [Fixture.grant(1, on: "team/")],
+            rows: ["team/a", "team/secret/a", "team/secret/b", "team/secrets", "team/secret"].map { Self.row($0) })
+        let deny = try Fixture.grant(7, on: "team/secret/", effect: .deny)
+        let result = try await world.simulate(PolicyProposal(additions: [deny]))
+        #expect(result.refused == 2 && Set(result.examples.map(\.issuance.key)) == ["team/secret/a", "team/secret/b"])
+        #expect(result.examples.allSatisfy { $0.decidedBy?.id == deny.id })
+        #expect(world.queries.withLock { $0.first?.principals } == [deny.principal])
+        // One whole key among the keys of a directory is told apart from the others.
+        let one = try Fixture.grant(8, on: "team/secret/b", effect: .deny)
+        let single = try await world.simulate(PolicyProposal(additions: [one]))
+        #expect(single.refused == 1 && single.examples.map(\.issuance.key) == ["team/secret/b"])
+    }
+
+    @Test func aReplacementIsJudgedByItsConditions() async throws {
+        let world = try World(
+            [Fixture.grant(1, on: "team/")],
+            rows: [
+                Self.row("team/a", action: "PutObject", type: "image/png", length: 10),
+                Self.row("team/b", action: "PutObject", type: "text/plain", length: 10),
+                Self.row("team/c", action: "PutObject", type: "image/png", length: 99),
+                Self.row("team/d", action: "PutObject", type: "image/png", delivery: "multipart-start"),
+                Self.row("team/e", action: "PutObject", type: "image/png", length: 99, delivery: "multipart-part"),
+                Self.row("team/f"),
+            ])
+        let narrow = try Fixture.grant(
+            1, on: "team/", conditions: GrantConditions(contentTypes: ["image/*"], maxBytes: 50))
+        let result = try await world.simulate(PolicyProposal(replacements: [narrow]))
+        #expect(Set(result.examples.map(\.issuance.key)) == ["team/b", "team/c", "team/e"] && result.refused == 3)
+    }
+
+    @Test func membershipsThatRowsMakeComeAndGo() async throws {
+        let (alice, staff) = (try Principal("user:alice"), try Principal("group:staff"))
+        let rows = [
+            Self.row("team/a", matched: "group:staff"), Self.row("team/b", by: "user:bob", matched: "group:staff"),
+            Self.row("x/c", grant: 2),
+        ]
+        let grants = [
+            try Fixture.grant(1, to: "group:staff", on: "team/"),
+            try Fixture.grant(2, on: "x/"), try Fixture.grant(3, to: "group:banned", on: "", effect: .deny),
+        ]
+        let world = try World(grants, members: [alice: [staff]], rows: rows)
+        let leave = PolicyProposal(leaves: [.init(group: staff, member: alice)])
+        let result = try await world.simulate(leave)
+        // Bob's credential names the group; no row does, and none can take it away.
+        #expect(result.examples.map(\.issuance.key) == ["team/a"] && result.refusedAlready == 0)
+        #expect(world.queries.withLock { $0.first?.members } == [alice])
+        let join = PolicyProposal(joins: [.init(group: try Principal("group:banned"), member: alice)])
+        let banned = try await world.simulate(join)
+        #expect(Set(banned.examples.map(\.issuance.key)) == ["team/a", "x/c"])
+    }
+
+    @Test func whatTheLedgerDoesNotKnowIsToldApart() async throws {
+        let fromOffice = GrantConditions(sourceCIDRs: ["192.0.2.0/24"])
+        let rows = [
+            Self.row("team/a"), Self.row("office/b", grant: 2), Self.row("tenants/acme/c", grant: 3),
+            Self.row("gone/d", grant: 8),
+        ]
+        let world = try World(
+            [
+                Fixture.grant(1, on: "team/"), Fixture.grant(2, on: "office/", conditions: fromOffice),
+                Fixture.grant(3, to: "user:alice", on: "tenants/${claim:tenant}/"),
+            ], rows: rows)
+        // The network may hold or not; the grants that are not touched hold as they did.
+        let tightened = try Fixture.grant(1, on: "team/", conditions: fromOffice)
+        let network = try await world.simulate(PolicyProposal(replacements: [tightened]))
+        #expect(network.uncertain == 1 && network.refused == 0 && network.refusedAlready == 1)
+        // The template that decided tells the claim.
+        let template = try await world.simulate(PolicyProposal(removals: [Fixture.id(3)]))
+        #expect(template.examples.map(\.issuance.key) == ["tenants/acme/c"] && template.refused == 1)
+        let anew = try await world.simulate(PolicyProposal(additions: [Fixture.grant(9, on: "gone/")]))
+        #expect(anew.permittedAnew == 1 && anew.refused == 0)
+    }
+
+    @Test func isCutOffAndGoesOn() async throws {
+        let world = try World(
+            [Fixture.grant(1, on: "team/")], rows: (0..<25).map { Self.row("team/\($0)/x", by: "user:alice") })
+        let proposal = PolicyProposal(removals: [Fixture.id(1)])
+        var token: String?
+        var refused: [Int64] = []
+        repeat {
+            let part = try await world.simulate(proposal, limits: .init(maxRows: 10, chunk: 5), token: token)
+            refused.append(part.refused)
+            #expect(part.examined == part.refused && part.examples.count <= Simulation.maxExamples)
+            token = part.nextPageToken
+        } while token != nil
+        #expect(refused == [10, 10, 5])
+        let late = try await world.simulate(proposal, limits: .init(patience: .zero, chunk: 5))
+        #expect(late.examined == 5 && late.nextPageToken != nil, "at least one chunk, or it would never end")
+    }
+
+    @Test func boundsWhatItCountsApart() async throws {
+        let world = try World(
+            [Fixture.grant(1, to: "*", on: "team/")],
+            rows: (0..<1500).map { Self.row("team/x", by: "user:\($0)", matched: "*") })
+        let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(1)]))
+        #expect(result.refused == 1500 && result.principals.count == Simulation.maxShares && result.hasMoreShares)
+        #expect(result.examples.count == Simulation.maxExamples)
+        let loads = world.policy.now.loads
+        #expect(loads.count < 10 && loads.allSatisfy { $0.count <= 500 }, "callers are loaded together")
+    }
+
+    @Test func crowdedPrincipalsAreLookedUpByPlace() async throws {
+        let crowd = try (100..<500).map { try Fixture.grant($0, to: "*", on: "crowd/\($0)/") }
+        let world = try World(
+            crowd, rows: [100, 101, 102].map { Self.row("crowd/\($0)/a", matched: "*", grant: $0) })
+        let result = try await world.simulate(PolicyProposal(removals: [Fixture.id(101)]))
+        #expect(result.refused == 1 && result.refusedAlready == 0)
+        #expect(result.examples.map(\.issuance.key) == ["crowd/101/a"])
+        let deny = try Fixture.grant(900, to: "*", on: "crowd/102/", effect: .deny)
+        #expect(
+            try await world.simulate(PolicyProposal(additions: [deny])).examples.map(\.issuance.key) == ["crowd/102/a"])
+    }
+
+    @Test func namesGrantsThatAreNotThere() async throws {
+        let world = try World([Fixture.grant(1)], rows: [])
+        for (proposal, field) in [
+            (PolicyProposal(removals: [Fixture.id(2)]), "remove[0]"),
+            (PolicyProposal(removals: [Fixture.id(1), Fixture.id(1)]), "remove[1]"),
+            (PolicyProposal(replacements: [try Fixture.grant(3)]), "replace[0].id"),
+            (PolicyProposal(replacements: [try Fixture.grant(1)], removals: [Fixture.id(1)]), "remove[0]"),
+        ] {
+            let error = await #expect(throws: GatewayError.self) { _ = try await world.simulate(proposal) }
+            guard case .invalidArgument(field, _)? = error else {
+                Issue.record("\(field): \(String(describing: error))")
+                continue
+            }
+        }
+    }
+}

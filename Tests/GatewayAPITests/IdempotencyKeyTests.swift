@@ -95,6 +95,17 @@ struct IdempotencyKeyTests {
         #expect(await post("/admin/v1/quotas", Self.quota, key: longest, to: gateway).status == 201)
     }
 
+    @Test("what streams takes no key")
+    func streams() async {
+        let gateway = TestGateway()
+        for route in gateway.responder.router.routes where route.method == .post {
+            guard case .stream = route.bodyPlan else { continue }
+            let answer = await post(route.template, "{}", key: "k1", to: gateway)
+            #expect(answer.status == 400 && answer.string("field") == "Idempotency-Key", "\(route.template)")
+            #expect(gateway.idempotency.calls.withLock { $0 } == 0)
+        }
+    }
+
     @Test("without a key, and by other methods, nothing is looked up")
     func noKey() async {
         let gateway = TestGateway()

@@ -65,6 +65,8 @@ import Testing
         #expect(try await rows.reserve([part(3, 11)], of: upload.id) == .tooLarge(maxBytes: 100))
         let last = part(3, 10)
         #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
+        // The same part once more, since its request came again.
+        #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
         #expect(try await rows.reserve([part(4, nil)], of: upload.id) == .lengthRequired)
         try await rows.release([last.issuance])
         #expect(try await rows.reserve([part(5, 10)], of: upload.id) == .reserved(objectLength: 100))

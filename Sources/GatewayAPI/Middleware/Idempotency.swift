@@ -73,7 +73,7 @@ struct Idempotency: Sendable {
         _ request: APIRequest, from caller: Caller, on route: Route
     ) throws(GatewayError) -> IdempotentRequest {
         let key = try key(in: request.headers)
-        guard case .collected(let body) = request.body else {
+        guard case .collect = route.bodyPlan, case .collected(let body) = request.body else {
             throw invalid("What this operation takes is too long to be compared; send it without a key.")
         }
         let target = (request.target?.rawPath ?? "") + "?" + (request.target?.rawQuery ?? "")

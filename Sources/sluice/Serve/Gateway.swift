@@ -182,7 +182,8 @@ private struct DatabaseParts {
             try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
             logger: logger)
         bulk = BulkConnections(
-            try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger)
+            try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
+        )
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
         health = PostgresConnection(plain, logger: logger)
@@ -225,7 +226,8 @@ extension AdminStores {
     fileprivate init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
-            members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys, tickets: stores.tickets,
+            members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
+            tickets: stores.tickets,
             groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency, audit: stores.audit)
     }
 }

@@ -54,7 +54,8 @@ struct GrantBulkEndpoints: Sendable {
         }
     }
 
-    @concurrent private static func writeLines(from reader: GrantReader, to writer: any ResponseBodyWriter) async throws {
+    @concurrent private static func writeLines(from reader: GrantReader, to writer: any ResponseBodyWriter) async throws
+    {
         while case let grants = try await reader.next(), !grants.isEmpty {
             var bytes: [UInt8] = []
             for grant in grants {
@@ -67,7 +68,9 @@ struct GrantBulkEndpoints: Sendable {
         }
     }
 
-    @concurrent private static func writeRecords(from reader: GrantReader, to writer: any ResponseBodyWriter) async throws {
+    @concurrent private static func writeRecords(from reader: GrantReader, to writer: any ResponseBodyWriter)
+        async throws
+    {
         var csv = CSVWriter()
         csv.record(GrantColumns.Column.allCases.map(\.rawValue))
         try await writer.write(csv.takeBytes())

@@ -4,7 +4,7 @@ import HTTPTypes
 import Signing
 
 /// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
-struct PresignedURLEndpoints: Sendable {
+final class PresignedURLEndpoints: Sendable {
     /// Body limit of a batch, in bytes: 2 KiB for each of 1,000 items.
     static let maxBatchBytes = 2 << 20
 
@@ -12,6 +12,12 @@ struct PresignedURLEndpoints: Sendable {
     let metrics: RequestMetrics
     /// How long a request may wait to be recorded.
     let timeout: Duration
+
+    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration) {
+        self.useCase = useCase
+        self.metrics = metrics
+        self.timeout = timeout
+    }
 
     /// Issues one URL.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -99,7 +105,8 @@ extension IssuedURL {
         json.member("method", method.rawValue)
         json.member("bucket", bucket.rawValue)
         json.member("key", key.rawValue)
-        json.member("url", url.reveal())
+        json.name("url")
+        json.verbatim(url.reveal())
         json.name("headers")
         json.object { json in
             for header in headers { json.member(header.name, header.value) }

@@ -48,6 +48,15 @@ struct JSONWriter {
         needsComma = true
     }
 
+    /// Writes a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor backslashes.
+    mutating func verbatim(_ text: String) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: text.utf8)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
     /// Writes an integer.
     mutating func integer(_ value: some BinaryInteger & Sendable) {
         literal(String(value))

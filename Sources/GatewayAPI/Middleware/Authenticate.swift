@@ -16,7 +16,7 @@ struct Authenticate: Sendable {
             return try await endpoint(request)
         case .authenticated(let endpoint):
             let caller = try await caller(of: request, for: route.access)
-            guard request.method == .post, request.headers.contains(.idempotencyKey) else {
+            guard request.method == .post, request.headers.text(.idempotencyKey) != nil else {
                 return try await endpoint(request, caller)
             }
             return try await idempotency.answer(request, from: caller, on: route, endpoint)

@@ -38,9 +38,7 @@ struct Idempotency: Sendable {
         for claim: IdempotencyClaim, _ request: APIRequest, _ caller: Caller, on route: Route,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
-        var request = request
-        request.claim = claim
-        request.repeatable = RepeatableIssuing(claim, ledger: store.ledger(for: claim))
+        let request = request.claimed(claim, RepeatableIssuing(claim, ledger: store.ledger(for: claim)))
         let response: ServerResponse
         do {
             response = try await endpoint(request, caller)

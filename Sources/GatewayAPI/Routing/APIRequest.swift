@@ -3,8 +3,8 @@ import HTTPServing
 import HTTPTypes
 import Synchronization
 
-/// A request on its way through the middleware to its endpoint.
-struct APIRequest: Sendable {
+/// A request on its way through the middleware to its endpoint; a class, as everything on that way holds it.
+final class APIRequest: Sendable {
     /// Identifier in logs, answers and rows.
     let id: String
     let method: HTTPRequest.Method
@@ -16,11 +16,35 @@ struct APIRequest: Sendable {
     /// Where the request came from, as far as trusted proxies vouch for it.
     let sourceAddress: IPAddress?
     /// What inner parts learn and outer parts log.
-    let notes = RequestNotes()
-    /// The claim of its idempotency key, where it came with one.
-    var claim: IdempotencyClaim?
+    let notes: RequestNotes
     /// What makes it issue the same again, where it came with an idempotency key.
-    var repeatable: RepeatableIssuing?
+    let repeatable: RepeatableIssuing?
+    /// The claim of that key.
+    let claim: IdempotencyClaim?
+
+    init(
+        id: String, method: HTTPRequest.Method, headers: HTTPFields, target: RequestTarget?, match: Router.Match,
+        body: RequestBody, sourceAddress: IPAddress?, notes: RequestNotes = RequestNotes(),
+        claim: IdempotencyClaim? = nil, repeatable: RepeatableIssuing? = nil
+    ) {
+        self.notes = notes
+        self.claim = claim
+        self.repeatable = repeatable
+        self.id = id
+        self.method = method
+        self.headers = headers
+        self.target = target
+        self.match = match
+        self.body = body
+        self.sourceAddress = sourceAddress
+    }
+
+    /// The same request under a claim of its idempotency key.
+    func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
+        APIRequest(
+            id: id, method: method, headers: headers, target: target, match: match, body: body,
+            sourceAddress: sourceAddress, notes: notes, claim: claim, repeatable: repeatable)
+    }
 
     /// The segment that fills the template's parameter at an index.
     func parameter(_ index: Int) -> String {

@@ -3,7 +3,7 @@ import HTTPServing
 import HTTPTypes
 
 /// One operation of the API: a method, a path, who may call it, how much it reads, and what answers.
-struct Route: Sendable {
+final class Route: Sendable {
     /// Body limit of a `POST`, `PUT` or `PATCH` that says nothing else, in bytes; other methods read no body.
     static let defaultMaxBodyBytes = 65_536
 
@@ -15,16 +15,21 @@ struct Route: Sendable {
     let access: Access
     let maxBodyBytes: Int
     let endpoint: Endpoint
+    private let options: Options
+
+    /// What few routes have otherwise.
+    private struct Options {
+        var refusals = RefusalForm.problem
+        var repetition = Repetition.kept
+        var streamPlan: BodyPlan?
+    }
+
     /// How refusals are told.
-    private(set) var refusals = RefusalForm.problem
+    var refusals: RefusalForm { options.refusals }
     /// How the answer is given again to the same request with the same idempotency key.
-    private(set) var repetition = Repetition.kept
-
-    /// How the body is read where it is read as it arrives.
-    private var streamPlan: BodyPlan?
-
+    var repetition: Repetition { options.repetition }
     /// How the server is to read the body.
-    var bodyPlan: BodyPlan { streamPlan ?? .collect(maxBytes: maxBodyBytes) }
+    var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
 
     /// Who may call a route.
     enum Access: String, Sendable {
@@ -74,27 +79,22 @@ struct Route: Sendable {
         self.access = access
         self.maxBodyBytes = maxBodyBytes ?? ([.post, .put, .patch].contains(method) ? Self.defaultMaxBodyBytes : 0)
         self.endpoint = .authenticated(endpoint)
+        options = Options()
     }
 
     /// The same route with another form of refusals.
     func telling(_ refusals: RefusalForm) -> Route {
-        var route = self
-        route.refusals = refusals
-        return route
+        with { $0.refusals = refusals }
     }
 
     /// The same route with a body that is read as it arrives, or an answer that takes longer than others.
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
-        var route = self
-        route.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline)
-        return route
+        with { $0.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline) }
     }
 
     /// The same route, whose answers hold what was issued.
     func issuing() -> Route {
-        var route = self
-        route.repetition = .issuedAgain
-        return route
+        with { $0.repetition = .issuedAgain }
     }
 
     /// A route for anyone; it reads no body.
@@ -108,5 +108,22 @@ struct Route: Sendable {
         self.access = .anyone
         self.maxBodyBytes = 0
         self.endpoint = .open(endpoint)
+        options = Options()
+    }
+
+    private init(_ route: Route, _ options: Options) {
+        method = route.method
+        template = route.template
+        takesRest = route.takesRest
+        access = route.access
+        maxBodyBytes = route.maxBodyBytes
+        endpoint = route.endpoint
+        self.options = options
+    }
+
+    private func with(_ change: (inout Options) -> Void) -> Route {
+        var options = options
+        change(&options)
+        return Route(self, options)
     }
 }

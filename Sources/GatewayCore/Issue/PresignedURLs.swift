@@ -3,17 +3,17 @@ public import Foundation
 /// Issues presigned URLs: look up, decide, sign, record, answer.
 ///
 /// Decisions are made from memory and proved when they are recorded; nothing is answered that is not on record.
-public struct PresignedURLs: Sendable {
+public final class PresignedURLs: Sendable {
     /// Most requests that are answered together.
     public static let maxBatch = 1000
 
     let cache: PolicyCache
     let authenticator: any Authenticator
     let now: @Sendable () -> Date
-    private(set) var ledger: any IssuanceLedger
+    let ledger: any IssuanceLedger
     let randomBytes: @Sendable (Int) throws -> [UInt8]
     let signer = URLSigner()
-    private(set) var repeatable: RepeatableIssuing?
+    let repeatable: RepeatableIssuing?
 
     // A script that changes a hundred rows a second for one group lets about one attempt in ten of its members through. Who
     // runs out of attempts has met something wilder; the deadline mostly comes first.
@@ -27,10 +27,21 @@ public struct PresignedURLs: Sendable {
     ///   - ledger: Where issuances are proved, charged and recorded.
     ///   - now: The clock that stores compare with.
     ///   - randomBytes: As many bytes as asked for that nobody can predict.
-    public init(
+    public convenience init(
         cache: PolicyCache, authenticator: any Authenticator, ledger: any IssuanceLedger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
+        self.init(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: now, randomBytes: randomBytes,
+            repeatable: nil)
+    }
+
+    private init(
+        cache: PolicyCache, authenticator: any Authenticator, ledger: any IssuanceLedger,
+        now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8],
+        repeatable: RepeatableIssuing?
+    ) {
+        self.repeatable = repeatable
         self.cache = cache
         self.authenticator = authenticator
         self.ledger = ledger
@@ -45,16 +56,15 @@ public struct PresignedURLs: Sendable {
     ///   - place: Which of several in one request it is.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
     public func request(_ fields: IssueRequest.Fields, at place: Int = 0) throws(GatewayError) -> IssueRequest {
-        try IssueRequest(fields) { () throws(GatewayError) in try newName(at: place) }
+        try IssueRequest(fields) { () throws(GatewayError) in try self.newName(at: place) }
     }
 
     /// The same use case for a request that came with an idempotency key: what it issued already is proved and signed again.
     public func repeating(_ issuing: RepeatableIssuing?) -> PresignedURLs {
         guard let issuing else { return self }
-        var copy = self
-        copy.ledger = issuing.ledger
-        copy.repeatable = issuing
-        return copy
+        return PresignedURLs(
+            cache: cache, authenticator: authenticator, ledger: issuing.ledger, now: now, randomBytes: randomBytes,
+            repeatable: issuing)
     }
 
     /// Issues a URL.

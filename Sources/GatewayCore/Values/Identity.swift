@@ -148,7 +148,21 @@ public struct Caller: Sendable {
     /// The state of policy under which it was checked.
     public var position: PolicyPosition
     /// The ticket that the caller came with, which bounds what may be asked for; its text is ``token``.
-    public var ticket: Ticket?
+    public var ticket: Ticket? {
+        get { heldTicket?.ticket }
+        set { heldTicket = newValue.map(HeldTicket.init) }
+    }
+
+    /// Apart, since few callers come with one and all are copied.
+    private var heldTicket: HeldTicket?
+
+    private final class HeldTicket: Sendable {
+        let ticket: Ticket
+
+        init(_ ticket: Ticket) {
+            self.ticket = ticket
+        }
+    }
 
     /// Puts a caller together.
     public init(
@@ -163,12 +177,13 @@ public struct Caller: Sendable {
         self.token = token
         self.scope = scope
         self.position = position
-        self.ticket = ticket
+        heldTicket = ticket.map(HeldTicket.init)
     }
 
     /// Everything that the acceptance of the credential rests on, for the proof.
     public var scopes: [PolicyScope] {
-        [scope, ticket.map { .ticket(name: $0.name) }].compactMap { $0 }
+        guard let ticket else { return scope.map { [$0] } ?? [] }
+        return (scope.map { [$0] } ?? []) + [.ticket(name: ticket.name)]
     }
 
     /// What is left of quotas after charges, in their order; the uses of a ticket are left out.

@@ -5,9 +5,9 @@ import SystemPackage
 
 /// Writes lines to standard error, off the threads that log them.
 ///
-/// While one write is under way, further lines gather and go out together with the next. What is logged is in the process's
-/// memory for that long, some milliseconds: a process that is killed takes it along, one that ends in any other way writes it
-/// first. Lines at level error and above are written before the call returns.
+/// Lines of some milliseconds gather and go out together. What is logged is in the process's memory for that long: a process
+/// that is killed takes it along, one that ends in any other way writes it first. Lines at level error and above are written
+/// before the call returns.
 final class LogOutput: Sendable {
     /// The one output of the process.
     static let standardError = LogOutput(.standardError)
@@ -15,6 +15,9 @@ final class LogOutput: Sendable {
     /// Lines beyond this many bytes wait for those before them, so that a slow reader of the log slows the process down and
     /// loses nothing.
     private static let mostUnwritten = 1 << 20
+
+    /// How long lines gather.
+    private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct State {
         var unwritten: [UInt8] = []
@@ -40,7 +43,7 @@ final class LogOutput: Sendable {
         if isUrgent || isTooMuch {
             flush()
         } else if isFirst {
-            queue.async { self.writeOut() }
+            queue.asyncAfter(deadline: .now() + Self.delay) { self.writeOut() }
         }
     }
 

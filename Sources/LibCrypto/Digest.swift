@@ -31,9 +31,9 @@ public struct Digest: Sendable, Equatable {
         Hex.encode(bytes)
     }
 
-    /// Appends the bytes to a buffer as lower-case hexadecimal text.
-    public func appendHex(to buffer: inout [UInt8]) {
-        Hex.append(storage.span.extracting(first: byteCount), to: &buffer)
+    /// Appends the bytes as lower-case hexadecimal text, for which there must be room.
+    public func appendHex(to output: inout OutputSpan<UInt8>) {
+        Hex.append(storage.span.extracting(first: byteCount), to: &output)
     }
 
     /// The bytes in base64 with padding.

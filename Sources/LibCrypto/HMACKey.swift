@@ -5,7 +5,7 @@ import CLibCrypto
 /// The state after the padded key is kept for the inner and the outer hash, so that each message costs only its own blocks.
 ///
 /// - Invariant: `init` alone writes the two contexts, before anybody else has the key. After that any thread copies from them,
-///   which only reads them, into a context of its own; `deinit` frees them once nobody has the key.
+///   which only reads them, into its own one; `deinit` frees them once nobody has the key.
 @safe public final class HMACKey: @unchecked Sendable {
     private let algorithm: DigestAlgorithm
     private let inner: OpaquePointer
@@ -37,28 +37,16 @@ import CLibCrypto
 
     /// The authentication code of a message.
     public func authenticationCode(for message: Span<UInt8>) -> Digest {
-        let context = unsafe newDigestContext()
-        defer { unsafe EVP_MD_CTX_free(context) }
-        let innerDigest = unsafe finish(context, from: inner, message: message)
-        return innerDigest.withSpan { innerBytes in
-            unsafe finish(context, from: outer, message: innerBytes)
-        }
+        let context = unsafe algorithm.implementation.threadContext()
+        unsafe mustSucceed(EVP_MD_CTX_copy_ex(context, inner))
+        let digest = unsafe algorithm.finish(context, with: message)
+        unsafe mustSucceed(EVP_MD_CTX_copy_ex(context, outer))
+        return digest.withSpan { unsafe algorithm.finish(context, with: $0) }
     }
 
     /// The authentication code of a message.
     public func authenticationCode(for message: [UInt8]) -> Digest {
         authenticationCode(for: message.span)
-    }
-
-    private func finish(_ context: OpaquePointer, from state: OpaquePointer, message: Span<UInt8>) -> Digest {
-        unsafe mustSucceed(EVP_MD_CTX_copy_ex(context, state))
-        unsafe message.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return }
-            unsafe mustSucceed(EVP_DigestUpdate(context, base, buffer.count))
-        }
-        return unsafe Digest(algorithm: algorithm) { output in
-            unsafe mustSucceed(EVP_DigestFinal_ex(context, output, nil))
-        }
     }
 
     private static func state(after block: [UInt8], algorithm: DigestAlgorithm) -> OpaquePointer {

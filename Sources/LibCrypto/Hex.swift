@@ -3,18 +3,23 @@ public enum Hex {
     /// Writes bytes as lower-case hexadecimal text.
     public static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
-        append(bytes.span, to: &text)
+        text.append(addingCapacity: bytes.count * 2) { append(bytes.span, to: &$0) }
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends bytes to a buffer as lower-case hexadecimal text.
-    public static func append(_ bytes: Span<UInt8>, to buffer: inout [UInt8]) {
-        buffer.append(addingCapacity: bytes.count * 2) { output in
-            for index in bytes.indices {
-                let byte = bytes[index]
-                output.append(digit(byte >> 4))
-                output.append(digit(byte & 0xF))
+    /// Appends bytes as lower-case hexadecimal text, for which there must be room.
+    public static func append(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
+        precondition(2 * bytes.count <= output.freeCapacity, "There is no room for so many digits")
+        // Without a check between them, the compiler does many at once.
+        unsafe bytes.withUnsafeBufferPointer { source in
+            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+                guard let base = buffer.baseAddress else { return }
+                let digits = unsafe base + count
+                for index in source.indices {
+                    unsafe digits[2 * index] = digit(source[index] >> 4)
+                    unsafe digits[2 * index + 1] = digit(source[index] & 0xF)
+                }
+                count += 2 * source.count
             }
         }
     }
@@ -46,6 +51,7 @@ public enum Hex {
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+        // 39 lie between `9` and `a`.
+        value &+ UInt8(ascii: "0") &+ (value > 9 ? 39 : 0)
     }
 }

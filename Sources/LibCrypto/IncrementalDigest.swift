@@ -46,24 +46,6 @@ import CLibCrypto
     }
 }
 
-extension DigestAlgorithm {
-    /// The digest of a whole message.
-    public func digest(of message: Span<UInt8>) -> Digest {
-        unsafe message.withUnsafeBufferPointer { buffer in
-            unsafe Digest(algorithm: self) { output in
-                unsafe mustSucceed(
-                    EVP_Digest(buffer.baseAddress, buffer.count, output, nil, implementation.pointer, nil)
-                )
-            }
-        }
-    }
-
-    /// The digest of a whole message.
-    public func digest(of message: [UInt8]) -> Digest {
-        digest(of: message.span)
-    }
-}
-
 /// A fresh digest context; libcrypto fails here only when memory is gone.
 func newDigestContext() -> OpaquePointer {
     guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("Out of memory") }

@@ -9,7 +9,8 @@ import CLibCrypto
     public static let minBits = 2048
 
     private let context: OpaquePointer
-    private let signatureByteCount: Int
+    /// Length of a signature in bytes.
+    public let signatureByteCount: Int
 
     /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and signs once to see that its numbers fit together.
     ///
@@ -35,8 +36,15 @@ import CLibCrypto
     /// The signature of a message, as long as the key's modulus.
     ///
     /// - Throws: ``CryptoError/invalidPrivateKey``, which only a key whose numbers do not fit together can cause.
-    public func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
+    public func signature(of message: Span<UInt8>) throws(CryptoError) -> [UInt8] {
         try signature(of: DigestAlgorithm.sha256.digest(of: message))
+    }
+
+    /// The signature of a message, as long as the key's modulus.
+    ///
+    /// - Throws: ``CryptoError/invalidPrivateKey``, which only a key whose numbers do not fit together can cause.
+    public func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
+        try signature(of: message.span)
     }
 
     private func signature(of digest: Digest) throws(CryptoError) -> [UInt8] {

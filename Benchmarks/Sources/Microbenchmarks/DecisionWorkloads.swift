@@ -4,10 +4,12 @@ import GatewayCore
 /// What the gateway decides in memory: a request read from its fields, and a decision on the rows that bear on it.
 enum DecisionWorkloads {
     /// `decision/N-grants`: the caller has so many grants in the bucket, one of which matches, and two quotas.
-    static let names = ["request/put", "decision/1-grant", "decision/10-grants", "decision/1000-grants"]
+    /// `signer/put`: what was decided is signed.
+    static let names = ["request/put", "decision/1-grant", "decision/10-grants", "decision/1000-grants", "signer/put"]
 
     /// The work of a name.
     static func work(_ name: String) throws -> () throws -> Int {
+        if name == "signer/put" { return try signing() }
         guard let count = Int(name.split(separator: "/")[1].prefix { $0.isNumber }) else {
             return { try Self.request().key.rawValue.utf8.count }
         }
@@ -19,6 +21,22 @@ enum DecisionWorkloads {
             let decision = decide(request, for: subject, under: policy, sourceAddress: nil, now: now)
             guard case .permit(let permit) = decision else { throw UsageError(description: "\(name) was refused") }
             return permit.expiresIn
+        }
+    }
+
+    private static func signing() throws -> () throws -> Int {
+        let signer = URLSigner()
+        let policy = try policy(grantCount: 1)
+        let decision = decide(
+            try request(), for: Subject(principal: try Principal("user:alice"), claims: [:]), under: policy,
+            sourceAddress: nil, now: now)
+        guard case .permit(let permit) = decision else { throw UsageError(description: "signer/put was refused") }
+        let key = try request().key
+        return {
+            try signer.url(
+                "PUT", of: key, in: permit.bucket, with: permit.credential, headers: permit.headers,
+                query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
+            ).reveal().utf8.count
         }
     }
 

@@ -26,16 +26,8 @@ struct SigningWorkloads {
             secretAccessKey: isRSA ? privateKey : "example/of+a/secret0123456789abcdefABCDEF"
         )
         switch scheme {
-        case "aws-v4-query":
-            self = try Self.version4(
-                request, instant, credential, .aws(region: "eu-west-1"), AWSV4.presign, AWSV4.presignedURL)
-        case "oss-v4-query":
-            self = try Self.version4(
-                request, instant, credential, .oss(region: "cn-hangzhou"), OSSV4.presign, OSSV4.presignedURL)
-        case "gcs-v4-hmac-query":
-            self = try Self.version4(request, instant, credential, .gcsHMAC(), GCSV4.presign, GCSV4.presignedURL)
-        case "gcs-v4-rsa-query":
-            self = try Self.version4(request, instant, credential, .gcsRSA(), GCSV4.presign, GCSV4.presignedURL)
+        case "aws-v4-query", "oss-v4-query", "gcs-v4-hmac-query", "gcs-v4-rsa-query":
+            self = try Self.version4(scheme, request, instant, credential)
         case "aws-v2-query":
             let key = try SigningKeyV2(credential)
             self.init(
@@ -91,17 +83,31 @@ struct SigningWorkloads {
     }
 
     private static func version4(
-        _ request: PresignRequest, _ instant: SigningInstant, _ credential: SigningCredential, _ scope: CredentialScope,
-        _ presign: (PresignRequest, SigningKeyV4, SigningInstant) throws -> PresignedURL,
-        _ presignedURL: @escaping (PresignRequest, SigningKeyV4, SigningInstant) throws -> String
+        _ scheme: String, _ request: PresignRequest, _ instant: SigningInstant, _ credential: SigningCredential
     ) throws -> SigningWorkloads {
-        // The key comes from the cache, as in the gateway.
+        // Keys come from the cache, as in the gateway.
         let keys = SigningKeyCache(capacity: 8)
-        let key = try keys.key(for: credential, scope: scope, at: instant)
-        let isRSA = credential.accessKeyID.contains("@")
-        return SigningWorkloads(
-            stages: try presign(request, key, instant), key: try isRSA ? .rsa(credential) : .sha256(credential),
-            url: { try presignedURL(request, keys.key(for: credential, scope: scope, at: instant), instant) })
+        let secret: Key = try scheme.contains("rsa") ? .rsa(credential) : .sha256(credential)
+        func key(_ scope: CredentialScope) throws -> SigningKeyV4 {
+            try keys.key(for: credential, scope: scope, at: instant)
+        }
+        switch scheme {
+        case "aws-v4-query":
+            let scope = CredentialScope.aws(region: "eu-west-1")
+            return SigningWorkloads(stages: try AWSV4.presign(request, with: key(scope), at: instant), key: secret) {
+                try AWSV4.presignedURL(request, with: key(scope), at: instant)
+            }
+        case "oss-v4-query":
+            let scope = CredentialScope.oss(region: "cn-hangzhou")
+            return SigningWorkloads(stages: try OSSV4.presign(request, with: key(scope), at: instant), key: secret) {
+                try OSSV4.presignedURL(request, with: key(scope), at: instant)
+            }
+        default:
+            let scope: CredentialScope = scheme.contains("rsa") ? .gcsRSA() : .gcsHMAC()
+            return SigningWorkloads(stages: try GCSV4.presign(request, with: key(scope), at: instant), key: secret) {
+                try GCSV4.presignedURL(request, with: key(scope), at: instant)
+            }
+        }
     }
 
     private static func request() throws -> PresignRequest {

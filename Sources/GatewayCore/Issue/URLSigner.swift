@@ -2,18 +2,28 @@ public import Foundation
 public import Signing
 import Synchronization
 
-/// Signs for buckets, each by its scheme. Keys are derived once per credential, region and day, addresses once per bucket.
+/// Signs for buckets, each by its scheme. Keys are derived once per bucket and day, addresses put together once per bucket.
 public final class URLSigner: Sendable {
-    private struct Address {
+    /// What is kept of a bucket: where it is, and the keys of its credential, which are seldom more than one at a time.
+    private final class Place: Sendable {
         let endpoint: String
         let addressing: Bucket.Addressing
         let address: BucketAddress
+        let keys = SigningKeyCache(capacity: 2)
+
+        init(_ bucket: Bucket) throws(SigningError) {
+            endpoint = bucket.endpoint
+            addressing = bucket.addressing
+            address = try BucketAddress(
+                endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
+                addressing: bucket.addressing.forSigning
+            )
+        }
     }
 
-    private static let maxAddresses = 1024
+    private static let maxPlaces = 1024
 
-    private let keys = SigningKeyCache(capacity: 256)
-    private let addresses = Mutex<[BucketName: Address]>([:])
+    private let places = Mutex<[BucketName: Place]>([:])
 
     /// Makes a signer that holds nothing yet.
     public init() {}
@@ -45,19 +55,22 @@ public final class URLSigner: Sendable {
         headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> Secret<String> {
         do throws(SigningError) {
+            let place = try place(of: bucket)
             let request = PresignRequest(
-                method: method, address: try address(of: bucket), key: key?.rawValue ?? "", headers: headers,
-                query: query,
+                method: method, address: place.address, key: key?.rawValue ?? "", headers: headers, query: query,
                 expiresInSeconds: expiresIn
             )
-            return Secret(try presign(request, in: bucket, with: credential.forSigning, at: Self.instant(signedAt)))
+            return Secret(
+                try presign(
+                    request, in: bucket, with: credential.forSigning, from: place.keys, at: Self.instant(signedAt)))
         } catch {
             throw .unavailable(retryAfter: 60)
         }
     }
 
     private func presign(
-        _ request: PresignRequest, in bucket: Bucket, with credential: SigningCredential, at instant: SigningInstant
+        _ request: PresignRequest, in bucket: Bucket, with credential: SigningCredential, from keys: SigningKeyCache,
+        at instant: SigningInstant
     ) throws(SigningError) -> String {
         func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
             try keys.key(for: credential, scope: scope, at: instant)
@@ -79,18 +92,20 @@ public final class URLSigner: Sendable {
         with credential: StorageCredential, expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> SignedPostForm {
         do throws(SigningError) {
+            let place = try place(of: bucket)
             let form = PostForm(
-                address: try address(of: bucket), key: key, fields: fields, conditions: conditions,
-                expiresInSeconds: expiresIn
+                address: place.address, key: key, fields: fields, conditions: conditions, expiresInSeconds: expiresIn
             )
-            return try sign(form, in: bucket, with: credential.forSigning, at: Self.instant(signedAt))
+            return try sign(
+                form, in: bucket, with: credential.forSigning, from: place.keys, at: Self.instant(signedAt))
         } catch {
             throw .unavailable(retryAfter: 60)
         }
     }
 
     private func sign(
-        _ form: PostForm, in bucket: Bucket, with credential: SigningCredential, at instant: SigningInstant
+        _ form: PostForm, in bucket: Bucket, with credential: SigningCredential, from keys: SigningKeyCache,
+        at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
         func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
             try keys.key(for: credential, scope: scope, at: instant)
@@ -112,20 +127,15 @@ public final class URLSigner: Sendable {
         return instant
     }
 
-    private func address(of bucket: Bucket) throws(SigningError) -> BucketAddress {
-        let held = addresses.withLock { $0[bucket.name] }
-        if let held, held.endpoint == bucket.endpoint, held.addressing == bucket.addressing { return held.address }
-        let address = try BucketAddress(
-            endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
-            addressing: bucket.addressing.forSigning
-        )
-        addresses.withLock { addresses in
-            if addresses.count >= Self.maxAddresses { addresses.removeAll() }
-            addresses[bucket.name] = Address(
-                endpoint: bucket.endpoint, addressing: bucket.addressing, address: address
-            )
+    private func place(of bucket: Bucket) throws(SigningError) -> Place {
+        let held = places.withLock { $0[bucket.name] }
+        if let held, held.endpoint == bucket.endpoint, held.addressing == bucket.addressing { return held }
+        let place = try Place(bucket)
+        places.withLock { places in
+            if places.count >= Self.maxPlaces { places.removeAll() }
+            places[bucket.name] = place
         }
-        return address
+        return place
     }
 }
 

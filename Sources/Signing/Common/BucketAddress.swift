@@ -9,7 +9,7 @@ public enum Addressing: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Where one bucket's objects are found, or the service itself; made once per bucket and used for each URL.
-public struct BucketAddress: Sendable, Hashable {
+public final class BucketAddress: Sendable {
     /// The bucket's name, empty for the service itself.
     public let bucket: String
     /// Scheme and authority, `https://demo.s3.eu-west-1.amazonaws.com`.
@@ -18,8 +18,12 @@ public struct BucketAddress: Sendable, Hashable {
     public let authority: String
     /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
     public let path: String
+    /// The path where the bucket is named by it alone: its percent-encoded name behind `/`; empty for the service itself.
+    let namingPath: String
     /// Whether the path names the bucket.
     let isPathStyle: Bool
+    /// What stands in front of a key in a URL, and in the path that is signed: of that the bucket's, and the one that names it.
+    let front: (sent: [UInt8], signed: [UInt8], naming: [UInt8])
 
     /// Puts a bucket's address together.
     ///
@@ -32,6 +36,8 @@ public struct BucketAddress: Sendable, Hashable {
         guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
         self.bucket = bucket
         isPathStyle = addressing == .path
+        let encoded = PercentEncoding.encode(bucket, keeping: PercentEncoding.unreserved)
+        namingPath = "/" + String(decoding: encoded, as: UTF8.self)
         var authority = endpoint.authority
         var path = endpoint.path
         switch addressing {
@@ -40,23 +46,31 @@ public struct BucketAddress: Sendable, Hashable {
             guard Self.isHostLabel(bucket) else { throw .invalidBucket("it cannot stand in a host; use path") }
             authority = "\(bucket).\(authority)"
         case .path:
-            let encoded = PercentEncoding.encode(bucket, keeping: PercentEncoding.unreserved)
-            path += "/" + String(decoding: encoded, as: UTF8.self)
+            path += namingPath
         case .cname:
             break
         }
-        self.origin = "\(endpoint.scheme)://\(authority)"
+        origin = "\(endpoint.scheme)://\(authority)"
         self.authority = authority
         self.path = path
+        front = Self.front(origin: origin, path: path, namingPath: namingPath)
     }
 
     /// The service itself, for requests that name no bucket.
     public init(service endpoint: StoreEndpoint) {
         bucket = ""
+        namingPath = ""
         isPathStyle = false
         origin = "\(endpoint.scheme)://\(endpoint.authority)"
         authority = endpoint.authority
         path = endpoint.path
+        front = Self.front(origin: origin, path: path, namingPath: namingPath)
+    }
+
+    private static func front(
+        origin: String, path: String, namingPath: String
+    ) -> (sent: [UInt8], signed: [UInt8], naming: [UInt8]) {
+        (Array("\(origin)\(path)/".utf8), Array("\(path)/".utf8), Array("\(namingPath)/".utf8))
     }
 
     private static func isHostLabel(_ name: String) -> Bool {
@@ -66,5 +80,19 @@ public struct BucketAddress: Sendable, Hashable {
             return !label.isEmpty && label.first != hyphen && label.last != hyphen
                 && label.allSatisfy { "0123456789abcdefghijklmnopqrstuvwxyz-".utf8.contains($0) }
         }
+    }
+}
+
+extension BucketAddress: Hashable {
+    /// Equal when a URL with one is the same as with the other.
+    public static func == (left: BucketAddress, right: BucketAddress) -> Bool {
+        left === right || left.bucket == right.bucket && left.origin == right.origin && left.path == right.path
+    }
+
+    /// Hashes what is compared.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(bucket)
+        hasher.combine(origin)
+        hasher.combine(path)
     }
 }

@@ -75,20 +75,28 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         left.epochSeconds < right.epochSeconds
     }
 
-    func appendBasic(to buffer: inout [UInt8]) {
+    private func appendBasic(to buffer: inout [UInt8]) {
         let date = Self.civilDate(ofDayNumber: dayNumber)
-        let second = Int(epochSeconds % 86_400)
         buffer.append(addingCapacity: 16) { output in
             Self.append(date.year / 100, to: &output)
             Self.append(date.year % 100, to: &output)
             Self.append(date.month, to: &output)
             Self.append(date.day, to: &output)
             output.append(UInt8(ascii: "T"))
-            Self.append(second / 3600, to: &output)
-            Self.append(second / 60 % 60, to: &output)
-            Self.append(second % 60, to: &output)
-            output.append(UInt8(ascii: "Z"))
+            appendTime(to: &output)
         }
+    }
+
+    /// Room that ``appendTime(to:)`` needs.
+    static let timeByteCount = 7
+
+    /// Appends what comes after the `T` of the basic form: `HHMMSSZ`.
+    func appendTime(to output: inout OutputSpan<UInt8>) {
+        let second = Int(epochSeconds % 86_400)
+        Self.append(second / 3600, to: &output)
+        Self.append(second / 60 % 60, to: &output)
+        Self.append(second % 60, to: &output)
+        output.append(UInt8(ascii: "Z"))
     }
 
     private static func append(_ twoDigits: Int, to buffer: inout OutputSpan<UInt8>) {

@@ -1,3 +1,4 @@
+import LibCrypto
 import Synchronization
 
 /// Keeps signing keys, so that each is made once: of "version 4" per credential, scope and day, of "version 2" per credential.
@@ -13,11 +14,16 @@ public final class SigningKeyCache: Sendable {
             hasher.combine(dayNumber)
         }
 
+        /// Whether it is made of these.
+        func matches(_ credential: SigningCredential, _ scope: CredentialScope, _ dayNumber: Int) -> Bool {
+            self.dayNumber == dayNumber && self.scope.dialect === scope.dialect
+                && self.scope.region.isSameBytes(as: scope.region)
+                && self.scope.service.isSameBytes(as: scope.service)
+                && self.credential.matches(credential)
+        }
+
         static func == (left: Identity4, right: Identity4) -> Bool {
-            left.dayNumber == right.dayNumber && left.scope.dialect === right.scope.dialect
-                && ExactCredential.same(left.scope.region, right.scope.region)
-                && ExactCredential.same(left.scope.service, right.scope.service)
-                && left.credential == right.credential
+            left.matches(right.credential.credential, right.scope, right.dayNumber)
         }
     }
 
@@ -46,8 +52,10 @@ public final class SigningKeyCache: Sendable {
     public func key(
         for credential: SigningCredential, scope: CredentialScope, at instant: SigningInstant
     ) throws(SigningError) -> SigningKeyV4 {
+        let dayNumber = instant.dayNumber
+        if let latest = version4.latest(where: { $0.matches(credential, scope, dayNumber) }) { return latest }
         let identity = Identity4(
-            credential: ExactCredential(credential: credential), scope: scope, dayNumber: instant.dayNumber)
+            credential: ExactCredential(credential: credential), scope: scope, dayNumber: dayNumber)
         return try version4.key(for: identity) { () throws(SigningError) in
             try SigningKeyV4(credential, scope: scope, at: instant)
         }
@@ -57,6 +65,9 @@ public final class SigningKeyCache: Sendable {
     ///
     /// - Throws: As ``SigningKeyV2/init(_:)``.
     public func key(for credential: SigningCredential) throws(SigningError) -> SigningKeyV2 {
+        if let latest = version2.latest(where: { !$0.isServiceAccount && $0.credential.matches(credential) }) {
+            return latest
+        }
         let identity = Identity2(credential: ExactCredential(credential: credential), isServiceAccount: false)
         return try version2.key(for: identity) { () throws(SigningError) in try SigningKeyV2(credential) }
     }
@@ -82,15 +93,21 @@ private struct ExactCredential: Hashable {
     }
 
     static func == (left: ExactCredential, right: ExactCredential) -> Bool {
-        let (left, right) = (left.credential, right.credential)
-        return same(left.accessKeyID, right.accessKeyID) && same(left.secretAccessKey, right.secretAccessKey)
-            && same(left.securityToken ?? "", right.securityToken ?? "")
-            && (left.securityToken == nil) == (right.securityToken == nil)
+        left.matches(right.credential)
     }
 
-    static func same(_ left: String, _ right: String) -> Bool {
-        let (left, right) = (left.utf8Span.span, right.utf8Span.span)
-        return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
+    func matches(_ other: SigningCredential) -> Bool {
+        credential.accessKeyID.isSameBytes(as: other.accessKeyID)
+            && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey)
+            && Self.matches(credential.securityToken, other.securityToken)
+    }
+
+    private static func matches(_ left: String?, _ right: String?) -> Bool {
+        switch (left, right) {
+        case (nil, nil): true
+        case (let left?, let right?): left.isSameBytes(as: right)
+        default: false
+        }
     }
 }
 
@@ -101,9 +118,30 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         var lastUse: UInt64
     }
 
+    // A class, so that to look at it copies nothing.
+    private final class Latest: Sendable {
+        let identity: Identity
+        let key: Key
+
+        init(_ identity: Identity, _ key: Key) {
+            self.identity = identity
+            self.key = key
+        }
+    }
+
     private struct State {
         var entries: [Identity: Entry] = [:]
         var uses: UInt64 = 0
+        /// What was asked for last, which is mostly asked for next.
+        var latest: Latest?
+
+        /// Gives a key that is held, and notes that it is used.
+        @discardableResult mutating func use(_ identity: Identity?) -> Key? {
+            uses += 1
+            guard let identity, let index = entries.index(forKey: identity) else { return nil }
+            entries.values[index].lastUse = uses
+            return entries.values[index].key
+        }
     }
 
     private let capacity: Int
@@ -117,13 +155,21 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         state.withLock { $0.entries.count }
     }
 
+    /// The key that was asked for last, if that is the one.
+    func latest(where isWanted: (Identity) -> Bool) -> Key? {
+        state.withLock { state in
+            guard let latest = state.latest, isWanted(latest.identity) else { return nil }
+            return latest.key
+        }
+    }
+
     /// The key, made outside of the lock unless it is held.
     func key(for identity: Identity, make: () throws(SigningError) -> Key) throws(SigningError) -> Key {
         let held = state.withLock { state -> Key? in
-            state.uses += 1
-            guard let index = state.entries.index(forKey: identity) else { return nil }
-            state.entries.values[index].lastUse = state.uses
-            return state.entries.values[index].key
+            state.use(state.latest?.identity)
+            guard let key = state.use(identity) else { return nil }
+            state.latest = Latest(identity, key)
+            return key
         }
         if let held { return held }
         let key = try make()
@@ -134,6 +180,7 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
                 state.entries.removeValue(forKey: oldest.key)
             }
             state.entries[identity] = Entry(key: key, lastUse: state.uses)
+            state.latest = Latest(identity, key)
         }
         return key
     }

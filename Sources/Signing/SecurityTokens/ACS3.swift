@@ -5,6 +5,8 @@ import LibCrypto
 /// - SeeAlso: Alibaba Cloud, "Request syntax and signature method V3".
 public enum ACS3 {
     private static let algorithm = "ACS3-HMAC-SHA256"
+    private static let headerForm = CanonicalHeaderForm(
+        payloadHeader: "x-acs-content-sha256", collapsesWhiteSpace: false, unlistedPrefix: nil)
 
     /// Signs a call of a service in its `Authorization` header and shows each stage.
     ///
@@ -32,15 +34,19 @@ public enum ACS3 {
         else { throw .invalidCredential("the access key id is empty or holds what a header cannot") }
         let own = ownHeaders(request, action: action, version: version, nonce: nonce, with: credential, at: instant)
         let bound = try BoundHeaders(
-            request.headers, own: own, address: request.address, bindsHost: true, vendor: nil)
-        let headers = CanonicalHeaders(
-            bound.fields, payloadHeader: "x-acs-content-sha256", collapsesWhiteSpace: false, isNamed: { _ in true })
-        let canonicalRequest = canonicalRequest(request, headers: headers)
+            request.headers, own: own, address: request.address, bindsHost: true, form: headerForm, vendor: nil)
+        let canonicalRequest = V4CanonicalRequest(
+            method: request.method,
+            path: V4Stages.path(
+                of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash),
+            query: CanonicalQuery(request.query, writesBareNames: false),
+            headers: bound, payload: request.payload
+        )
         let stringToSign =
             Array("\(algorithm)\n".utf8) + Array(DigestAlgorithm.sha256.digest(of: canonicalRequest.bytes).hex.utf8)
         let signature = HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha256)
             .authenticationCode(for: stringToSign).hex
-        let names = String(decoding: headers.names, as: UTF8.self)
+        let names = bound.section.names
         return AuthorizedRequest(
             request,
             canonicalRequest: canonicalRequest,
@@ -95,25 +101,5 @@ public enum ACS3 {
             headers.append(NamedValue("x-acs-security-token", token))
         }
         return headers
-    }
-
-    /// First stage: the request as one text.
-    private static func canonicalRequest(
-        _ request: SignableRequest, headers: CanonicalHeaders
-    ) -> V4CanonicalRequest {
-        V4CanonicalRequest(
-            method: request.method,
-            appendPath: {
-                V4Stages.appendPath(
-                    of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash, to: &$0)
-            },
-            appendQuery: { buffer in
-                var query = CanonicalQuery(writesBareNames: false)
-                for parameter in request.query { query.add(parameter.name, parameter.value) }
-                query.append(to: &buffer)
-            },
-            headers: headers,
-            payload: request.payload
-        )
     }
 }

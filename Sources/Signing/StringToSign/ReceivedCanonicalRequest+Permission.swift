@@ -104,7 +104,7 @@ extension ReceivedCanonicalRequest {
     /// The key that the path names in the bucket.
     private func objectKey(at address: BucketAddress) throws(StringToSignRefusal) -> String {
         let bucketPath: String
-        if dialect.pathAlwaysNamesBucket {
+        if dialect.vendor == .oss {
             bucketPath = "/\(address.bucket)/"
         } else {
             guard let base = PercentEncoding.decode(address.path.utf8, plusIsSpace: false) else { throw .invalidPath }
@@ -147,7 +147,7 @@ extension ReceivedCanonicalRequest {
     ) throws(StringToSignRefusal) -> (StringPermission.Use, SigningInstant) {
         guard !query.contains(where: { ownNames.contains($0.name) }) else { throw .invalidSubResources }
         guard header("\(dialect.headerPrefix)date") == date.basic else { throw .datesDiffer }
-        guard header(dialect.payloadHeader) != nil else { throw .invalidCanonicalRequest }
+        guard header(dialect.headerForm.payloadHeader) != nil else { throw .invalidCanonicalRequest }
         try rules.check(securityToken: header("\(dialect.headerPrefix)security-token"))
         return (.header(date), try rules.check(date: date))
     }
@@ -161,7 +161,7 @@ extension ReceivedCanonicalRequest {
 
     private func checkedHeaders(signer: Signer) throws(StringToSignRefusal) -> BoundValues {
         guard payload == PayloadHash.unsigned.text || PayloadHash(hex: payload) != nil,
-            header(dialect.payloadHeader) ?? PayloadHash.unsigned.text == payload
+            header(dialect.headerForm.payloadHeader) ?? PayloadHash.unsigned.text == payload
         else { throw .invalidCanonicalRequest }
         guard !dialect.bindsHost || header("host") != nil else { throw .wrongHost }
         let own = ["date", "security-token", "content-sha256"].map { dialect.headerPrefix + $0 }

@@ -47,18 +47,16 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
             : lines[lines.count - 2].utf8
                 .split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { String(Substring($0)) }
         payload = lines[lines.count - 1]
-        let listed = headers.map(\.name).filter { scope.dialect.names($0.utf8) }
+        let listed = headers.map(\.name).filter { scope.dialect.headerForm.lists($0) }
         guard listed == headerNames else { throw .invalidCanonicalRequest }
     }
 
     /// The canonical request, written again from its parts.
     public var text: String {
-        var canonicalQuery = CanonicalQuery(writesBareNames: dialect.writesBareNames)
-        for parameter in query { canonicalQuery.add(parameter.name, parameter.value) }
         var buffer = Array("\(method)\n".utf8)
         PercentEncoding.append(path, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
         buffer.append(UInt8(ascii: "\n"))
-        canonicalQuery.append(to: &buffer)
+        buffer += CanonicalQuery(query, writesBareNames: dialect.writesBareNames).bytes
         buffer.append(UInt8(ascii: "\n"))
         for header in headers { buffer += "\(header.name):\(header.value)\n".utf8 }
         buffer += "\n\(headerNames.joined(separator: ";"))\n\(payload)".utf8
@@ -114,7 +112,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
             guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .invalidCanonicalRequest }
             let name = String(Substring(line.utf8[..<colon]))
             let value = String(Substring(line.utf8[colon...].dropFirst()))
-            guard let lowerCased = try? CanonicalHeaders.lowerCased(name), lowerCased.elementsEqual(name.utf8) else {
+            guard (try? HeaderName.lowerCased(name)) == name else {
                 throw .invalidCanonicalRequest
             }
             guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {

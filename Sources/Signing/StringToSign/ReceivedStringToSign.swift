@@ -75,7 +75,7 @@ public struct ReceivedStringToSign: Sendable, Hashable {
             let name = String(Substring(line.utf8[..<colon]))
             let value = String(Substring(line.utf8[colon...].dropFirst()))
             guard name.utf8.starts(with: prefix.utf8), name.utf8.count > prefix.utf8.count,
-                let lowerCased = try? CanonicalHeaders.lowerCased(name), lowerCased.elementsEqual(name.utf8)
+                (try? HeaderName.lowerCased(name)) == name
             else { throw .invalidLine }
             guard value.utf8.first != UInt8(ascii: " "), value.utf8.last != UInt8(ascii: " ") else {
                 throw .valueNotAllowed

@@ -99,8 +99,7 @@ struct ReceivedSignature {
         }
         let names = list.split(separator: ";", omittingEmptySubsequences: false).map(String.init)
         let namedRightly = names.allSatisfy { name in
-            guard let bytes = try? CanonicalHeaders.lowerCased(name) else { return false }
-            return bytes.elementsEqual(name.utf8) && dialect.names(bytes)
+            (try? HeaderName.lowerCased(name)) == name && dialect.headerForm.lists(name)
         }
         let ascending = zip(names, names.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         guard namedRightly, ascending else {

@@ -83,7 +83,7 @@ public struct V4Verifier: Sendable {
             accessKeyID: key.accessKeyID,
             path: target.path,
             query: received.others,
-            signedHeaders: bound.map { String(decoding: $0.name, as: UTF8.self) },
+            signedHeaders: bound.map(\.name),
             expiresAt: received.expiresAt
         )
     }
@@ -111,46 +111,42 @@ public struct V4Verifier: Sendable {
     /// The signed headers with the values that arrived, sorted by name.
     private func boundHeaders(
         of headers: [String: String], named names: [String]
-    ) throws(VerificationError) -> [(name: [UInt8], value: String)] {
-        var bound: [(name: [UInt8], value: String)] = []
+    ) throws(VerificationError) -> [NamedValue] {
+        var bound: [NamedValue] = []
         for name in names {
             guard let value = headers[name] else { throw .headerMissing(name) }
-            bound.append((Array(name.utf8), value))
+            bound.append(NamedValue(name, value))
         }
         for (name, value) in headers where !names.contains(name) {
-            if !dialect.names(name.utf8) {
-                bound.append((Array(name.utf8), value))
+            if !dialect.headerForm.lists(name) {
+                bound.append(NamedValue(name, value))
             } else if name.hasPrefix(dialect.headerPrefix) {
                 throw .headerNotSigned(name)
             }
         }
-        return bound.sorted { $0.name.lexicographicallyPrecedes($1.name) }
+        return bound.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
     private func signature(
         of request: ReceivedRequest,
         target: RequestTarget,
-        headers: [(name: [UInt8], value: String)],
+        headers: [NamedValue],
         date: SigningInstant,
         key: SigningKeyV4
     ) throws(VerificationError) -> V4Signature {
-        var query = CanonicalQuery(writesBareNames: dialect.writesBareNames)
-        for pair in target.query where pair.name != dialect.parameters.signature {
-            query.add(pair.name, pair.value)
-        }
+        let query = target.query.filter { $0.name != dialect.parameters.signature }
         var path = target.path
-        if dialect.pathAlwaysNamesBucket, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
+        if dialect.vendor == .oss, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
+        var encodedPath: [UInt8] = []
+        PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &encodedPath)
         let canonicalRequest = V4CanonicalRequest(
-            method: request.method,
-            appendPath: { PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &$0) },
-            appendQuery: { query.append(to: &$0) },
-            headers: CanonicalHeaders(headers, dialect: dialect)
+            method: request.method, path: encodedPath,
+            query: CanonicalQuery(query, writesBareNames: dialect.writesBareNames),
+            headers: BoundHeaders(headers, form: dialect.headerForm)
         )
-        let text = V4Stages.stringToSign(
-            canonicalRequest.bytes, scope: key.scope, instant: date, dialect: dialect
-        )
+        let text = key.stringToSign(canonicalRequest.bytes, at: date)
         do {
-            return try key.signature(of: text)
+            return try key.signature(of: text.span)
         } catch {
             throw .signatureMismatch
         }

@@ -126,7 +126,9 @@ extension OSSV1 {
             for line in lines {
                 let name = line.name.lowercased()
                 guard !headers.contains(where: { $0.name == name }) else { throw .malformed("\(name) is given twice") }
-                headers.append(NamedValue(name, String(decoding: V2BoundParts.trimmed(line.value), as: UTF8.self)))
+                headers.append(
+                    NamedValue(
+                        name, String(decoding: HeaderValue.canonical(line.value, collapsing: false), as: UTF8.self)))
             }
             return headers
         }

@@ -20,7 +20,7 @@ struct V2BoundParts {
         self.dialect = dialect
         var seen: [[UInt8]] = []
         for header in headers {
-            let name = try CanonicalHeaders.lowerCased(header.name)
+            let name = Array(try HeaderName.lowerCased(header.name).utf8)
             guard !header.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
                 throw .invalidHeaderValue(name: header.name)
             }
@@ -37,18 +37,13 @@ struct V2BoundParts {
 
     private mutating func take(_ name: [UInt8], _ header: NamedValue) {
         if name.elementsEqual("content-md5".utf8) {
-            contentMD5 = Self.trimmed(header.value)
+            contentMD5 = HeaderValue.canonical(header.value, collapsing: false)
         } else if name.elementsEqual("content-type".utf8) {
-            contentType = Self.trimmed(header.value)
+            contentType = HeaderValue.canonical(header.value, collapsing: false)
         } else if name.starts(with: dialect.headerPrefix.utf8),
             !dialect.unsignedHeaders.contains(where: { $0.utf8.elementsEqual(name) })
         {
-            var value: [UInt8] = []
-            if dialect.collapsesWhiteSpace {
-                CanonicalHeaders.appendCollapsed(header.value, to: &value)
-            } else {
-                value = Self.trimmed(header.value)
-            }
+            let value = HeaderValue.canonical(header.value, collapsing: dialect.collapsesWhiteSpace)
             vendorHeaders.append((name, value))
         } else {
             unboundHeaders.append(header.name)
@@ -59,7 +54,7 @@ struct V2BoundParts {
         var parameter = parameter
         if case .form = dialect.resourceForm {
             parameter.name = parameter.name.lowercased()
-            parameter.value = String(decoding: Self.trimmed(parameter.value), as: UTF8.self)
+            parameter.value = String(decoding: HeaderValue.canonical(parameter.value, collapsing: false), as: UTF8.self)
         } else {
             // Values are signed as they are: after '&', one could go on as a parameter of its own.
             let pieces = parameter.value.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
@@ -92,13 +87,6 @@ struct V2BoundParts {
                 buffer += parameter.value.utf8
             }
         }
-    }
-
-    /// A value without the white space that may surround it in a header.
-    static func trimmed(_ value: String) -> [UInt8] {
-        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-        let start = value.utf8.drop(while: isBlank)
-        return Array(start.reversed().drop(while: isBlank).reversed())
     }
 }
 

@@ -12,7 +12,7 @@ public enum AWSV4 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning(request, vendor: .aws, key: key, instant: instant).presignedURL
+        try V4Presigning.presignedURL(for: request, vendor: .aws, key: key, instant: instant)
     }
 
     /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
@@ -21,7 +21,7 @@ public enum AWSV4 {
     public static func presignedURL(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        String(decoding: try V4Presigning(request, vendor: .aws, key: key, instant: instant).url, as: UTF8.self)
+        try V4Presigning.url(for: request, vendor: .aws, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.

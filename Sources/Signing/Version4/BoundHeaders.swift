@@ -1,7 +1,12 @@
-/// The headers that a signature shall bind: those of the request and those that the signer writes, each once.
+import LibCrypto
+
+/// The headers that a signature shall bind: those of the request and those that the signer writes, each once, names in lower
+/// case and in their order.
 struct BoundHeaders {
-    /// Names in lower case.
-    private(set) var fields: [(name: [UInt8], value: String)] = []
+    /// The headers.
+    let fields: [NamedValue]
+    /// What they make of a canonical request.
+    let section: HeaderSection
 
     /// Gathers the headers.
     ///
@@ -10,50 +15,73 @@ struct BoundHeaders {
     ///   - own: Headers that the signer writes, names in lower case; not `host`.
     ///   - address: Gives the value of `host`.
     ///   - bindsHost: Whether `host` is bound when nobody asks for it.
+    ///   - form: How the vendor writes headers.
     ///   - vendor: Whose scheme, where that says what names are allowed.
     /// - Throws: ``SigningError`` for headers that cannot be sent, or not so.
     init(
-        _ given: [NamedValue], own: [NamedValue] = [], address: BucketAddress, bindsHost: Bool,
+        _ given: [NamedValue], own: [NamedValue], address: BucketAddress, bindsHost: Bool, form: CanonicalHeaderForm,
         vendor: V4Dialect.Vendor?
     ) throws(SigningError) {
-        fields.reserveCapacity(given.count + own.count + 1)
-        for header in given {
-            let name = try CanonicalHeaders.lowerCased(header.name, allowingSlash: vendor == .gcs)
+        let names = try Self.names(of: given, vendor: vendor)
+        var fields: [NamedValue] = []
+        for (name, header) in zip(names, given) {
             try Self.check(header)
-            guard !fields.contains(where: { $0.name == name }) else { throw .duplicateHeader(header.name) }
-            guard name != Self.authorization else { throw .reservedHeader(header.name) }
             guard name != Self.host || header.value == address.authority else { throw .reservedHeader(header.name) }
-            guard vendor != .gcs || !name.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
+            fields.append(NamedValue(name, header.value))
+        }
+        for header in bindsHost ? [NamedValue(Self.host, address.authority)] + own : own {
+            try Self.check(header)
+            if let same = fields.first(where: { $0.name == header.name }) {
+                guard same.value == header.value else { throw .reservedHeader(header.name) }
+            } else {
+                fields.append(header)
+            }
+        }
+        self.init(fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, form: form)
+    }
+
+    /// Takes headers that are in order.
+    init(_ fields: [NamedValue], form: CanonicalHeaderForm) {
+        self.fields = fields
+        section = HeaderSection(names: fields.map(\.name), form: form)
+    }
+
+    static let host = "host"
+
+    /// The names of a request's headers in lower case.
+    ///
+    /// - Throws: ``SigningError`` for names that cannot be sent, or not bound, or not twice.
+    static func names(of headers: [NamedValue], vendor: V4Dialect.Vendor?) throws(SigningError) -> [String] {
+        var names: [String] = []
+        for header in headers {
+            let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .gcs)
+            guard !names.contains(name) else { throw .duplicateHeader(header.name) }
+            guard name != "authorization" else { throw .reservedHeader(header.name) }
+            guard vendor != .gcs || !name.hasPrefix(V4Dialect.aws.headerPrefix) else {
                 throw .headerNotBindable(header.name)
             }
-            fields.append((name, header.value))
+            names.append(name)
         }
-        if bindsHost { try add(Self.host, address.authority) }
-        for header in own {
-            try Self.check(header)
-            try add(Array(header.name.utf8), header.value)
-        }
+        return names
     }
 
     private static func check(_ header: NamedValue) throws(SigningError) {
-        guard !header.value.utf8.contains(where: { $0 == 0x0A || $0 == 0x0D || $0 == 0 }) else {
-            throw .invalidHeaderValue(name: header.name)
-        }
-    }
-
-    private mutating func add(_ name: [UInt8], _ value: String) throws(SigningError) {
-        if let given = fields.first(where: { $0.name == name }) {
-            guard given.value == value else { throw .reservedHeader(String(decoding: name, as: UTF8.self)) }
-        } else {
-            fields.append((name, value))
-        }
+        guard HeaderValue.isSendable(header.value) else { throw .invalidHeaderValue(name: header.name) }
     }
 
     /// What the client has to send itself: all but `host`, which every client sends.
-    var toSend: [NamedValue] {
-        fields.filter { $0.name != Self.host }.map { NamedValue(String(decoding: $0.name, as: UTF8.self), $0.value) }
+    var toSend: [NamedValue] { fields.filter { $0.name != Self.host } }
+
+    /// Room that they take at the end of a canonical request.
+    var byteCount: Int {
+        fields.indices.reduce(section.byteCount) {
+            $0 + section.valueCount(at: $1) * fields[$1].value.utf8.count
+        }
     }
 
-    private static let host = Array("host".utf8)
-    private static let authorization = Array("authorization".utf8)
+    /// Appends the end of a canonical request.
+    func append(payload: String?, to output: inout OutputSpan<UInt8>) {
+        for place in fields.indices { _ = section.appendLine(at: place, fields[place].value, to: &output) }
+        section.appendEnd(payload: payload, to: &output) { fields[$0].value }
+    }
 }

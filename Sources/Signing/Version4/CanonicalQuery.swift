@@ -10,49 +10,43 @@ struct CanonicalQuery {
     private var parameters: [Parameter] = []
     private let writesBareNames: Bool
 
-    /// Makes an empty query; a parameter without value is written without `=` if so asked.
-    init(writesBareNames: Bool) {
+    /// Puts parameters in order; one without value is written without `=` if so asked.
+    init(_ parameters: [NamedValue], writesBareNames: Bool) {
         self.writesBareNames = writesBareNames
-        text.reserveCapacity(512)
-        parameters.reserveCapacity(12)
-    }
-
-    /// Adds a parameter; neither name nor value is encoded yet.
-    mutating func add(_ name: String, _ value: String) {
-        add(
-            name: { PercentEncoding.append(name, keeping: PercentEncoding.unreserved, to: &$0) },
-            value: { PercentEncoding.append(value, keeping: PercentEncoding.unreserved, to: &$0) }
-        )
-    }
-
-    /// Adds a parameter whose name needs no encoding, and whose value is appended encoded.
-    mutating func add(unreserved name: String, appendValue: (inout [UInt8]) -> Void) {
-        add(name: { $0 += name.utf8 }, value: appendValue)
+        for parameter in parameters { add(parameter) }
     }
 
     // Most queries come in order and all are short, so each parameter is put in its place at once.
-    private mutating func add(name: (inout [UInt8]) -> Void, value: (inout [UInt8]) -> Void) {
+    private mutating func add(_ parameter: NamedValue) {
         let start = text.count
-        name(&text)
+        PercentEncoding.append(parameter.name, keeping: PercentEncoding.unreserved, to: &text)
         let middle = text.count
-        value(&text)
+        PercentEncoding.append(parameter.value, keeping: PercentEncoding.unreserved, to: &text)
         let added = Parameter(name: start..<middle, value: middle..<text.count)
         var position = parameters.count
         while position > 0, precedes(added, parameters[position - 1]) { position -= 1 }
         parameters.insert(added, at: position)
     }
 
-    /// Appends the whole query to a buffer.
-    func append(to buffer: inout [UInt8]) {
-        var isFirst = true
-        for parameter in parameters {
-            if !isFirst { buffer.append(UInt8(ascii: "&")) }
-            isFirst = false
-            buffer += text[parameter.name]
-            if writesBareNames, parameter.value.isEmpty { continue }
-            buffer.append(UInt8(ascii: "="))
-            buffer += text[parameter.value]
-        }
+    /// Number of parameters.
+    var count: Int { parameters.count }
+
+    /// Whether the name of a parameter comes before another name, which needs no encoding.
+    func name(at place: Int, precedes name: String) -> Bool {
+        text[parameters[place].name].lexicographicallyPrecedes(name.utf8)
+    }
+
+    /// One parameter.
+    subscript(place: Int) -> [UInt8] {
+        let parameter = parameters[place]
+        let name = Array(text[parameter.name])
+        if writesBareNames, parameter.value.isEmpty { return name }
+        return name + Array("=".utf8) + text[parameter.value]
+    }
+
+    /// The whole query.
+    var bytes: [UInt8] {
+        Array(parameters.indices.map { self[$0] }.joined(separator: "&".utf8))
     }
 
     private func precedes(_ left: Parameter, _ right: Parameter) -> Bool {

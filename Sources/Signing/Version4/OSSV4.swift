@@ -15,7 +15,7 @@ public enum OSSV4 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning(request, vendor: .oss, key: key, instant: instant).presignedURL
+        try V4Presigning.presignedURL(for: request, vendor: .oss, key: key, instant: instant)
     }
 
     /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
@@ -24,7 +24,7 @@ public enum OSSV4 {
     public static func presignedURL(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        String(decoding: try V4Presigning(request, vendor: .oss, key: key, instant: instant).url, as: UTF8.self)
+        try V4Presigning.url(for: request, vendor: .oss, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.

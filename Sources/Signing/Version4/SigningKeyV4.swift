@@ -1,9 +1,10 @@
 import LibCrypto
+import Synchronization
 
 /// A credential narrowed to one day and scope: the key, and the texts that go with it into each signature.
 ///
 /// - SeeAlso: AWS, "Create a signed AWS API request", step 4.
-public struct SigningKeyV4: Sendable {
+public final class SigningKeyV4: Sendable {
     /// What makes signatures.
     enum Signer: Sendable {
         case hmac(HMACKey)
@@ -18,11 +19,17 @@ public struct SigningKeyV4: Sendable {
     let dialect: V4Dialect
     let signer: Signer
     let accessKeyID: String
-    /// Percent-encoded `access key id/scope`.
-    let encodedCredential: [UInt8]
     let securityToken: String?
-    /// Percent-encoded token of temporary credentials.
-    let encodedSecurityToken: [UInt8]?
+    /// The signer's own parameters of a URL but the signature, in the order in which they are signed.
+    let parameters: [SignerParameter]
+    /// What stands before the signature in a URL, behind the query that is signed.
+    let signatureParameter: [UInt8]
+    /// What stands before and after the time of day in a string to sign; the hash follows.
+    private let stringToSignStart: [UInt8]
+    private let stringToSignEnd: [UInt8]
+    private let templates = Mutex<[V4Template]>([])
+
+    private static let maxTemplates = 16
 
     /// Makes the key: HMAC over day, region, service and terminator in turn, or the private key of the credential.
     ///
@@ -56,22 +63,59 @@ public struct SigningKeyV4: Sendable {
             }
         }
         accessKeyID = credential.accessKeyID
-        encodedCredential = PercentEncoding.encode(
-            "\(credential.accessKeyID)/\(self.scope)", keeping: PercentEncoding.unreserved
-        )
         securityToken = credential.securityToken
-        encodedSecurityToken = credential.securityToken.map {
-            PercentEncoding.encode($0, keeping: PercentEncoding.unreserved)
-        }
+        parameters = SignerParameter.all(
+            of: dialect, credential: "\(credential.accessKeyID)/\(self.scope)", day: day, token: securityToken)
+        signatureParameter = Array("&\(dialect.parameters.signature)=".utf8)
+        stringToSignStart = Array("\(dialect.algorithm)\n\(day)T".utf8)
+        stringToSignEnd = Array("\n\(self.scope)\n".utf8)
     }
 
     /// `access key id/scope`.
     var credentialText: String { "\(accessKeyID)/\(scope)" }
 
+    /// What a request has in common with others, prepared unless it is held.
+    ///
+    /// - Throws: ``SigningError`` for names of headers that cannot be bound.
+    func template(for request: PresignRequest) throws(SigningError) -> V4Template {
+        guard request.query.isEmpty else { return try V4Template(request, key: self) }
+        if let held = templates.withLock({ $0.first { $0.fits(request.headers) } }) { return held }
+        let template = try V4Template(request, key: self)
+        templates.withLock { templates in
+            if templates.count >= Self.maxTemplates { templates.removeFirst() }
+            templates.append(template)
+        }
+        return template
+    }
+
+    /// Room that a string to sign takes.
+    var stringToSignByteCount: Int {
+        stringToSignStart.count + SigningInstant.timeByteCount + stringToSignEnd.count + 64
+    }
+
+    /// Second stage: algorithm, time, scope and hash of the canonical request, for which there must be room.
+    func appendStringToSign(
+        _ canonicalRequest: Digest, at instant: SigningInstant, to output: inout OutputSpan<UInt8>
+    ) {
+        output.append(copying: stringToSignStart)
+        instant.appendTime(to: &output)
+        output.append(copying: stringToSignEnd)
+        canonicalRequest.appendHex(to: &output)
+    }
+
+    /// Second stage: algorithm, time, scope and hash of the canonical request.
+    func stringToSign(_ canonicalRequest: [UInt8], at instant: SigningInstant) -> [UInt8] {
+        var text: [UInt8] = []
+        text.append(addingCapacity: stringToSignByteCount) {
+            appendStringToSign(DigestAlgorithm.sha256.digest(of: canonicalRequest), at: instant, to: &$0)
+        }
+        return text
+    }
+
     /// Signs a text.
     ///
     /// - Throws: ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private key do not fit together.
-    func signature(of text: [UInt8]) throws(SigningError) -> V4Signature {
+    func signature(of text: Span<UInt8>) throws(SigningError) -> V4Signature {
         switch signer {
         case .hmac(let key):
             return .code(key.authenticationCode(for: text))
@@ -81,6 +125,14 @@ public struct SigningKeyV4: Sendable {
             } catch {
                 throw .invalidPrivateKey("its numbers do not fit together")
             }
+        }
+    }
+
+    /// Room that a signature takes in hexadecimal.
+    var signatureHexByteCount: Int {
+        switch signer {
+        case .hmac: 64
+        case .rsa(let key): key.signatureByteCount * 2
         }
     }
 
@@ -118,17 +170,10 @@ enum V4Signature {
         }
     }
 
-    var hexByteCount: Int {
+    func appendHex(to output: inout OutputSpan<UInt8>) {
         switch self {
-        case .code(let digest): digest.byteCount * 2
-        case .rsa(let bytes): bytes.count * 2
-        }
-    }
-
-    func appendHex(to buffer: inout [UInt8]) {
-        switch self {
-        case .code(let digest): digest.appendHex(to: &buffer)
-        case .rsa(let bytes): Hex.append(bytes.span, to: &buffer)
+        case .code(let digest): digest.appendHex(to: &output)
+        case .rsa(let bytes): Hex.append(bytes.span, to: &output)
         }
     }
 }

@@ -24,18 +24,22 @@ struct V4Authorizing {
         let dialect = key.dialect
         try V4Stages.check(method: request.method, query: request.query, dialect: dialect)
         var own = [NamedValue("\(dialect.headerPrefix)date", instant.basic)]
-        if payloadHeader { own.append(NamedValue(dialect.payloadHeader, request.payload.text)) }
+        if payloadHeader { own.append(NamedValue(dialect.headerForm.payloadHeader, request.payload.text)) }
         if let token = key.securityToken { own.append(NamedValue("\(dialect.headerPrefix)security-token", token)) }
         headers = try BoundHeaders(
-            request.headers, own: own, address: request.address, bindsHost: dialect.bindsHost, vendor: vendor
+            request.headers, own: own, address: request.address, bindsHost: dialect.bindsHost,
+            form: dialect.headerForm, vendor: vendor
         )
-        let canonicalHeaders = CanonicalHeaders(headers.fields, dialect: dialect)
-        canonicalRequest = Self.canonicalRequest(request, headers: canonicalHeaders, dialect: dialect)
-        stringToSign = V4Stages.stringToSign(
-            canonicalRequest.bytes, scope: key.scope, instant: instant, dialect: dialect
+        canonicalRequest = V4CanonicalRequest(
+            method: request.method,
+            path: V4Stages.canonicalPath(of: request.address, key: request.key, dialect: dialect),
+            query: CanonicalQuery(request.query, writesBareNames: dialect.writesBareNames),
+            headers: headers, payload: request.payload
         )
-        signature = try key.signature(of: stringToSign)
-        authorization = Self.authorization(key: key, headers: canonicalHeaders, signature: signature)
+        let text = key.stringToSign(canonicalRequest.bytes, at: instant)
+        stringToSign = text
+        signature = try key.signature(of: text.span)
+        authorization = Self.authorization(key: key, headers: headers, signature: signature)
         self.request = request
     }
 
@@ -52,31 +56,12 @@ struct V4Authorizing {
         )
     }
 
-    /// First stage: the request as one text.
-    private static func canonicalRequest(
-        _ request: SignableRequest, headers: CanonicalHeaders, dialect: V4Dialect
-    ) -> V4CanonicalRequest {
-        V4CanonicalRequest(
-            method: request.method,
-            appendPath: {
-                V4Stages.appendCanonicalPath(of: request.address, key: request.key, dialect: dialect, to: &$0)
-            },
-            appendQuery: { buffer in
-                var query = CanonicalQuery(writesBareNames: dialect.writesBareNames)
-                for parameter in request.query { query.add(parameter.name, parameter.value) }
-                query.append(to: &buffer)
-            },
-            headers: headers,
-            payload: request.payload
-        )
-    }
-
     /// Last stage: who signed, which headers are bound, and the signature.
     private static func authorization(
-        key: SigningKeyV4, headers: CanonicalHeaders, signature: V4Signature
+        key: SigningKeyV4, headers: BoundHeaders, signature: V4Signature
     ) -> String {
         var parts = ["\(key.dialect.algorithm) Credential=\(key.credentialText)"]
-        let names = String(decoding: headers.names, as: UTF8.self)
+        let names = headers.section.names
         switch key.dialect.vendor {
         case .oss: if !names.isEmpty { parts.append("AdditionalHeaders=\(names)") }
         case .aws, .gcs: parts.append("SignedHeaders=\(names)")
@@ -97,16 +82,15 @@ extension AuthorizedRequest {
         headers: BoundHeaders,
         body: String?
     ) {
-        var path: [UInt8] = []
-        V4Stages.appendPath(
-            of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash, to: &path)
+        let path = V4Stages.path(
+            of: request.address, key: request.key, keeping: PercentEncoding.unreservedAndSlash)
         let query = canonicalRequest.query
         let target = path + (query.isEmpty ? [] : Array("?".utf8) + query)
         self.init(
             method: request.method,
             url: request.address.origin + String(decoding: target, as: UTF8.self),
             path: String(decoding: path, as: UTF8.self),
-            query: ReceivedQuery.pairs(in: query) ?? [],
+            query: ReceivedQuery.pairs(in: query[...]) ?? [],
             headers: headers.toSend + [NamedValue("authorization", authorization)],
             body: body,
             canonicalRequest: String(decoding: canonicalRequest.bytes, as: UTF8.self),

@@ -1,46 +1,36 @@
-/// The first stage of a "version 4" signature: the request as one text.
+import LibCrypto
+
+/// The first stage of a "version 4" signature of a request whose query is not the signer's to write: the request as one text.
 struct V4CanonicalRequest {
     /// The text: method, path, query, headers, an empty line, names of the headers, hash of the body.
-    private(set) var bytes: [UInt8] = []
-    private let pathRange: Range<Int>
-    private let queryRange: Range<Int>
+    let bytes: [UInt8]
+    /// The percent-encoded, sorted query.
+    let query: [UInt8]
 
-    /// Writes the text once, from front to back. A given hash of the body stands for it whatever the headers say.
+    /// Writes the text.
+    ///
+    /// - Parameters:
+    ///   - method: Method in upper case.
+    ///   - path: The percent-encoded path.
+    ///   - query: The query's parameters.
+    ///   - headers: The headers.
+    ///   - payload: What stands for the body, whatever the headers say of it.
     init(
-        method: String,
-        appendPath: (inout [UInt8]) -> Void,
-        appendQuery: (inout [UInt8]) -> Void,
-        headers: CanonicalHeaders,
+        method: String, path: [UInt8], query: CanonicalQuery, headers: BoundHeaders,
         payload: PayloadHash? = nil
     ) {
+        let query = query.bytes
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(1024)
-        let newline = UInt8(ascii: "\n")
-        bytes += method.utf8
-        bytes.append(newline)
-        let pathStart = bytes.count
-        appendPath(&bytes)
-        pathRange = pathStart..<bytes.count
-        bytes.append(newline)
-        let queryStart = bytes.count
-        appendQuery(&bytes)
-        queryRange = queryStart..<bytes.count
-        bytes.append(newline)
-        bytes += headers.lines
-        bytes.append(newline)
-        bytes += headers.names
-        bytes.append(newline)
-        if let payload {
-            bytes += payload.text.utf8
-        } else {
-            headers.appendPayload(to: &bytes)
+        let capacity = method.utf8.count + path.count + query.count + headers.byteCount + 2
+        bytes.append(addingCapacity: capacity) { output in
+            output.append(copying: method)
+            output.append(UInt8(ascii: "\n"))
+            output.append(copying: path)
+            output.append(UInt8(ascii: "\n"))
+            output.append(copying: query)
+            headers.append(payload: payload?.text, to: &output)
         }
         self.bytes = bytes
+        self.query = query
     }
-
-    /// The percent-encoded path.
-    var path: ArraySlice<UInt8> { bytes[pathRange] }
-
-    /// The percent-encoded, sorted query.
-    var query: ArraySlice<UInt8> { bytes[queryRange] }
 }

@@ -35,8 +35,8 @@ final class V4Dialect: Sendable {
     let parameters: Parameters
     /// What the names of the vendor's own headers begin with; such a header must be signed when sent.
     let headerPrefix: String
-    /// Header whose value, when signed, stands for the body.
-    let payloadHeader: String
+    /// How headers stand in a canonical request.
+    let headerForm: CanonicalHeaderForm
     /// Between the parts of an `Authorization` value.
     let authorizationSeparator: String
     /// How the expiration of a policy is written.
@@ -52,7 +52,10 @@ final class V4Dialect: Sendable {
         self.terminator = terminator
         self.parameters = parameters
         self.headerPrefix = headerPrefix
-        payloadHeader = "\(headerPrefix)content-sha256"
+        headerForm = CanonicalHeaderForm(
+            payloadHeader: "\(headerPrefix)content-sha256", collapsesWhiteSpace: vendor != .oss,
+            unlistedPrefix: vendor == .oss ? headerPrefix : nil
+        )
         self.authorizationSeparator = authorizationSeparator
         self.expirationForm = expirationForm
     }
@@ -131,28 +134,19 @@ extension V4Dialect {
 }
 
 extension V4Dialect {
-    /// Whether the canonical path names the bucket wherever the URL does.
-    var pathAlwaysNamesBucket: Bool { vendor == .oss }
+    /// What stands in front of a key in the path that is signed: OSS has the bucket in it wherever the URL does.
+    func signedFront(of address: BucketAddress) -> [UInt8] {
+        vendor == .oss ? address.front.naming : address.front.signed
+    }
 
     /// Whether a parameter without value is written without `=`.
     var writesBareNames: Bool { vendor == .oss }
-
-    /// Whether white space inside a header's value becomes one space.
-    var collapsesWhiteSpace: Bool { vendor != .oss }
 
     /// Whether the host is bound when nobody asks for it.
     var bindsHost: Bool { vendor != .oss }
 
     /// Whether policies know conditions that list values.
     var hasListConditions: Bool { vendor == .oss }
-
-    /// Whether the name of a bound header is written beside the signature. OSS binds some headers whenever they are sent, and
-    /// names the others.
-    func names(_ header: some Collection<UInt8>) -> Bool {
-        vendor != .oss
-            || !(header.starts(with: headerPrefix.utf8) || header.elementsEqual("content-type".utf8)
-                || header.elementsEqual("content-md5".utf8))
-    }
 }
 
 extension V4Dialect.Parameters {

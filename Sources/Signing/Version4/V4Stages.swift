@@ -12,48 +12,25 @@ enum V4Stages {
 
     /// Refuses a method that is not made of upper-case letters.
     static func check(method: String) throws(SigningError) {
-        guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
-            throw .invalidMethod(method)
-        }
+        let bytes = method.utf8Span.span
+        var isMethod = !bytes.isEmpty
+        for index in bytes.indices where !(0x41...0x5A ~= bytes[index]) { isMethod = false }
+        guard isMethod else { throw .invalidMethod(method) }
     }
 
     /// The path that is signed.
-    static func appendCanonicalPath(
-        of address: BucketAddress, key: String, dialect: V4Dialect, to buffer: inout [UInt8]
-    ) {
-        guard dialect.pathAlwaysNamesBucket else {
-            return appendPath(of: address, key: key, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
-        }
-        buffer.append(UInt8(ascii: "/"))
-        guard !address.bucket.isEmpty else { return }
-        PercentEncoding.append(address.bucket, keeping: PercentEncoding.unreserved, to: &buffer)
-        buffer.append(UInt8(ascii: "/"))
-        PercentEncoding.append(key, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
+    static func canonicalPath(of address: BucketAddress, key: String, dialect: V4Dialect) -> [UInt8] {
+        var path = dialect.signedFront(of: address)
+        PercentEncoding.append(key, keeping: PercentEncoding.unreservedAndSlash, to: &path)
+        return path
     }
 
     /// The path that is sent.
-    static func appendPath(
-        of address: BucketAddress, key: String, keeping kept: PercentEncoding.ByteSet, to buffer: inout [UInt8]
-    ) {
-        buffer += address.path.utf8
-        buffer.append(UInt8(ascii: "/"))
-        PercentEncoding.append(key, keeping: kept, to: &buffer)
-    }
-
-    /// Second stage: algorithm, time, scope and hash of the canonical request.
-    static func stringToSign(
-        _ canonicalRequest: [UInt8], scope: String, instant: SigningInstant, dialect: V4Dialect
+    static func path(
+        of address: BucketAddress, key: String, keeping kept: PercentEncoding.ByteSet
     ) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(192)
-        let newline = UInt8(ascii: "\n")
-        text += dialect.algorithm.utf8
-        text.append(newline)
-        instant.appendBasic(to: &text)
-        text.append(newline)
-        text += scope.utf8
-        text.append(newline)
-        DigestAlgorithm.sha256.digest(of: canonicalRequest).appendHex(to: &text)
-        return text
+        var path = address.front.signed
+        PercentEncoding.append(key, keeping: kept, to: &path)
+        return path
     }
 }

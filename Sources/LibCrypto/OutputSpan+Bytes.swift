@@ -1,0 +1,76 @@
+/// Writing many bytes at once, which the standard library's type cannot yet.
+extension OutputSpan where Element == UInt8 {
+    /// Appends bytes, for which there must be room.
+    @inlinable
+    public mutating func append(copying bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(copying: $0) }
+    }
+
+    /// Appends bytes, for which there must be room.
+    @inlinable
+    public mutating func append(copying bytes: [UInt8]) {
+        append(copying: bytes.span)
+    }
+
+    /// Appends a text, for which there must be room.
+    @inlinable
+    public mutating func append(copying text: String) {
+        let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe append(copying: $0) }
+        // Only texts that belong to another language's runtime have their bytes elsewhere.
+        if isDone == nil { for byte in text.utf8 { append(byte) } }
+    }
+
+    @usableFromInline
+    mutating func append(copying bytes: UnsafeBufferPointer<UInt8>) {
+        precondition(bytes.count <= freeCapacity, "There is no room for so many bytes")
+        guard let source = bytes.baseAddress else { return }
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            unsafe (base + count).update(from: source, count: bytes.count)
+            count += bytes.count
+        }
+    }
+
+    /// Writes bytes over others that are there, the first of them at `start`.
+    @inlinable
+    public mutating func overwrite(from start: Int, with bytes: [UInt8]) {
+        precondition(start >= 0 && bytes.count <= count - start, "There are not so many bytes")
+        unsafe bytes.withUnsafeBufferPointer { source in
+            guard let source = source.baseAddress else { return }
+            unsafe withUnsafeMutableBufferPointer { buffer, _ in
+                guard let base = buffer.baseAddress else { return }
+                unsafe (base + start).update(from: source, count: bytes.count)
+            }
+        }
+    }
+
+    /// Takes bytes away in front; those behind move up.
+    public mutating func removeFirst(_ number: Int) {
+        precondition(0...count ~= number, "There are not so many bytes")
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            unsafe base.update(from: base + number, count: count - number)
+            count -= number
+        }
+    }
+}
+
+extension String {
+    /// Makes a text in place of what `fill` writes, for which there is so much room.
+    @inlinable
+    public init<Failure: Error>(
+        room: Int, fill: (inout OutputSpan<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
+        var failure: Failure?
+        self = unsafe String(unsafeUninitializedCapacity: room) { buffer in
+            var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
+            do throws(Failure) {
+                try fill(&output)
+            } catch {
+                failure = error
+            }
+            return unsafe output.finalize(for: buffer)
+        }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,43 @@
+/// A parameter that a "version 4" signer writes into a URL, as far as it is the same in every URL of a day.
+struct SignerParameter: Sendable {
+    /// What comes after that.
+    enum Rest: Sendable {
+        case nothing
+        /// The time of day.
+        case time
+        /// The life in seconds.
+        case life
+        /// The names of the bound headers; without any the parameter is left out.
+        case headerNames
+    }
+
+    /// The name, which needs no encoding.
+    let name: String
+    /// `name=`, or the bare name, and what of the value does not change, percent-encoded.
+    let text: [UInt8]
+    let rest: Rest
+
+    private init(_ name: String, _ value: String = "", isBare: Bool = false, rest: Rest = .nothing) {
+        self.name = name
+        text =
+            Array((isBare ? name : "\(name)=").utf8)
+            + PercentEncoding.encode(value, keeping: PercentEncoding.unreserved)
+        self.rest = rest
+    }
+
+    /// All of a key but the signature, in the order in which they are signed.
+    static func all(of dialect: V4Dialect, credential: String, day: String, token: String?) -> [SignerParameter] {
+        let names = dialect.parameters
+        var parameters = [
+            SignerParameter(names.algorithm, dialect.algorithm),
+            SignerParameter(names.credential, credential),
+            SignerParameter(names.date, "\(day)T", rest: .time),
+            SignerParameter(names.expires, rest: .life),
+            SignerParameter(names.headerNames, rest: .headerNames),
+        ]
+        if let name = names.securityToken, let token {
+            parameters.append(SignerParameter(name, token, isBare: token.isEmpty && dialect.writesBareNames))
+        }
+        return parameters.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+}

@@ -451,13 +451,16 @@ BEGIN
     EXECUTE format(
         'GRANT INSERT ON policy_changes, policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, '
             'api_keys, admin_audit, issuances, quota_usage, reservations, denials, tickets, '
-            'multipart_uploads, multipart_parts, idempotency_keys TO %I', p_role
+            'multipart_uploads, multipart_parts, idempotency_keys, landings, store_events, event_secrets TO %I', p_role
     );
     EXECUTE format(
         'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations, '
-            'tickets, multipart_parts, idempotency_keys TO %I', p_role
+            'tickets, multipart_parts, idempotency_keys, event_secrets TO %I', p_role
     );
-    EXECUTE format('GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys, idempotency_keys TO %I', p_role);
+    EXECUTE format(
+        'GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys, idempotency_keys, landings, event_secrets TO %I',
+        p_role
+    );
     EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
     EXECUTE format('GRANT UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
     EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
@@ -493,6 +496,58 @@ BEGIN
     RETURN NULL;
 END
 $$;
+
+CREATE TABLE public.landings (
+    issuance_id uuid NOT NULL,
+    finding text NOT NULL,
+    mismatches text[] DEFAULT '{}'::text[] NOT NULL,
+    source text NOT NULL,
+    size bigint,
+    etag text,
+    content_type text,
+    found_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT landings_finding_check CHECK ((finding = ANY (ARRAY['absent'::text, 'landed'::text, 'mismatched'::text]))),
+    CONSTRAINT landings_mismatches_check CHECK (((mismatches <@ '{size,md5,type}'::text[]) AND ((cardinality(mismatches) > 0) = (finding = 'mismatched'::text)))),
+    CONSTRAINT landings_source_check CHECK ((source = ANY (ARRAY['confirmation'::text, 'settlement'::text])))
+);
+
+CREATE FUNCTION public.note_landing(p_issuance_id uuid, p_finding text, p_mismatches text[], p_source text, p_size bigint, p_etag text, p_content_type text) RETURNS SETOF public.landings
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO landings AS l (issuance_id, finding, mismatches, source, size, etag, content_type)
+    VALUES (p_issuance_id, p_finding, p_mismatches, p_source, p_size, p_etag, p_content_type)
+    ON CONFLICT (issuance_id) DO UPDATE
+    SET finding = p_finding, mismatches = p_mismatches, source = p_source, size = p_size, etag = p_etag,
+        content_type = p_content_type, found_at = clock_timestamp()
+    WHERE NOT (l.finding = 'landed' AND l.source = 'confirmation');
+    RETURN QUERY SELECT l.* FROM landings l WHERE l.issuance_id = p_issuance_id;
+END
+$$;
+
+CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigint[]) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ INSERT INTO public.landings (issuance_id, finding, mismatches, source, size)  SELECT f.id,
+             f.finding,
+                 CASE f.finding
+                     WHEN 'mismatched'::text THEN '{size}'::text[]
+                     ELSE '{}'::text[]
+                 END AS "case",
+             'settlement',
+             NULLIF(f.landed, 0) AS "nullif"
+            FROM ( SELECT DISTINCT ON (s.id) s.id,
+                     s.landed,
+                         CASE
+                             WHEN (s.landed = 0) THEN 'absent'::text
+                             WHEN ((i.delivery = 'presigned-url'::text) AND (i.content_length <> s.landed)) THEN 'mismatched'::text
+                             ELSE 'landed'::text
+                         END AS finding
+                    FROM (UNNEST(note_settled_uploads.p_issuance_ids, note_settled_uploads.p_landed) s(id, landed)
+                      JOIN public.issuances i ON (((i.id = s.id) AND (i.issued_at > (statement_timestamp() - '10 days'::interval)))))
+                   WHERE (s.landed IS NOT NULL)
+                   ORDER BY s.id) f ON CONFLICT DO NOTHING;
+END;
 
 CREATE FUNCTION public.prepare_issuances_partitions(p_days_ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -553,6 +608,37 @@ BEGIN
     ));
     GET DIAGNOSTICS v_denials = ROW_COUNT;
     RETURN v_usage + v_tickets + v_denials;
+END
+$$;
+
+CREATE FUNCTION public.prune_landings(p_keep_days integer, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_events integer;
+    v_landings integer;
+    -- Identifiers begin with the time in milliseconds.
+    v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
+        - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
+BEGIN
+    DELETE FROM store_events e
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM store_events o
+        WHERE o.received_at < clock_timestamp() - interval '10 days'
+        ORDER BY o.received_at LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_events = ROW_COUNT;
+    DELETE FROM landings l
+    WHERE p_keep_days IS NOT NULL AND l.issuance_id = ANY (ARRAY(
+        SELECT o.issuance_id FROM landings o
+        WHERE o.issuance_id < v_before
+        ORDER BY o.issuance_id LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_landings = ROW_COUNT;
+    RETURN v_events + v_landings;
 END
 $$;
 
@@ -966,7 +1052,7 @@ CREATE TABLE public.admin_audit (
     resource_id text NOT NULL COLLATE pg_catalog."C",
     before jsonb,
     after jsonb,
-    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text, 'validate'::text])))
+    CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text, 'validate'::text, 'rotate'::text])))
 );
 
 CREATE TABLE public.api_keys (
@@ -1021,6 +1107,18 @@ CREATE TABLE public.denials (
     minute timestamp with time zone NOT NULL,
     count bigint NOT NULL,
     CONSTRAINT denials_count_check CHECK ((count > 0))
+);
+
+CREATE TABLE public.event_secrets (
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    name text NOT NULL COLLATE pg_catalog."C",
+    hash bytea NOT NULL,
+    previous_name text COLLATE pg_catalog."C",
+    previous_hash bytea,
+    previous_until timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT event_secrets_hash_check CHECK (((octet_length(hash) = 32) AND (octet_length(previous_hash) = 32))),
+    CONSTRAINT event_secrets_previous_check CHECK ((num_nulls(previous_name, previous_hash, previous_until) = ANY (ARRAY[0, 3])))
 );
 
 CREATE TABLE public.policy_log (
@@ -1188,6 +1286,15 @@ CREATE TABLE public.storage_credentials (
     CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
 
+CREATE TABLE public.store_events (
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    made_at timestamp with time zone NOT NULL,
+    size bigint,
+    etag text,
+    received_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
 CREATE TABLE public.tickets (
     id uuid NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
@@ -1211,6 +1318,50 @@ CREATE TABLE public.tickets (
     CONSTRAINT tickets_sealed_check CHECK (((sealed IS NULL) = (key_id IS NULL)))
 );
 
+CREATE VIEW public.uploads AS
+ SELECT i.id,
+    i.issued_at,
+    d.dead_at AS expires_at,
+    i.delivery,
+    i.action,
+    i.method,
+    i.principal,
+    i.bucket,
+    i.object_key,
+    i.content_type,
+    i.content_md5,
+    COALESCE(i.content_length, m.content_length) AS content_length,
+    (((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) IS TRUE) AS is_dead,
+    m.state AS multipart_state,
+    m.etag AS multipart_etag,
+    l.finding,
+    l.mismatches,
+    l.source,
+    l.size,
+    l.etag,
+    l.content_type AS found_type,
+    l.found_at,
+    e.made_at,
+    e.size AS event_size,
+    e.etag AS event_etag,
+        CASE
+            WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text])) THEN l.finding
+            WHEN ((m.state = 'completed'::text) OR (e.made_at IS NOT NULL)) THEN 'landed'::text
+            WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
+            ELSE 'issued'::text
+        END AS state
+   FROM ((((public.issuances i
+     LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND (i.delivery = 'multipart-start'::text))))
+     CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS dead_at) d)
+     LEFT JOIN public.landings l ON ((l.issuance_id = i.id)))
+     LEFT JOIN LATERAL ( SELECT t.made_at,
+            t.size,
+            t.etag
+           FROM public.store_events t
+          WHERE ((t.bucket = i.bucket) AND (t.object_key = i.object_key) AND (t.made_at > (i.issued_at - '00:00:30'::interval)) AND (t.made_at < (d.dead_at + '00:15:00'::interval)))
+          ORDER BY t.made_at DESC
+         LIMIT 1) e ON (true));
+
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
 
@@ -1225,6 +1376,15 @@ ALTER TABLE ONLY public.buckets
 
 ALTER TABLE ONLY public.denials
     ADD CONSTRAINT denials_pkey PRIMARY KEY (principal, bucket, code, minute);
+
+ALTER TABLE ONLY public.event_secrets
+    ADD CONSTRAINT event_secrets_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.event_secrets
+    ADD CONSTRAINT event_secrets_pkey PRIMARY KEY (bucket);
+
+ALTER TABLE ONLY public.event_secrets
+    ADD CONSTRAINT event_secrets_previous_name_key UNIQUE (previous_name);
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
@@ -1255,6 +1415,9 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.issuers
     ADD CONSTRAINT issuers_principal_prefix_key UNIQUE (principal_prefix);
+
+ALTER TABLE ONLY public.landings
+    ADD CONSTRAINT landings_pkey PRIMARY KEY (issuance_id);
 
 ALTER TABLE ONLY public.multipart_parts
     ADD CONSTRAINT multipart_parts_pkey PRIMARY KEY (issuance_id);
@@ -1291,6 +1454,9 @@ ALTER TABLE ONLY public.storage_credentials
 
 ALTER TABLE ONLY public.storage_credentials
     ADD CONSTRAINT storage_credentials_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.store_events
+    ADD CONSTRAINT store_events_pkey PRIMARY KEY (bucket, object_key, made_at);
 
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);
@@ -1346,6 +1512,8 @@ CREATE INDEX remote_uploads_started_at_idx ON public.remote_uploads USING btree 
 
 CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
 
+CREATE INDEX store_events_received_at_idx ON public.store_events USING btree (received_at);
+
 CREATE INDEX tickets_expires_at_idx ON public.tickets USING btree (expires_at);
 
 CREATE INDEX tickets_principal_idx ON public.tickets USING btree (principal, id);
@@ -1359,6 +1527,9 @@ ALTER TABLE ONLY public.buckets
 
 ALTER TABLE ONLY public.buckets
     ADD CONSTRAINT buckets_credential_kind_fkey FOREIGN KEY (credential_id, credential_kind) REFERENCES public.storage_credentials(id, kind);
+
+ALTER TABLE ONLY public.event_secrets
+    ADD CONSTRAINT event_secrets_bucket_fkey FOREIGN KEY (bucket) REFERENCES public.buckets(name) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_created_change_fkey FOREIGN KEY (created_change) REFERENCES public.policy_changes(id);

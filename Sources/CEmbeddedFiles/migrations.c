@@ -80,6 +80,10 @@ static const char migration_0019[] = {
 #embed "../../sql/migrations/0019_create_idempotency_keys.sql" suffix(, 0)
 };
 
+static const char migration_0020[] = {
+#embed "../../sql/migrations/0020_create_landings.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -103,6 +107,7 @@ static const struct {
     {"0017_add_rotation_and_reset.sql", migration_0017},
     {"0018_create_bulk_changes.sql", migration_0018},
     {"0019_create_idempotency_keys.sql", migration_0019},
+    {"0020_create_landings.sql", migration_0020},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -91,6 +91,12 @@ public struct APIParts: Sendable {
     public var presignedURLs: PresignedURLs
     /// Uploads in parts.
     public var multipartUploads: MultipartUploads
+    /// Finds out what became of uploads.
+    public var uploadConfirmation: UploadConfirmation
+    /// Takes what stores tell of uploads.
+    public var storeEvents: StoreEvents
+    /// The secrets that stores authenticate with.
+    public var eventSecrets: EventSecrets
     /// Tells callers what they may do.
     public var accessOverview: AccessOverview
     /// Issues temporary credentials.
@@ -129,7 +135,8 @@ public struct APIParts: Sendable {
     /// Puts the parts together.
     public init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, accessOverview: AccessOverview,
+        presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, uploadConfirmation: UploadConfirmation,
+        storeEvents: StoreEvents, eventSecrets: EventSecrets, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
         reports: any LedgerReports, explainer: Explainer, simulator: Simulator, stores: AdminStores,
         idempotency: any IdempotencyStore,
@@ -142,6 +149,9 @@ public struct APIParts: Sendable {
         self.advancePolicy = advancePolicy
         self.presignedURLs = presignedURLs
         self.multipartUploads = multipartUploads
+        self.uploadConfirmation = uploadConfirmation
+        self.storeEvents = storeEvents
+        self.eventSecrets = eventSecrets
         self.accessOverview = accessOverview
         self.sessions = sessions
         self.remoteSignatures = remoteSignatures
@@ -175,6 +185,8 @@ extension Routes {
             useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
         multipart = MultipartUploadEndpoints(
             useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout)
+        uploads = UploadEndpoints(useCase: parts.uploadConfirmation)
+        events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
         signatures = SignatureEndpoints(
             useCase: parts.remoteSignatures, metrics: metrics, timeout: settings.recordTimeout)
@@ -189,6 +201,7 @@ extension Routes {
             validation: BucketValidationEndpoints(
                 buckets: stores.buckets, credentials: stores.credentials, validator: parts.bucketValidator,
                 audit: parts.auditLog, randomBytes: parts.randomBytes),
+            eventSecrets: EventSecretEndpoints(useCase: parts.eventSecrets),
             buckets: AdminEndpoints(
                 store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
             credentials: CredentialEndpoints(

@@ -5,6 +5,8 @@ import HTTPTypes
 struct Routes {
     let urls: PresignedURLEndpoints
     let multipart: MultipartUploadEndpoints
+    let uploads: UploadEndpoints
+    let events: StoreEventEndpoints
     let access: AccessEndpoints
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
@@ -35,6 +37,9 @@ struct Routes {
             Route(
                 .post, "/v1/multipart-uploads/{id}/complete", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
+            Route(.post, "/v1/issuances/{id}:confirm", .user, maxBodyBytes: 0, uploads.confirm),
+            Route(forStores: "/v1/events/s3", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.s3),
+            Route(forStores: "/v1/events/oss", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.oss),
             Route(.get, "/v1/access", .user, access.show),
             Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS).issuing(),
             Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2).issuing(),
@@ -58,6 +63,9 @@ struct Routes {
             Route(.patch, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.patch),
             Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
             Route(.post, "/admin/v1/buckets/{bucket}:validate", .admin, maxBodyBytes: 0, admin.validation.validate),
+            Route(.post, "/admin/v1/buckets/{bucket}/event-secret", .admin, admin.eventSecrets.rotate),
+            Route(.get, "/admin/v1/buckets/{bucket}/event-secret", .auditor, admin.eventSecrets.get),
+            Route(.delete, "/admin/v1/buckets/{bucket}/event-secret", .admin, admin.eventSecrets.delete),
             Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.rows.create),
             Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.rows.list),
             Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.rows.get),
@@ -118,6 +126,8 @@ struct Routes {
             Route(.get, "/admin/v1/issuances", .auditor, ledger.list),
             Route(.get, "/admin/v1/issuances/{id}", .auditor, ledger.get),
             Route(.get, "/admin/v1/issuances:export", .auditor, ledger.export),
+            Route(.get, "/admin/v1/uploads", .auditor, uploads.list),
+            Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, maxBodyBytes: 0, uploads.adminConfirm),
             Route(.get, "/admin/v1/usage", .auditor, ledger.usage),
             Route(.get, "/admin/v1/denials", .auditor, ledger.denials),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
@@ -137,6 +147,7 @@ struct Routes {
 /// Endpoints of the rows that admins manage.
 struct AdminRoutes {
     let validation: BucketValidationEndpoints
+    let eventSecrets: EventSecretEndpoints
     let buckets: AdminEndpoints<Bucket>
     let credentials: CredentialEndpoints
     let grants: AdminEndpoints<Grant>

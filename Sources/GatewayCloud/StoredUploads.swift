@@ -1,9 +1,11 @@
 public import Foundation
 public import GatewayCore
+import LibCrypto
 import LibCurl
+import Signing
 
 /// Asks stores what became of uploads, by a signed HEAD.
-public struct StoredUploads: UploadVerifier {
+public struct StoredUploads: UploadVerifier, StoredObjects {
     private let client: OutboundClient
     private let cache: PolicyCache
     private let now: @Sendable () -> Date
@@ -30,14 +32,83 @@ public struct StoredUploads: UploadVerifier {
     public func landedBytes(bucket: BucketName, key: ObjectKey, issuance: UUID) async throws -> Int64? {
         // Without its row nobody will ever be able to ask the store.
         guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
+        return try await head(key, in: bucket, with: credential)?.size ?? 0
+    }
+
+    /// Asks for the object that lies under the key now.
+    public func object(_ key: ObjectKey, in bucket: BucketName) async throws(GatewayError) -> StoredObject? {
+        guard let (bucket, credential) = try await cache.location(of: bucket) else {
+            throw .conflict(reason: "The bucket is no longer known here, so that its store cannot be asked.")
+        }
+        do {
+            return try await head(key, in: bucket, with: credential)
+        } catch let error as GatewayError {
+            throw error
+        } catch OutboundError.status(let status) where status < 500 && status != 200 {
+            throw .storeRefused(status: status, code: nil)
+        } catch {
+            throw .unavailable(retryAfter: 5)
+        }
+    }
+
+    private func head(
+        _ key: ObjectKey, in bucket: Bucket, with credential: StorageCredential
+    ) async throws -> StoredObject? {
         let url = try signer.url("HEAD", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: now())
         let answer = try await client.send(.head, url.reveal(), maxBytes: 0)
         switch answer.status {
         case 200:
-            guard let length = answer.contentLength else { throw OutboundError.status(200) }
-            return length
-        case 404: return 0
+            guard let object = StoredObject(answer, at: now()) else { throw OutboundError.status(200) }
+            return object
+        case 404: return nil
         default: throw OutboundError.status(answer.status)
         }
+    }
+}
+
+extension StoredObject {
+    /// Reads the answer to a HEAD; `nil` for one without a length.
+    init?(_ answer: HTTPTransfer.Answer, at now: Date) {
+        guard let length = answer.contentLength else { return nil }
+        var tag = answer.field("etag")?[...]
+        if let text = tag, text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") {
+            tag = text.dropFirst().dropLast()
+        }
+        let etag = tag.flatMap { Self.plain($0, 128) }
+        self.init(
+            size: length, etag: etag, contentType: answer.field("content-type").flatMap { Self.plain($0[...], 255) },
+            md5: Self.md5(answer, etag), modifiedAt: Self.modification(answer, at: now))
+    }
+
+    /// What may go into answers and rows: visible ASCII and spaces.
+    private static func plain(_ text: Substring, _ most: Int) -> String? {
+        1...most ~= text.utf8.count && text.utf8.allSatisfy { 0x20...0x7e ~= $0 } ? String(text) : nil
+    }
+
+    /// The MD5 that the store tells: OSS in a field of its own, Google in one for several, S3 as the entity tag of what was
+    /// uploaded at once and is not encrypted under a key of the customer's.
+    private static func md5(_ answer: HTTPTransfer.Answer, _ etag: String?) -> [UInt8]? {
+        func decoded(_ text: String?) -> [UInt8]? {
+            text.flatMap { Base64.decode($0) }.flatMap { $0.count == 16 ? $0 : nil }
+        }
+        if let md5 = decoded(answer.field("content-md5")) { return md5 }
+        let lines = answer.fields.filter { $0.name.lowercased() == "x-goog-hash" }.map(\.value)
+        let hashes: [Substring] = lines.joined(separator: ",").split(separator: ",").map { $0.drop { $0 == " " } }
+        if let hash = hashes.first(where: { $0.hasPrefix("md5=") }) { return decoded(String(hash.dropFirst(4))) }
+        let isEncrypted = answer.fields.contains { field in
+            let name = field.name.lowercased()
+            return name.hasSuffix("-server-side-encryption-customer-algorithm")
+                || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
+        }
+        guard !isEncrypted, let etag, etag.utf8.count == 32 else { return nil }
+        return Hex.decode(etag)
+    }
+
+    /// The difference of the store's two dates does not depend on its clock.
+    private static func modification(_ answer: HTTPTransfer.Answer, at now: Date) -> Date? {
+        guard let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) }),
+            let modified = answer.field("last-modified").flatMap({ SigningInstant(httpDate: $0) })
+        else { return nil }
+        return now.addingTimeInterval(TimeInterval(modified.epochSeconds - date.epochSeconds))
     }
 }

@@ -91,6 +91,7 @@ struct ContractFormTests {
                 Array($0.members.keys)
             }
             var expected = operation.access == "public" ? [] : ["bearer"]
+            if operation.access == "store" { expected = ["eventSecret", "bearer", "basic"] }
             if operation.access == "user-or-ticket" { expected.append("ticket") }
             #expect(schemes == expected, "\(operation.name)")
             let roleRefused = operation.responses["403"] != nil

@@ -27,6 +27,9 @@ struct TestGateway {
     let opener: StubOpener
     let audit = MemoryAudit()
     let idempotency: MemoryIdempotency
+    let records = MemoryUploadRecords()
+    let objects = StubObjects()
+    let events = MemoryStoreEvents()
 
     init(
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
@@ -62,6 +65,9 @@ struct TestGateway {
             presignedURLs: urls,
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
+            uploadConfirmation: UploadConfirmation(records: records, objects: objects),
+            storeEvents: StoreEvents(records: events, now: { Self.now }),
+            eventSecrets: EventSecrets(records: events, now: { Self.now }, randomBytes: randomBytes),
             accessOverview: AccessOverview(cache: cache, usage: ledger),
             sessions: Sessions(
                 cache: cache, authenticator: authenticator, ledger: ledger,

@@ -42,4 +42,73 @@ import Testing
         #expect(try await landed(peer, bucket: "gone") == nil)
         #expect(peer.requests.isEmpty)
     }
+
+    private func object(_ answer: ServerResponse) async throws -> StoredObject? {
+        try await TestPeer { _ in answer }.serve { origin in
+            let uploads = StoredUploads(
+                client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
+                cache: PolicyCache(source: StoreRows(endpoint: origin)),
+                now: { Date(timeIntervalSince1970: 1_900_000_000) })
+            return try await uploads.object(ObjectKey("uploads/a b.bin"), in: BucketName("photos"))
+        }
+    }
+
+    private static func head(_ fields: [(String, String)]) throws -> ServerResponse {
+        var response = ServerResponse.bytes("12345")
+        for (name, value) in fields {
+            response.head.headerFields.append(HTTPField(name: try #require(.init(name)), value: value))
+        }
+        return response
+    }
+
+    @Test("tells the MD5 in the words of each store, and none where the tag is another thing")
+    func md5() async throws {
+        let md5 = "7215ee9c7d9dc229d2921a40e899ec5f"
+        let base64 = "chXunH2dwinSkhpA6JnsXw=="
+        let bytes: [UInt8] = [
+            0x72, 0x15, 0xee, 0x9c, 0x7d, 0x9d, 0xc2, 0x29, 0xd2, 0x92, 0x1a, 0x40, 0xe8, 0x99, 0xec, 0x5f,
+        ]
+        for fields in [
+            [("ETag", "\"\(md5)\"")], [("ETag", "\(md5)")], [("ETag", "\"\(md5.uppercased())\"")],
+            [("ETag", "\"x-2\""), ("Content-MD5", base64)],
+            [("ETag", "\"x\""), ("x-goog-hash", "crc32c=AAAAAA==, md5=\(base64)")],
+            [("ETag", "\"x\""), ("x-goog-hash", "crc32c=AAAAAA=="), ("x-goog-hash", "md5=\(base64)")],
+            [("ETag", "\"\(md5)\""), ("x-amz-server-side-encryption", "AES256")],
+        ] {
+            #expect(try await object(try Self.head(fields))?.md5 == bytes, "\(fields)")
+        }
+        for fields in [
+            [("ETag", "\"\(md5)-2\"")], [("ETag", "\"\(md5)\""), ("x-amz-server-side-encryption", "aws:kms")],
+            [("ETag", "\"\(md5)\""), ("x-amz-server-side-encryption-customer-algorithm", "AES256")],
+            [("ETag", "\"\(md5)\""), ("x-oss-server-side-encryption", "KMS")], [],
+        ] {
+            let found = try #require(try await object(try Self.head(fields)))
+            #expect(found.md5 == nil && found.size == 5, "\(fields)")
+        }
+    }
+
+    @Test("tells when the object was written by the gateway's clock, whatever the store's says")
+    func modification() async throws {
+        let found = try await object(try Self.head([("Last-Modified", "Thu, 01 Jan 1970 00:00:00 GMT")]))
+        let age = 1_900_000_000 - (try #require(found?.modifiedAt)).timeIntervalSince1970
+        #expect(abs(age - Date().timeIntervalSince1970) < 5)
+        #expect(try await object(try Self.head([("Last-Modified", "yesterday")]))?.modifiedAt == nil)
+    }
+
+    @Test("tells nothing that a row or an answer could not hold")
+    func hostileFields() async throws {
+        let tag = String(repeating: "x", count: 200)
+        let found = try await object(try Self.head([("ETag", tag), ("Content-Type", "image/png\u{e9}")]))
+        #expect(found?.etag == nil && found?.contentType == nil && found?.size == 5)
+    }
+
+    @Test("tells refusals from failures", arguments: [301, 307, 400, 403, 500, 503])
+    func failures(status: Int) async throws {
+        let expected: GatewayError =
+            status < 500 ? .storeRefused(status: status, code: nil) : .unavailable(retryAfter: 5)
+        await #expect(throws: expected) {
+            try await object(.bytes("", status: HTTPResponse.Status(code: status)))
+        }
+        #expect(try await object(.bytes("", status: .notFound)) == nil)
+    }
 }

@@ -37,6 +37,10 @@ import Testing
             IdempotencyStatements.mark.text, IdempotencyStatements.lock.text, IdempotencyStatements.addIssuances.text,
             IdempotencyStatements.shareLock.text, IdempotencyStatements.staleness.text,
             IdempotencyStatements.unchanged.text, IdempotencyStatements.prune.text,
+            UploadStatements.find.text, UploadStatements.page.text, UploadStatements.note.text,
+            UploadStatements.noteSettled.text, UploadStatements.prune.text, PostgresStoreEvents.named.text,
+            PostgresStoreEvents.insert.text, PostgresStoreEvents.rotate.text, PostgresStoreEvents.ofBucket.text,
+            PostgresStoreEvents.remove.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

@@ -60,6 +60,11 @@ extension PostgresConnection {
         return try #require(numbers.first)
     }
 
+    /// Texts, one a row.
+    func texts(_ sql: String) async throws -> [String] {
+        try await execute(Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
+    }
+
     /// Stores a quota's row.
     func insert(_ quota: Quota) async throws {
         try await perform(

@@ -38,7 +38,7 @@ struct Authenticate: Sendable {
 
     private static func check(_ roles: Set<Role>, reach access: Route.Access) throws(GatewayError) {
         switch access {
-        case .anyone, .user, .userOrTicket: break
+        case .anyone, .store, .user, .userOrTicket: break
         case .auditor:
             guard roles.contains(.auditor) || roles.contains(.admin) else { throw .roleRequired(Role.auditor.rawValue) }
         case .admin:

@@ -8,6 +8,7 @@ final class RequestMetrics: Sendable {
         case answered(method: String, route: String, status: Int)
         case issued(action: String, method: String)
         case refused(code: String)
+        case told(outcome: String)
     }
 
     private let factory: any MetricsFactory
@@ -55,6 +56,13 @@ final class RequestMetrics: Sendable {
         increment(.refused(code: code), "sluice_refused_total") { [("code", code)] }
     }
 
+    /// Counts what stores told.
+    func took(noted: Int, ignored: Int) {
+        for (outcome, count) in [("noted", noted), ("ignored", ignored)] {
+            increment(.told(outcome: outcome), "sluice_store_events_total", by: count) { [("outcome", outcome)] }
+        }
+    }
+
     /// The method as dimension and in logs; clients may send any token.
     static func name(of method: HTTPRequest.Method) -> String {
         switch method {
@@ -63,14 +71,16 @@ final class RequestMetrics: Sendable {
         }
     }
 
-    private func increment(_ series: Series, _ label: String, _ dimensions: () -> [(String, String)]) {
+    private func increment(
+        _ series: Series, _ label: String, by count: Int = 1, _ dimensions: () -> [(String, String)]
+    ) {
         let counter = counters.withLock { counters in
             if let counter = counters[series] { return counter }
             let counter = Counter(label: label, dimensions: dimensions(), factory: factory)
             counters[series] = counter
             return counter
         }
-        counter.increment()
+        counter.increment(by: count)
     }
 }
 

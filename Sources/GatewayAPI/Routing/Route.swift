@@ -35,6 +35,8 @@ final class Route: Sendable {
     enum Access: String, Sendable {
         /// Anyone, without a credential.
         case anyone = "public"
+        /// A store that has the secret of a bucket.
+        case store
         /// Any authenticated caller.
         case user
         /// Any authenticated caller, or whoever has a ticket in the query: `?ticket=`.
@@ -79,6 +81,20 @@ final class Route: Sendable {
         self.access = access
         self.maxBodyBytes = maxBodyBytes ?? ([.post, .put, .patch].contains(method) ? Self.defaultMaxBodyBytes : 0)
         self.endpoint = .authenticated(endpoint)
+        options = Options()
+    }
+
+    /// A route that stores post to; the endpoint looks at their secret.
+    init(
+        forStores template: String, maxBodyBytes: Int,
+        _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
+    ) {
+        method = .post
+        self.template = template
+        takesRest = false
+        access = .store
+        self.maxBodyBytes = maxBodyBytes
+        self.endpoint = .open(endpoint)
         options = Options()
     }
 

@@ -12,6 +12,10 @@ public struct AuditedAct: Sendable, Equatable {
     public enum Operation: String, Sendable {
         /// A bucket is tried out at its store.
         case validate
+        /// A secret is put in the place of another.
+        case rotate
+        /// Something is removed.
+        case delete
     }
 
     /// What is done.

@@ -65,3 +65,34 @@ public struct TicketText: Sendable, CustomStringConvertible {
     /// The public part alone.
     public var description: String { Self.marker + name + "_…" }
 }
+
+/// The text of what a store authenticates with when it tells of a bucket: `sluicee_<name>_<secret>`.
+public struct EventSecretText: Sendable, CustomStringConvertible {
+    /// Random bytes that one is made of.
+    public static let randomByteCount = MarkedSecret.randomByteCount
+
+    private let secret: MarkedSecret
+    private static let marker = "sluicee_"
+
+    /// The public part, 12 of `a-z0-9`.
+    public var name: String { secret.name }
+    /// The whole text; every character of it may stand in a URL as it is.
+    public var text: Secret<String> { secret.text }
+    /// SHA-256 of the whole text, 32 bytes: what is kept.
+    public var hash: [UInt8] { secret.hash }
+
+    /// Makes one; `nil` for another number of bytes than ``randomByteCount``.
+    public init?(randomBytes: [UInt8]) {
+        guard let secret = MarkedSecret(marker: Self.marker, randomBytes: randomBytes) else { return nil }
+        self.secret = secret
+    }
+
+    /// Reads one; `nil` for a text of another form.
+    public init?(parsing text: Secret<String>) {
+        guard let secret = MarkedSecret(marker: Self.marker, parsing: text) else { return nil }
+        self.secret = secret
+    }
+
+    /// The public part alone.
+    public var description: String { Self.marker + name + "_…" }
+}

@@ -52,6 +52,7 @@ public enum ResourceKind: String, Sendable, CaseIterable {
     case ticket = "Ticket"
     case multipartUpload = "Upload"
     case issuance = "Issuance"
+    case eventSecret = "EventSecret"
 }
 
 /// Which condition of a matching grant did not hold.

@@ -90,6 +90,13 @@ public struct PartitionUpkeep: Service {
             let keep = Int32(clamping: schedule.keepDenialsDays)
             removed = try await connection.execute(Self.pruneCounters, (keep, step)).first ?? 0
         } while removed >= step && !Task.isCancelled
+        repeat {
+            removed =
+                try await connection.execute(
+                    UploadStatements.prune, (schedule.keepDays.map { Int32(clamping: $0) }, step)
+                )
+                .first ?? 0
+        } while removed >= step && !Task.isCancelled
         while try await connection.perform(IdempotencyStatements.prune, step) >= Int(step), !Task.isCancelled {}
     }
 }

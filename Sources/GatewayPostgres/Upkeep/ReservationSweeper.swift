@@ -64,6 +64,9 @@ public struct ReservationSweeper: Service {
                 guard !due.isEmpty else { return }
                 let findings = await verify(due)
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
+                let told = findings.filter { $0.isFinal && !$0.reservation.isPart && $0.landed != nil }
+                try await connection.perform(
+                    UploadStatements.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
             }
         } catch {
             logger.warning("reservations not settled yet", metadata: ["reason": "\(error)"])

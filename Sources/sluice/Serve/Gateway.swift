@@ -52,10 +52,18 @@ struct Gateway {
             urls: urls, rows: PostgresMultipartUploads(connection: database.queries, now: Self.now),
             store: MultipartCalls(client: cloud, cache: cache, now: Self.now),
             life: .seconds(settings.multipartMaxAge), now: Self.now)
+        let stored = StoredUploads(client: cloud, cache: cache, now: Self.now)
+        let events = PostgresStoreEvents(pool: database.adminPool, logger: logger, now: Self.now)
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
             presignedURLs: urls, multipartUploads: multipart,
+            uploadConfirmation: UploadConfirmation(
+                records: PostgresUploads(
+                    pool: database.adminPool, ledgerPool: database.ledgerPool, logger: logger, now: Self.now),
+                objects: stored),
+            storeEvents: StoreEvents(records: events, now: Self.now),
+            eventSecrets: EventSecrets(records: events, now: Self.now, randomBytes: Self.random),
             accessOverview: AccessOverview(
                 cache: cache, usage: PostgresQuotaUsage(connection: database.queries)),
             sessions: Sessions(
@@ -106,7 +114,7 @@ struct Gateway {
                     logger: logger),
                 ReservationSweeper(
                     connection: database.background,
-                    verifier: StoredUploads(client: cloud, cache: cache, now: Self.now),
+                    verifier: stored,
                     logger: logger),
                 MultipartUpkeep(connection: database.background, logger: logger) {
                     upload async throws(GatewayError) in try await multipart.clean(upload)

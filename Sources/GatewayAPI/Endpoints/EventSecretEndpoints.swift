@@ -1,0 +1,50 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `/admin/v1/buckets/{bucket}/event-secret`.
+struct EventSecretEndpoints: Sendable {
+    let useCase: EventSecrets
+
+    /// Makes or rotates the secret: the answer shows it, once.
+    @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let overlap = try body.required("overlapSeconds", body.integer("overlapSeconds"))
+        try body.end()
+        let made = try await useCase.rotate(bucket(in: request), overlap: overlap, by: caller.change(in: request))
+        return .json(.created) { json in
+            made.secret.write(to: &json)
+            json.member("secret", made.text.reveal())
+        }
+    }
+
+    /// Tells what is known of the secret, which is not the secret.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let secret = try await useCase.secret(of: bucket(in: request))
+        return .json(.ok) { secret.write(to: &$0) }
+    }
+
+    /// Removes the secret, and the former one.
+    @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try await useCase.remove(of: bucket(in: request), by: caller.change(in: request))
+        return .noContent
+    }
+
+    private func bucket(in request: APIRequest) throws(GatewayError) -> BucketName {
+        guard let name = try? BucketName(request.parameter(0)) else { throw .notFound(.bucket) }
+        return name
+    }
+}
+
+extension EventSecret {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("bucket", bucket.rawValue)
+        json.member("name", name)
+        json.member("createdAt", createdAt)
+        json.member("previousUntil", previousUntil)
+    }
+}

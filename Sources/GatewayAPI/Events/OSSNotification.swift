@@ -1,0 +1,72 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+
+/// Messages of Alibaba OSS: event notifications as MNS or EventBridge hand them over, and the bodies of callbacks.
+///
+/// - SeeAlso: Alibaba Cloud, "Event notifications", "Callback".
+enum OSSNotification {
+    /// Reads the events of a message.
+    ///
+    /// - Parameter receivedAt: Stands for the time of a callback, which says none.
+    /// - Throws: `invalidArgument` for anything else.
+    static func events(in bytes: [UInt8], receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
+        let start = bytes.first { !($0 == 0x20 || 0x09...0x0d ~= $0) }
+        guard start != UInt8(ascii: "{") else { return try message(bytes, receivedAt) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        // MNS encodes what it carries.
+        if let decoded = Base64.decode(text), decoded.first == UInt8(ascii: "{") {
+            return try message(decoded, receivedAt)
+        }
+        guard let fields = FormText.fields(in: text), let bucket = fields["bucket"], let object = fields["object"]
+        else {
+            throw .invalidArgument(
+                field: "body", reason: "A notification, or a callback with 'bucket' and 'object', is expected.")
+        }
+        return [
+            callback(bucket, object, receivedAt, size: fields["size"].flatMap { Int64($0) }, etag: fields["etag"])
+        ]
+    }
+
+    private static func message(_ bytes: [UInt8], _ receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
+        var message = try JSONObject(JSONReader.read(bytes))
+        if let data = try message.object("data") { return [try event(data)] }
+        if let bucket = try message.string("bucket") {
+            let object = try message.required("object", message.string("object"))
+            let etag = try message.string("etag")
+            let size = (try? message.integer("size")) ?? nil
+            return [callback(bucket, object, receivedAt, size: size, etag: etag)]
+        }
+        let records = try message.required("events", message.values("events", atMost: StoreEvents.maxEvents))
+        var events: [StoreEvent] = []
+        events.reserveCapacity(records.count)
+        for (index, record) in records.enumerated() {
+            events.append(try event(JSONObject(record, at: message.name(of: "events[\(index)]"))))
+        }
+        return events
+    }
+
+    private static func event(_ record: JSONObject) throws(GatewayError) -> StoreEvent {
+        var record = record
+        var oss = try record.required("oss", record.object("oss"))
+        var bucket = try oss.required("bucket", oss.object("bucket"))
+        let name = try record.required("eventName", record.string("eventName"))
+        let word = name.hasPrefix("oss:") ? name.dropFirst(4) : name[...]
+        var event = StoreEvent(
+            bucket: try bucket.required("name", bucket.string("name")), isCreation: word.hasPrefix("ObjectCreated:"),
+            key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
+        guard var object = try oss.object("object") else { return event }
+        event.key = try object.string("key")
+        event.size = (try? object.integer("size")) ?? nil
+        event.etag = try object.string("eTag").map { FormText.unquoted($0) }
+        return event
+    }
+
+    private static func callback(
+        _ bucket: String, _ key: String, _ madeAt: Date, size: Int64?, etag: String?
+    ) -> StoreEvent {
+        StoreEvent(
+            bucket: bucket, isCreation: true, key: key, madeAt: madeAt, size: size,
+            etag: etag.map { FormText.unquoted($0) })
+    }
+}

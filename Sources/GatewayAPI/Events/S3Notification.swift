@@ -1,0 +1,95 @@
+import Foundation
+import GatewayCore
+
+/// Messages of S3 and compatible stores.
+///
+/// - SeeAlso: AWS, "Event message structure"; MinIO and Ceph send the same, Ceph without encoding the keys.
+enum S3Notification {
+    /// Reads the events of a message.
+    ///
+    /// - Throws: `invalidArgument` for anything else than a notification, a test, or either as Amazon SNS wraps it.
+    static func events(in bytes: [UInt8]) throws(GatewayError) -> [StoreEvent] {
+        var message = try JSONObject(JSONReader.read(bytes))
+        if let type = try message.string("Type") {
+            guard type == "Notification" else {
+                throw message.invalid(
+                    "Type", "Only notifications are taken; a subscription is confirmed in the AWS console.")
+            }
+            let inner = try message.required("Message", message.string("Message"))
+            message = try JSONObject(JSONReader.read(Array(inner.utf8)), at: "Message")
+        }
+        if try message.string("Event") == "s3:TestEvent" { return [] }
+        let records = try message.required("Records", message.values("Records", atMost: StoreEvents.maxEvents))
+        var events: [StoreEvent] = []
+        events.reserveCapacity(records.count)
+        for (index, record) in records.enumerated() {
+            events.append(try event(JSONObject(record, at: message.name(of: "Records[\(index)]"))))
+        }
+        return events
+    }
+
+    private static func event(_ record: JSONObject) throws(GatewayError) -> StoreEvent {
+        var record = record
+        var s3 = try record.required("s3", record.object("s3"))
+        var bucket = try s3.required("bucket", s3.object("bucket"))
+        let name = try record.required("eventName", record.string("eventName"))
+        let word = name.hasPrefix("s3:") ? name.dropFirst(3) : name[...]
+        var event = StoreEvent(
+            bucket: try bucket.required("name", bucket.string("name")), isCreation: word.hasPrefix("ObjectCreated:"),
+            key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
+        guard var object = try s3.object("object") else { return event }
+        let isEncoded = try record.string("eventSource") != "ceph:s3"
+        event.key = try object.string("key").flatMap { isEncoded ? FormText.decode($0[...]) : $0 }
+        event.size = (try? object.integer("size")) ?? nil
+        event.etag = try object.string("eTag").map { FormText.unquoted($0) }
+        return event
+    }
+}
+
+/// Text as forms and notifications carry it.
+enum FormText {
+    /// Decodes `%XX` and `+`; `nil` for what is no such text, or no UTF-8 underneath.
+    static func decode(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "+"): bytes.append(0x20)
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Reads `name=value&…`; `nil` for a text with a name that stands there twice, or that cannot be decoded.
+    static func fields(in text: String) -> [String: String]? {
+        var fields: [String: String] = [:]
+        for pair in text.split(separator: "&") {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decode(parts[0]), let value = decode(parts.count > 1 ? parts[1] : ""), fields[name] == nil
+            else { return nil }
+            fields[name] = value
+        }
+        return fields
+    }
+
+    /// An entity tag without its quotes.
+    static func unquoted(_ text: String) -> String {
+        text.utf8.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
+            ? String(text.dropFirst().dropLast()) : text
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+
+/// `/v1/events/s3` and `/v1/events/oss`, which stores call.
+struct StoreEventEndpoints: Sendable {
+    /// Body limit in bytes: what 1,000 events take as the stores write them.
+    static let maxBodyBytes = 2 << 20
+
+    let useCase: StoreEvents
+    let metrics: RequestMetrics
+
+    /// Takes notifications as S3 and compatible stores send them, also by way of SNS.
+    @Sendable func s3(_ request: APIRequest) async throws -> ServerResponse {
+        try await take(request) { (bytes) throws(GatewayError) in try S3Notification.events(in: bytes) }
+    }
+
+    /// Takes notifications of Alibaba OSS, and what it posts as a callback.
+    @Sendable func oss(_ request: APIRequest) async throws -> ServerResponse {
+        try await take(request) { (bytes) throws(GatewayError) in
+            try OSSNotification.events(in: bytes, receivedAt: useCase.now())
+        }
+    }
+
+    private func take(
+        _ request: APIRequest, _ read: ([UInt8]) throws(GatewayError) -> [StoreEvent]
+    ) async throws -> ServerResponse {
+        // What is wrong with a message is told to those alone who have the secret.
+        let bucket = try await useCase.bucket(of: Self.secret(in: request))
+        try request.allowQuery(["secret"])
+        guard case .collected(let bytes) = request.body else { preconditionFailure("Events are collected.") }
+        let events = try read(bytes)
+        let noted = try await useCase.note(events, in: bucket)
+        metrics.took(noted: noted, ignored: events.count - noted)
+        return .json(.ok) { json in
+            json.member("noted", noted)
+            json.member("ignored", events.count - noted)
+        }
+    }
+
+    /// The secret of the query, or of exactly one `Authorization`: a bearer token, or the password of Basic. OSS signs its
+    /// callbacks in that field, so that the query goes first.
+    private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
+        if let secret = try request.query("secret") { return Secret(secret) }
+        guard let value = request.headers[.authorization], value.lowercased().hasPrefix("basic ") else {
+            return try Authenticate.bearerToken(in: request.headers)
+        }
+        guard request.headers[values: .authorization].count == 1, value.utf8.count <= 1024,
+            let bytes = Base64.decode(String(value.dropFirst(6))), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
+            let password = String(validating: bytes[(colon + 1)...], as: UTF8.self)
+        else { throw .unauthenticated(reason: "The secret is not accepted.") }
+        return Secret(password)
+    }
+}

@@ -1,0 +1,108 @@
+public import Foundation
+import LibCrypto
+
+/// Takes what stores tell. It is a hint: it changes what is known of uploads, and frees no reserved bytes.
+public struct StoreEvents: Sendable {
+    /// Most events of one message.
+    public static let maxEvents = 1000
+
+    private let records: any StoreEventRecords
+    /// The clock.
+    public let now: @Sendable () -> Date
+
+    /// What is told of later than this no upload waits for; and so far may a store's clock be ahead.
+    private static let memory: TimeInterval = 10 * 86_400
+    private static let clockDifference: TimeInterval = 3600
+    /// Compared with where there is nothing to compare with, so that both take as long.
+    private static let noHash = [UInt8](repeating: 0, count: 32)
+
+    /// Puts the use case together.
+    public init(records: any StoreEventRecords, now: @escaping @Sendable () -> Date) {
+        self.records = records
+        self.now = now
+    }
+
+    /// Finds the bucket that a secret speaks for.
+    ///
+    /// - Throws: `unauthenticated`, `unavailable`.
+    public func bucket(of secret: Secret<String>) async throws(GatewayError) -> BucketName {
+        let refusal = GatewayError.unauthenticated(reason: "The secret is not accepted.")
+        guard let text = EventSecretText(parsing: secret) else { throw refusal }
+        let kept = try await records.secret(named: text.name)
+        let isRight = constantTimeEqual(text.hash, kept?.hash ?? Self.noHash)
+        guard isRight, let kept else { throw refusal }
+        return kept.bucket
+    }
+
+    /// Writes down which objects were made; gives how many of the events told of one that was not known.
+    ///
+    /// - Throws: `accessDenied` where one is of another bucket, and nothing is written down then; `unavailable`.
+    public func note(_ events: [StoreEvent], in bucket: BucketName) async throws(GatewayError) -> Int {
+        guard events.allSatisfy({ $0.bucket.utf8.elementsEqual(bucket.rawValue.utf8) }) else { throw .accessDenied }
+        let made = events.compactMap(made)
+        return made.isEmpty ? 0 : try await records.note(made, in: bucket)
+    }
+
+    /// What an event is worth: no upload that was permitted can have another kind of key.
+    private func made(_ event: StoreEvent) -> MadeObject? {
+        let now = now()
+        guard event.isCreation, let text = event.key, let key = try? ObjectKey(text), let madeAt = event.madeAt,
+            madeAt > now.addingTimeInterval(-Self.memory), madeAt < now.addingTimeInterval(Self.clockDifference)
+        else { return nil }
+        return MadeObject(
+            key: key, madeAt: madeAt, size: event.size.flatMap { $0 >= 0 ? $0 : nil },
+            etag: event.etag.flatMap { $0.isVisible(1...128) ? $0 : nil })
+    }
+}
+
+/// The secrets of buckets, as admins see to them.
+public struct EventSecrets: Sendable {
+    /// Longest time for which a former secret stays good, in seconds.
+    public static let maxOverlap = 604_800
+
+    private let records: any StoreEventRecords
+    private let now: @Sendable () -> Date
+    private let randomBytes: @Sendable (Int) throws -> [UInt8]
+
+    /// Puts the use case together.
+    public init(
+        records: any StoreEventRecords, now: @escaping @Sendable () -> Date,
+        randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
+    ) {
+        self.records = records
+        self.now = now
+        self.randomBytes = randomBytes
+    }
+
+    /// Makes a secret for a bucket; its text is told this once.
+    ///
+    /// - Parameter overlap: Seconds for which the former one stays good.
+    /// - Throws: `invalidArgument` for `overlapSeconds`, `notFound`, `unavailable`.
+    public func rotate(
+        _ bucket: BucketName, overlap: Int64, by change: ChangeContext
+    ) async throws(GatewayError) -> (secret: EventSecret, text: Secret<String>) {
+        try require(
+            0...Int64(Self.maxOverlap) ~= overlap, "overlapSeconds",
+            "The former secret stays good for 0 to 604,800 seconds.")
+        guard let random = try? randomBytes(EventSecretText.randomByteCount),
+            let text = EventSecretText(randomBytes: random)
+        else { throw .unavailable(retryAfter: 1) }
+        let secret = EventSecret(bucket: bucket, name: text.name, hash: text.hash, createdAt: now())
+        return (try await records.rotate(secret, overlap: Int(overlap), by: change), text.text)
+    }
+
+    /// Reads what is kept of a bucket's secret.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    public func secret(of bucket: BucketName) async throws(GatewayError) -> EventSecret {
+        guard let secret = try await records.secret(of: bucket) else { throw .notFound(.eventSecret) }
+        return secret
+    }
+
+    /// Removes a bucket's secrets: its store is not listened to any more.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    public func remove(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) {
+        guard try await records.removeSecret(of: bucket, by: change) else { throw .notFound(.eventSecret) }
+    }
+}

@@ -1,0 +1,122 @@
+public import Foundation
+
+/// Finds out what became of uploads, by asking the store.
+///
+/// A finding is told and written down, and frees no reserved bytes: those are settled once the URL is dead.
+public struct UploadConfirmation: Sendable {
+    private let records: any UploadRecords
+    private let objects: any StoredObjects
+    /// Users decide when stores are asked, so that there is a limit to it.
+    private let gate = Gate(size: 64)
+
+    /// Dates of stores have whole seconds.
+    private static let tolerance: TimeInterval = 2
+
+    /// Puts the use case together.
+    public init(records: any UploadRecords, objects: any StoredObjects) {
+        self.records = records
+        self.objects = objects
+    }
+
+    /// Confirms an upload of the caller.
+    ///
+    /// - Throws: `notFound` for what was not issued to the caller, `conflict` for what permits no upload of one known object,
+    ///   and what the store's answer is worth: see ``StoredObjects``.
+    public func confirm(_ id: UUID, by caller: Caller) async throws(GatewayError) -> ListedUpload {
+        let record = try await records.upload(id)
+        // Somebody else's is as good as none.
+        guard let record, record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
+            throw .notFound(.issuance)
+        }
+        return try await confirm(record)
+    }
+
+    /// Confirms anybody's upload.
+    public func confirm(_ id: UUID) async throws(GatewayError) -> ListedUpload {
+        guard let record = try await records.upload(id) else { throw .notFound(.issuance) }
+        return try await confirm(record)
+    }
+
+    /// Lists uploads with what is known of them.
+    public func list(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
+        try await records.uploads(query)
+    }
+
+    private func confirm(_ record: UploadRecord) async throws(GatewayError) -> ListedUpload {
+        let (bucket, key) = try record.place()
+        if let finding = record.finding, finding.kind == .landed, finding.source == .confirmation {
+            return ListedUpload(record: record, state: .landed, finding: finding)
+        }
+        let object = try await gate.pass { () async throws(GatewayError) in
+            try await objects.object(key, in: bucket)
+        }
+        let finding = try await records.note(record.finding(of: object, tolerance: Self.tolerance), on: record.id)
+        return ListedUpload(record: record, state: record.state(after: finding), finding: finding)
+    }
+}
+
+extension UploadRecord {
+    /// Where one object is to be found that only this upload was to make.
+    fileprivate func place() throws(GatewayError) -> (BucketName, ObjectKey) {
+        guard action == Action.putObject.rawValue else {
+            throw .conflict(reason: "What was issued permits no upload, so that there is nothing to confirm.")
+        }
+        switch Delivery(rawValue: delivery) {
+        case .presignedURL?, .postPolicy?, .multipartStart?: break
+        case .remoteSignature? where method == "PUT": break
+        case .multipartPart?, .multipartComplete?:
+            throw .conflict(reason: "An upload in parts is confirmed by its own identifier, not by that of one step.")
+        case .sts?:
+            throw .conflict(reason: "Temporary credentials are for many objects; there is not one to confirm.")
+        default: throw .conflict(reason: "What was issued makes no object by itself; there is nothing to confirm.")
+        }
+        guard let bucket = try? BucketName(bucket), let key = try? ObjectKey(key) else {
+            throw .conflict(
+                reason: "The form left the key to its user, so that it is not known which object to look for.")
+        }
+        return (bucket, key)
+    }
+
+    /// Compares what lies at the store with what was bound.
+    func finding(of object: StoredObject?, tolerance: TimeInterval) -> UploadFinding {
+        // What was there before the upload was permitted did not come by it.
+        guard let object, object.modifiedAt.map({ $0 >= begins.addingTimeInterval(-tolerance) }) ?? true else {
+            return UploadFinding(kind: .absent, source: .confirmation)
+        }
+        var mismatches: [UploadFinding.Mismatch] = []
+        if let contentLength {
+            let isLimit = delivery == Delivery.postPolicy.rawValue || delivery == Delivery.multipartStart.rawValue
+            let fits = isLimit ? object.size <= contentLength : object.size == contentLength
+            if !fits { mismatches.append(.size) }
+        }
+        if let contentMD5, let md5 = object.md5, md5 != contentMD5 { mismatches.append(.md5) }
+        if let completedETag, let etag = object.etag, etag != completedETag { mismatches.append(.md5) }
+        if let contentType, let type = object.contentType, !Self.isOne(type, of: contentType) {
+            mismatches.append(.type)
+        }
+        return UploadFinding(
+            kind: mismatches.isEmpty ? .landed : .mismatched, mismatches: mismatches, source: .confirmation,
+            size: object.size, etag: object.etag, contentType: object.contentType)
+    }
+
+    /// When an upload could begin, by the gateway's clock: its identifier holds the instant, that of the first request where
+    /// one was repeated. The database's clock may be another one.
+    private var begins: Date { max(id.version7Instant, issuedAt.addingTimeInterval(-30)) }
+
+    /// The state, once something was found.
+    func state(after finding: UploadFinding) -> UploadState {
+        switch finding.kind {
+        case .landed: .landed
+        case .mismatched: .mismatched
+        case .absent: isDead ? .expired : .issued
+        }
+    }
+
+    /// Whether a type is among those that were bound, parameters such as the character set aside.
+    private static func isOne(_ type: String, of bound: String) -> Bool {
+        func essence(_ text: Substring) -> String {
+            text.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+        }
+        return bound.split(separator: ",").contains { essence($0) == essence(type[...]) }
+    }
+}

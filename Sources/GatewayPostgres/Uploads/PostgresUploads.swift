@@ -1,0 +1,105 @@
+public import Foundation
+public import GatewayCore
+public import LibPQ
+public import Logging
+
+/// Remembers in PostgreSQL what became of uploads.
+public struct PostgresUploads: UploadRecords {
+    private let pool: PostgresPool
+    private let ledger: LedgerPool
+    private let logger: Logger
+
+    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated for a day.
+    private static let clockDifference: TimeInterval = 2 * 86_400
+
+    /// The year 2500: later times are no row's.
+    private static let lastInstant = Date(timeIntervalSince1970: 16_725_225_600)
+
+    /// Makes an adapter.
+    ///
+    /// - Parameters:
+    ///   - pool: Logged in as the gateway.
+    ///   - ledgerPool: The same, its sessions with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Told why rows cannot be read or written.
+    ///   - now: The clock.
+    public init(
+        pool: PostgresPool, ledgerPool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
+        self.pool = pool
+        ledger = LedgerPool(pool: ledgerPool, logger: logger, now: now)
+        self.logger = logger
+    }
+
+    /// Reads an issuance, whatever it permits.
+    public func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord? {
+        // The day is in the identifier; without it every day of the ledger would be asked.
+        let instant = id.version7Instant
+        guard instant < Self.lastInstant else { return nil }
+        let from = instant.addingTimeInterval(-Self.clockDifference)
+        let to = instant.addingTimeInterval(Self.clockDifference)
+        return try await execute(UploadStatements.find, (id, from, to)).first?.record
+    }
+
+    /// Writes a finding down, unless it was found before that the upload landed.
+    public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
+        guard let noted = try await execute(UploadStatements.note, (id, finding)).first else {
+            throw .unavailable(retryAfter: 1)
+        }
+        return noted
+    }
+
+    /// Reads a page of uploads with their states, the newest day first, day by day.
+    public func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
+        let limit = LedgerPool.limit(query.pageSize)
+        let token = PageToken(of: "uploads", filters: query.texts)
+        var range = try LedgerRange(from: query.from, to: query.to, span: LedgerRange.day, now: ledger.now())
+        var place: (end: PostgresTimestamp, id: UUID)?
+        if let text = query.pageToken {
+            let values = try token.values(in: text, count: 3)
+            guard let id = UUID(uuidString: values[2]) else { throw PageToken.foreign }
+            range.from = try PostgresTimestamp(token: values[0]).date
+            place = (try PostgresTimestamp(token: values[1]), id)
+        }
+        let deadline = ContinuousClock.now + LedgerPool.patience
+        let from = PostgresTimestamp(range.from)
+        let end = place?.end ?? PostgresTimestamp(range.to ?? ledger.openEnd)
+        var found: [(day: LedgerDay, upload: ListedUpload)] = []
+        let days = try await ledger.execute(
+            LedgerPool.days, LedgerDay(from: from, to: end), deadline: deadline)
+        for day in days where found.count <= limit {
+            let before = day.to == place?.end ? place?.id : nil
+            let request = UploadStatements.PageRequest(
+                query: query, day: day, before: before, limit: limit + 1 - found.count)
+            found += try await ledger.execute(UploadStatements.page, request, deadline: deadline).map { (day, $0) }
+        }
+        guard found.count > limit, let last = found.prefix(limit).last else {
+            return LedgerPage(items: found.map(\.upload), nextPageToken: nil, range: range)
+        }
+        let next = token.text(after: [from.tokenText, last.day.to.tokenText, last.upload.record.id.lowercaseText])
+        return LedgerPage(items: found.prefix(limit).map(\.upload), nextPageToken: next, range: range)
+    }
+
+    private func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> [Row] {
+        do throws(PostgresError) {
+            return try await pool.execute(statement, parameters)
+        } catch {
+            logger.warning("uploads cannot be read or written", metadata: ["reason": "\(error)"])
+            throw error.asGatewayError
+        }
+    }
+}
+
+extension UploadQuery {
+    /// Everything that narrows, as texts by name.
+    fileprivate var texts: [String: String] {
+        var texts: [String: String] = [:]
+        texts["state"] = state?.rawValue
+        texts["bucket"] = bucket?.rawValue
+        texts["principal"] = principal?.rawValue
+        texts["from"] = from.map { PostgresTimestamp($0).tokenText }
+        texts["to"] = to.map { PostgresTimestamp($0).tokenText }
+        return texts
+    }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// What became of uploads, in a real database, as the gateway's role reads and writes it.
+@Suite struct UploadTests {
+    private let world: LedgerWorld
+    private let uploads: PostgresUploads
+    private let events: PostgresStoreEvents
+
+    init() throws {
+        world = try LedgerWorld()
+        let database = try TestDatabase.current
+        func pool(_ settings: [(name: String, value: String)]) throws -> PostgresPool {
+            PostgresPool(
+                try database.configuration(sessionSettings: settings + [("role", "sluice_gateway")]), size: 4,
+                logger: .silent)
+        }
+        let writing = try pool([])
+        uploads = PostgresUploads(
+            pool: writing, ledgerPool: try pool(PostgresIssuances.sessionSettings), logger: .silent, now: { Date() })
+        events = PostgresStoreEvents(pool: writing, logger: .silent, now: { Date() })
+    }
+
+    /// An upload, alive and issued now unless told otherwise.
+    private func upload(
+        _ key: String = "team/a.txt", at: Date = Date(), life: TimeInterval = 900, delivery: String = "presigned-url",
+        principal: String = "user:alice", length: Int64? = 5
+    ) async throws -> UUID {
+        var row = LedgerWorld.Row(at: at, principal: principal)
+        (row.action, row.delivery, row.key, row.life, row.length) = ("PutObject", delivery, key, life, length)
+        return try await world.write([row])[0]
+    }
+
+    private func list(_ state: UploadState? = nil) async throws -> [UUID] {
+        let query = UploadQuery(state: state, from: Date().addingTimeInterval(-3 * 86_400))
+        return try await uploads.uploads(query).items.map(\.record.id)
+    }
+
+    @Test(.database(.migrated)) func anUploadIsIssuedThenExpiredWithoutARow() async throws {
+        let alive = try await upload()
+        let dead = try await upload(life: -1)
+        var download = LedgerWorld.Row(at: Date())
+        download.life = -1
+        let other = try await world.write([download])[0]
+        #expect(try await list(.issued) == [alive])
+        #expect(try await list(.expired) == [dead])
+        #expect(try await Set(list()) == [alive, dead])
+        #expect(try await uploads.upload(alive)?.isDead == false)
+        let record = try #require(try await uploads.upload(dead))
+        #expect(record.isDead && record.key == "team/a.txt" && record.contentLength == 5 && record.finding == nil)
+        // Whatever was issued is found; what is none is not, whatever its identifier says of time.
+        #expect(try await uploads.upload(other)?.action == "GetObject")
+        for id in [UUID(), .version7(at: Date(), randomBytes: []), .version7(at: .distantFuture, randomBytes: [])] {
+            #expect(try await uploads.upload(id) == nil)
+        }
+        #expect(try await world.connection.number("SELECT count(*) FROM landings") == 0)
+    }
+
+    @Test(.database(.migrated)) func whatLandedStaysSo() async throws {
+        let id = try await upload(life: -1)
+        let absent = try await uploads.note(UploadFinding(kind: .absent, source: .confirmation), on: id)
+        #expect(absent.kind == .absent && absent.foundAt != nil)
+        #expect(try await list(.expired) == [id])
+        let other = UploadFinding(kind: .mismatched, mismatches: [.size, .type], source: .confirmation, size: 6)
+        #expect(try await uploads.note(other, on: id).mismatches == [.size, .type])
+        #expect(try await list(.mismatched) == [id])
+        let landed = UploadFinding(
+            kind: .landed, source: .confirmation, size: 5, etag: "e", contentType: "text/plain")
+        _ = try await uploads.note(landed, on: id)
+        #expect(try await uploads.note(other, on: id).kind == .landed)
+        #expect(try await list(.landed) == [id])
+        #expect(try await uploads.upload(id)?.finding?.etag == "e")
+    }
+
+    @Test(.database(.migrated)) func confirmationsAtOnceAgree() async throws {
+        let id = try await upload()
+        let kinds: [UploadFinding.Kind] = (0..<40).map { $0 == 20 ? .landed : .absent }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for kind in kinds {
+                group.addTask { _ = try await uploads.note(UploadFinding(kind: kind, source: .confirmation), on: id) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await uploads.upload(id)?.finding?.kind == .landed)
+        #expect(try await world.connection.number("SELECT count(*) FROM landings") == 1)
+    }
+
+    @Test(.database(.migrated)) func anEventInTheTimeOfTheUploadIsAHint() async throws {
+        let now = Date()
+        let early = try await upload(at: now.addingTimeInterval(-7200))
+        let id = try await upload(at: now.addingTimeInterval(-1200), life: 600)
+        let bucket = try BucketName("demo")
+        func object(_ key: String, _ offset: TimeInterval) throws -> MadeObject {
+            MadeObject(key: try ObjectKey(key), madeAt: now.addingTimeInterval(offset), size: 5, etag: "e")
+        }
+        #expect(try await events.note([object("team/b.txt", -1000)], in: bucket) == 1)
+        #expect(try await list(.expired) == [id, early])
+        // Out of order, twice, and in messages of their own.
+        let made = try [object("team/a.txt", -1000), object("team/a.txt", -1100), object("team/a.txt", -1000)]
+        #expect(try await events.note(made, in: bucket) == 2)
+        #expect(try await events.note(made.reversed(), in: bucket) == 0)
+        #expect(try await list(.landed) == [id])
+        #expect(try await list(.expired) == [early])
+        let page = try await uploads.uploads(UploadQuery(state: .landed, from: now.addingTimeInterval(-86_400)))
+        #expect(page.items[0].finding?.source == .event && page.items[0].finding?.etag == "e")
+        // What the gateway sees for itself goes before what it was told.
+        let other = UploadFinding(kind: .mismatched, mismatches: [.md5], source: .confirmation)
+        _ = try await uploads.note(other, on: id)
+        #expect(try await list(.mismatched) == [id])
+    }
+
+    @Test(.database(.migrated)) func messagesAboutTheSameObjectsNeverWaitInACircle() async throws {
+        let bucket = try BucketName("demo")
+        let now = Date()
+        let made = try (0..<200).map {
+            MadeObject(key: try ObjectKey("k\($0)"), madeAt: now, size: nil, etag: nil)
+        }
+        let new = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 { group.addTask { try await events.note(made.shuffled(), in: bucket) } }
+            return try await group.reduce(0, +)
+        }
+        #expect(new == 200)
+    }
+
+    @Test(.database(.migrated)) func anUploadInPartsLandsWhenItIsCompleted() async throws {
+        let id = try await upload(life: -1, delivery: "multipart-start", length: nil)
+        try await world.connection.runScript(
+            """
+            INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, content_length, state, expires_at,
+                check_at)
+            VALUES ('\(id)', 'user:alice', 'demo', 'team/a.txt', 'text/plain', 99, 'open', now() + interval '1 hour', now())
+            """)
+        #expect(try await list(.issued) == [id])
+        #expect(try await uploads.upload(id)?.contentLength == 99)
+        try await world.connection.runScript("UPDATE multipart_uploads SET state = 'completed', etag = 'x-2'")
+        #expect(try await list(.landed) == [id])
+        #expect(try await uploads.upload(id)?.completedETag == "x-2")
+        try await world.connection.runScript("UPDATE multipart_uploads SET state = 'aborted'")
+        #expect(try await list(.expired) == [id])
+    }
+
+    @Test(.database(.migrated)) func pagesGoOnWhereTheLastOneEnded() async throws {
+        var ids: [UUID] = []
+        for number in 0..<7 {
+            let at = Date().addingTimeInterval(TimeInterval(number) * 3600 - 2 * 86_400)
+            ids.append(try await upload(at: at, principal: number == 3 ? "user:bob" : "user:alice"))
+        }
+        var query = UploadQuery(state: .expired, from: Date().addingTimeInterval(-3 * 86_400), pageSize: 2)
+        var found: [UUID] = []
+        repeat {
+            let page = try await uploads.uploads(query)
+            found += page.items.map(\.record.id)
+            query.pageToken = page.nextPageToken
+        } while query.pageToken != nil
+        #expect(found == ids.reversed())
+        let bob = UploadQuery(principal: try Principal("user:bob"), from: query.from)
+        #expect(try await uploads.uploads(bob).items.map(\.record.id) == [ids[3]])
+        let elsewhere = UploadQuery(bucket: try BucketName("other"), from: query.from)
+        #expect(try await uploads.uploads(elsewhere).items.isEmpty)
+        query.pageToken = "x"
+        await #expect(throws: GatewayError.self) { try await uploads.uploads(query) }
+    }
+
+    @Test(.database(.migrated)) func settlingTellsWhatItFound() async throws {
+        let there = try await upload("a", life: -1)
+        let larger = try await upload("b", life: -1)
+        let gone = try await upload("c", life: -1)
+        let confirmed = try await upload("d", life: -1)
+        _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation, size: 5), on: confirmed)
+        let landed: [UUID: Int64] = [there: 5, larger: 6, gone: 0, confirmed: 0]
+        for id in landed.keys {
+            try await world.connection.runScript(
+                """
+                INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
+                    check_at)
+                VALUES ('\(id)', gen_random_uuid(), 'user:alice', now(), 5, 'demo', 'a', now() - interval '1 hour',
+                    now() - interval '1 hour')
+                """)
+        }
+        await ReservationSweeper(
+            connection: world.connection, verifier: StubVerifier { landed[$0] }, schedule: .init(grace: .zero),
+            logger: .silent
+        ).runRound()
+        #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
+        #expect(try await list(.landed) == [confirmed, there].sorted { $0.uuidString > $1.uuidString })
+        #expect(try await list(.mismatched) == [larger])
+        #expect(try await list(.expired) == [gone])
+        #expect(try await uploads.upload(gone)?.finding?.source == .settlement)
+    }
+
+    @Test(.database(.migrated)) func oldEventsAndFindingsGo() async throws {
+        let old = try await upload("a", at: Date().addingTimeInterval(-40 * 86_400))
+        let new = try await upload("b")
+        for id in [old, new] { _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation), on: id) }
+        let now = Date()
+        let made = [MadeObject(key: try ObjectKey("k"), madeAt: now, size: nil, etag: nil)]
+        _ = try await events.note(made, in: BucketName("demo"))
+        func prune(_ keepDays: Int32?) async throws -> Int32? {
+            try await world.connection.execute(UploadStatements.prune, (keepDays, 10)).first
+        }
+        #expect(try await prune(nil) == 0)
+        #expect(try await prune(1) == 1)
+        #expect(try await world.connection.texts("SELECT issuance_id::text FROM landings") == [new.lowercaseText])
+        try await world.connection.runScript("UPDATE store_events SET received_at = now() - interval '11 days'")
+        #expect(try await prune(nil) == 1)
+    }
+
+    @Test(.database(.migrated)) func secretsRotateAndGoWithTheirBucket() async throws {
+        let admins = try AdminWorld()
+        let bucket = try await admins.makeBucket()
+        func secret(_ name: String) -> EventSecret {
+            EventSecret(bucket: bucket.name, name: name, hash: [UInt8](repeating: 1, count: 32), createdAt: Date())
+        }
+        let change = AdminWorld.change
+        await #expect(throws: GatewayError.notFound(.bucket)) {
+            var other = secret("x")
+            other.bucket = try BucketName("other")
+            _ = try await events.rotate(other, overlap: 0, by: change)
+        }
+        _ = try await events.rotate(secret("first"), overlap: 0, by: change)
+        #expect(try await events.secret(named: "first")?.bucket == bucket.name)
+        let second = try await events.rotate(secret("second"), overlap: 60, by: change)
+        #expect(second.previousUntil != nil)
+        for name in ["first", "second"] { #expect(try await events.secret(named: name) != nil) }
+        try await admins.connection.runScript("UPDATE event_secrets SET previous_until = now()")
+        #expect(try await events.secret(named: "first") == nil)
+        _ = try await events.rotate(secret("third"), overlap: 0, by: change)
+        #expect(try await events.secret(named: "second") == nil)
+        #expect(try await events.secret(of: bucket.name)?.previousUntil == nil)
+        let audited =
+            "SELECT operation || ' ' || (after->>'name') FROM admin_audit WHERE kind = 'EventSecret' ORDER BY id"
+        #expect(
+            try await admins.connection.texts(audited) == ["rotate first", "rotate second", "rotate third"])
+        let credential = bucket.credentialID.lowercaseText
+        try await admins.stores.buckets.delete("demo", by: change)
+        #expect(try await events.secret(named: "third") == nil)
+        try await admins.stores.credentials.delete(credential, by: change)
+        #expect(try await events.removeSecret(of: bucket.name, by: change) == false)
+    }
+
+    @Test(.database(.migrated)) func theGatewayCannotTakeBackWhatItKnows() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await connection.runScript("SET ROLE sluice_gateway")
+        for statement in ["DELETE FROM landings", "DELETE FROM store_events", "UPDATE store_events SET size = 1"] {
+            await #expect(throws: PostgresError.self) { try await connection.runScript(statement) }
+        }
+    }
+}

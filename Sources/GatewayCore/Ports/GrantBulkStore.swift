@@ -117,6 +117,7 @@ public struct GrantBatchResult: Sendable, Equatable {
     public struct Write: Sendable, Equatable {
         /// The grant; `nil` where a dry run would have made it.
         public var id: UUID?
+        /// What happened to it, or would.
         public var outcome: GrantOutcome
         /// The revision that it is of now; in a dry run that it was of.
         public var revision: UUID?
@@ -131,6 +132,7 @@ public struct GrantBatchResult: Sendable, Equatable {
 
     /// Identifier of the change in the history of grants; `nil` where there was nothing to change, and in a dry run.
     public var change: UUID?
+    /// How many grants met which fate.
     public var counts: GrantCounts
     /// In the order of the writes.
     public var writes: [Write]
@@ -158,8 +160,11 @@ public struct GrantReader: Sendable {
 public struct GrantImportOptions: Sendable {
     /// Which grants may be touched: all that are like this. An absent member leaves all.
     public struct Scope: Sendable, Equatable {
+        /// Those of one principal.
         public var principal: Principal?
+        /// Those in one bucket.
         public var bucket: BucketName?
+        /// Those with just this prefix.
         public var prefix: ExactText?
 
         /// Puts a scope together.
@@ -204,6 +209,7 @@ public struct GrantImportOptions: Sendable {
 public struct GrantImportResult: Sendable, Equatable {
     /// What happens to one grant.
     public struct Sample: Sendable, Equatable {
+        /// What happened to it, or would.
         public var outcome: GrantOutcome
         /// The line that says so; a grant that goes has none.
         public var line: Int?
@@ -223,6 +229,7 @@ public struct GrantImportResult: Sendable, Equatable {
 
     /// Identifier of the change in the history of grants; `nil` where there was nothing to change, and in a dry run.
     public var change: UUID?
+    /// How many grants met which fate.
     public var counts: GrantCounts
     /// Some of what changes.
     public var samples: [Sample]

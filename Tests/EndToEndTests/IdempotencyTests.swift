@@ -110,7 +110,7 @@ import Testing
             try await site.delete("api-keys", try #require(again.json["id"].text))
             let late = try await send("/admin/v1/api-keys", body, key: "a", as: site.admin)
             #expect(late.text == answers[0].text)
-            #expect(try await site.client(token: token).call("GET", "/v1/access").status == 401)
+            #expect(try await site.client(token: token).call("GET", "/admin/v1/grants").status == 401)
             #expect(try await site.number("SELECT count(*) FROM api_keys") == 0)
             let texts = try await site.session().texts("SELECT k::text FROM idempotency_keys k")
             let hex = Data(token.utf8).map { String(format: "%02x", $0) }.joined()

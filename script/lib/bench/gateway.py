@@ -7,11 +7,14 @@ import os
 import secrets
 import shlex
 import subprocess
+import time
 import urllib.request
 
 from server import Server
 
 MASTER_KEY = base64.b64encode(secrets.token_bytes(32)).decode()
+# Above the gateway's deadline for answers.
+SETTLE_SECONDS = 20
 ADMIN_KEY = secrets.token_hex(32)
 
 
@@ -62,10 +65,17 @@ class Gateway(Server):
             return caller.call("POST", path, row)
 
     def issued(self):
-        """How many credentials this process says it has issued."""
-        with urllib.request.urlopen(self.base + "/metrics", timeout=30) as answer:
-            lines = answer.read().decode().splitlines()
-        return sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith("sluice_issued_total"))
+        """How many credentials this process says it has issued, once it answers nobody any more."""
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            with urllib.request.urlopen(self.base + "/metrics", timeout=30) as answer:
+                lines = answer.read().decode().splitlines()
+            total = lambda name: sum(int(float(line.rsplit(" ", 1)[1])) for line in lines if line.startswith(name))
+            # This question is under way itself.
+            if total("sluice_http_requests_in_flight") <= 1:
+                return total("sluice_issued_total")
+            time.sleep(0.02)
+        raise RuntimeError(f"requests are under way {SETTLE_SECONDS} s after the load")
 
 
 class Admin:

@@ -114,6 +114,10 @@ def _section(parts):
         loads = sorted({part["loadBefore"] for _, part in members})
         pieces.append(f"- {names}: {day}, commit {commit}, {machine}; {' and '.join(rounds)} in alternation; load average"
                       f" before the parts {loads[0]} to {loads[-1]}.")
+        # The run itself leaves a load of about one for each core to the part that follows.
+        if loads[-1] > 2 * int(machine.split()[0]):
+            pieces.append("- **That machine was busy with other work meanwhile**: rates are far below, and ratios not those, of a"
+                          " quiet one.")
     pieces = ["\n".join(pieces)]
     pieces.append(table(["", "target", "measured", "single rounds", ""], target_rows(parts)))
     notes = "\n".join(f"- {note}" for note in target_notes(parts))

@@ -13,7 +13,7 @@ enum S3Notification {
         if let type = try message.string("Type") {
             guard type == "Notification" else {
                 throw message.invalid(
-                    "Type", "Only notifications are taken; a subscription is confirmed in the AWS console.")
+                    "Type", "Only notifications are taken, no requests to confirm a subscription.")
             }
             let inner = try message.required("Message", message.string("Message"))
             message = try JSONObject(JSONReader.read(Array(inner.utf8)), at: "Message")

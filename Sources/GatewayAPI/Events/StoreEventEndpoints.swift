@@ -12,7 +12,7 @@ struct StoreEventEndpoints: Sendable {
     let useCase: StoreEvents
     let metrics: RequestMetrics
 
-    /// Takes notifications as S3 and compatible stores send them, also by way of SNS.
+    /// Takes notifications as S3 and compatible stores send them, also in the envelope of SNS.
     @Sendable func s3(_ request: APIRequest) async throws -> ServerResponse {
         try await take(request) { (bytes) throws(GatewayError) in try S3Notification.events(in: bytes) }
     }

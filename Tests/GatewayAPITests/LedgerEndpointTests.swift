@@ -85,6 +85,7 @@ struct LedgerEndpointTests {
         let items = try #require(unused.json["items"] as? [[String: Any]])
         #expect(items.map { $0["tightestPrefix"] as? String } == [nil, "uploads/"])
         let usage = await get("usage?by=day&groupBy=principal,action")
+        #expect(await get("usage?groupBy=").status == 200)
         let count = try #require((usage.json["items"] as? [[String: Any]])?.first)
         #expect(count["principal"] as? String == "user:alice" && count["grantID"] == nil)
         #expect(count["actions"] as? [String] == ["PutObject", "GetObject"])

@@ -182,7 +182,7 @@ extension APIRequest {
     func words<Word: RawRepresentable & CaseIterable & Hashable>(
         _ name: String, _ type: Word.Type
     ) throws(GatewayError) -> Set<Word> where Word.RawValue == String {
-        guard let text = try query(name) else { return [] }
+        guard let text = try query(name), !text.isEmpty else { return [] }
         var words: Set<Word> = []
         for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
             words.insert(try Self.word(String(piece), of: name))

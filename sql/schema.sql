@@ -423,7 +423,7 @@ CREATE FUNCTION public.grant_document(g public.grants) RETURNS jsonb
 
 CREATE FUNCTION public.grant_fingerprint(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text, p_actions text[], p_conditions jsonb, p_not_before timestamp with time zone, p_not_after timestamp with time zone, p_note text) RETURNS bytea
     LANGUAGE sql STABLE
-    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect, p_actions, p_conditions, round((EXTRACT(epoch FROM p_not_before) * (1000)::numeric)), round((EXTRACT(epoch FROM p_not_after) * (1000)::numeric)), p_note))::text, 'UTF8'::name));
+    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect, ('PutObject'::text = ANY (p_actions)), ('GetObject'::text = ANY (p_actions)), p_conditions, round((EXTRACT(epoch FROM p_not_before) * (1000)::numeric)), round((EXTRACT(epoch FROM p_not_after) * (1000)::numeric)), p_note))::text, 'UTF8'::name));
 
 CREATE FUNCTION public.grant_key(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text) RETURNS bytea
     LANGUAGE sql STABLE

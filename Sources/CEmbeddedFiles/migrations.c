@@ -84,6 +84,10 @@ static const char migration_0020[] = {
 #embed "../../sql/migrations/0020_create_landings.sql" suffix(, 0)
 };
 
+static const char migration_0021[] = {
+#embed "../../sql/migrations/0021_ignore_order_of_actions.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -108,6 +112,7 @@ static const struct {
     {"0018_create_bulk_changes.sql", migration_0018},
     {"0019_create_idempotency_keys.sql", migration_0019},
     {"0020_create_landings.sql", migration_0020},
+    {"0021_ignore_order_of_actions.sql", migration_0021},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -260,7 +260,7 @@ struct GrantFileTests {
         }
         #expect(
             plan(.post, Self.importPath + "?prune=true")
-                == .stream(maxBytes: 2_147_483_648, answerDeadline: .seconds(600)))
+                == .stream(maxBytes: 2_147_483_648, answerDeadline: .seconds(1800)))
         #expect(plan(.get, Self.exportPath) == .stream(maxBytes: 0, answerDeadline: .seconds(120)))
         #expect(plan(.post, "/admin/v1/grants:apply") == .collect(maxBytes: 16_777_216))
     }

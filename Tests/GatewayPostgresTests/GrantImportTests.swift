@@ -57,6 +57,19 @@ import Testing
         #expect(unnamed.counts == GrantCounts([.unchanged: 4]))
     }
 
+    @Test(.database(.migrated)) func theOrderOfActionsIsNoDifference() async throws {
+        let world = try await world()
+        let both = try Grant.plain(actions: [.putObject, .getObject])
+        try await world.connection.runScript(
+            """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by)
+            VALUES ('\(both.id)', 'user:alice', 'demo', 'team/', false, '{PutObject,GetObject}', 'allow', 'x');
+            SELECT append_policy_log('{user:alice}', 'x', '');
+            """)
+        #expect(try await world.importing([(both.id, both)]).counts == GrantCounts([.unchanged: 1]))
+        #expect(try await world.importing([(both.id, .plain())]).counts == GrantCounts([.updated: 1]))
+    }
+
     @Test(.database(.migrated)) func linesAreMatchedByIdentifierThenContentThenKey() async throws {
         let world = try await world()
         let named = try await world.stores.grants.create(.plain("user:named"), by: AdminWorld.change)

@@ -94,6 +94,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "GET /long HTTP/1.1\r\nHost: a\r\n\r\n", "POST /long HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody",
+    ])
+    func `a route may take longer than the others`(request: String) async throws {
+        let gate = Gate()
+        let responder = TestResponder { head in
+            head.path == "/long" ? .stream(maxBytes: 10, answerDeadline: .seconds(600)) : .collect(maxBytes: 0)
+        } answer: { request in
+            if case .stream(let body) = request.body {
+                do { for try await _ in body {} } catch { return .text("broken") }
+            }
+            await gate.wait()
+            return .text("late")
+        }
+        try await TestServer.with(responder) {
+            $0.answerDeadline = .milliseconds(200)
+        } body: { server in
+            let long = try server.client()
+            try await long.send(request)
+            await gate.arrival(1)
+            // What came later is given up, and so would the first be.
+            for _ in 0..<2 {
+                let other = try server.client()
+                #expect(try await other.exchange("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").status == 503)
+            }
+            gate.open()
+            var rest: [UInt8] = []
+            #expect(try await long.response(rest: &rest).text == "late")
+        }
+    }
+
     @Test func `a streamed answer that stands still is cut`() async throws {
         let gate = Gate()
         let responder = TestResponder { _ in

@@ -12,7 +12,7 @@ struct GrantBulkEndpoints: Sendable {
     /// Body of an import.
     static let maxImportBytes: Int64 = 2 << 30
     /// How long the comparison and the writing of an import may take once its last line is read.
-    static let importDeadline = Duration.seconds(600)
+    static let importDeadline = Duration.seconds(1800)
     /// How long it may take until the first line of an export.
     static let exportDeadline = Duration.seconds(120)
 

@@ -173,8 +173,25 @@ struct BulkWriting {
             let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
             guard surplus.isEmpty else { throw Overtaken() }
         }
-        try transaction.perform(
-            AdminStatements.appendPolicyLog, PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID))
+        let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID)
+        for _ in 1..<Self.maxAppends where try append(line, in: transaction) { return id }
+        try transaction.perform(AdminStatements.appendPolicyLog, line)
         return id
+    }
+
+    /// How often the lock of the log is asked for: minutes of work are not given up for one commit that took long.
+    private static let maxAppends = 3
+
+    /// Ends the change; `false` where the lock could not be had in time.
+    private func append(_ line: PolicyChange, in transaction: borrowing PostgresTransaction) throws -> Bool {
+        try transaction.runScript("SAVEPOINT written")
+        do {
+            try transaction.perform(AdminStatements.appendPolicyLog, line)
+            return true
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            try transaction.runScript("ROLLBACK TO SAVEPOINT written")
+            return false
+        }
     }
 }

@@ -4,13 +4,13 @@ import LibPQ
 
 /// Reads some of what an import changes.
 enum ImportSamples {
-    private struct Sent: Sendable {
+    struct Sent: Sendable {
         var line: Int32
         var grant: Grant
     }
 
     /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the operation.
-    private static let sent = Statement<(operation: String, limit: Int64), Sent>(
+    static let sent = Statement<(operation: String, limit: Int64), Sent>(
         """
         SELECT d.place, \(GrantRow.columns)
         FROM (
@@ -32,7 +32,7 @@ enum ImportSamples {
     }
 
     /// Grants as they are, in the same order.
-    private static let present = Statement<(operation: String, limit: Int64), Grant>(
+    static let present = Statement<(operation: String, limit: Int64), Grant>(
         """
         SELECT \(GrantRow.columns)
         FROM (

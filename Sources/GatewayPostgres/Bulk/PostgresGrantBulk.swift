@@ -21,7 +21,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
     /// Looks at the grants anew so often, where others keep changing them.
     private static let maxAttempts = 3
     /// How long the comparison and the writing may take, together.
-    private static let patience = Duration.seconds(600)
+    private static let patience = Duration.seconds(1800)
     /// How long one import waits for another.
     private static let importLockTimeout = "60s"
     private static let rowsPerStatement = 2000
@@ -72,8 +72,12 @@ public struct PostgresGrantBulk: GrantBulkStore {
         let matching = ImportMatching(options: options)
         let lease = try connections.lease()
         try await translating(change.requestID) { try await lease.connection.runScript(BulkTables.make) }
-        while let lines = try await nextLines() {
-            try await translating(change.requestID) { try await stage(lines[...], over: lease.connection) }
+        var lines = try await nextLines()
+        while let arrived = lines {
+            // The next lines are read while PostgreSQL takes these.
+            async let next = nextLines()
+            try await translating(change.requestID) { try await stage(arrived[...], over: lease.connection) }
+            lines = try await next
         }
         let writing = BulkWriting(change: change) { .line($0) }
         return try await translating(change.requestID) {
@@ -120,7 +124,9 @@ public struct PostgresGrantBulk: GrantBulkStore {
 }
 
 extension PostgresGrantBulk {
-    private func stage(_ grants: ArraySlice<ProposedGrant>, over connection: PostgresConnection) async throws {
+    @concurrent private func stage(_ grants: ArraySlice<ProposedGrant>, over connection: PostgresConnection)
+        async throws
+    {
         guard !grants.isEmpty else { return }
         try await connection.perform(BulkTables.stage, grants.map { try StagedGrant($0) })
     }

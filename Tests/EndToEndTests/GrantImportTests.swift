@@ -1,0 +1,202 @@
+import Foundation
+import HTTPTesting
+import LibPQ
+import PostgresTesting
+import Testing
+
+/// Imports at the built program: what is killed, stalls or hangs up in the middle leaves nothing behind.
+@Suite struct GrantImportTests {
+    private static let lines = 5000
+
+    /// A file of grants of as many users.
+    private static func file(_ note: String) -> [UInt8] {
+        Array(
+            (0..<lines).map {
+                #"{"principal":"user:u\#($0)","bucket":"bulk","prefix":"p/","actions":["GetObject"],"note":"\#(note)"}"#
+            }.joined(separator: "\n").utf8)
+    }
+
+    private func head(_ site: Deployment, length: Int, query: String = "?prune=true") -> RawRequest {
+        let admin = site.admin
+        return RawRequest(
+            "POST", "/admin/v1/grants:import" + query,
+            headers: [
+                ("Host", "127.0.0.1:\(admin.port)"), ("Authorization", "Bearer \(admin.token)"),
+                ("Content-Type", "application/x-ndjson"), ("Content-Length", "\(length)"), ("Connection", "close"),
+            ])
+    }
+
+    private func send(_ file: [UInt8], to site: Deployment) async throws -> Answer {
+        var request = head(site, length: file.count)
+        request.body = file
+        return Answer(try await request.answer(fromPort: site.admin.port))
+    }
+
+    /// A deployment with a bucket and the grants of a first import.
+    private func withGrants(
+        _ settings: [String: String] = [:], _ body: (Deployment) async throws -> Void
+    ) async throws {
+        try await Deployment.with(settings: settings) { site in
+            try await site.makeBucket("bulk")
+            #expect(try await send(Self.file("old"), to: site).status == 200)
+            try await body(site)
+            #expect(try await site.number("SELECT count(*) FROM grants WHERE removed_at IS NULL") == Self.lines)
+        }
+    }
+
+    /// All grants, or none, are of an import; each of its grants has its line in the audit.
+    private func isThere(_ note: String, at site: Deployment) async throws -> Bool {
+        let count = try await site.number(
+            "SELECT count(*) FROM grants WHERE removed_at IS NULL AND note = '\(note)'")
+        let audited = try await site.number("SELECT count(*) FROM admin_audit WHERE after ->> 'note' = '\(note)'")
+        let logged = try await site.number(
+            "SELECT count(*) FROM grant_history WHERE note = '\(note)' AND created_seq IS NOT NULL")
+        #expect(
+            [0, Self.lines].contains(count) && audited == count && logged == count, "\(count) \(audited) \(logged)")
+        return count > 0
+    }
+
+    private func waitForEnd(at site: Deployment) async throws {
+        try await waitUntil("the sessions of the gateway are gone") {
+            try await site.number(
+                """
+                SELECT count(*) FROM pg_stat_activity
+                WHERE datname = current_database() AND application_name = 'sluice' AND query LIKE '%bulk_%'
+                """
+            ) == 0
+        }
+    }
+
+    @Test(arguments: [
+        "INSERT INTO bulk_grants", "INSERT INTO bulk_live", "UPDATE grants", "INSERT INTO grants",
+        "INSERT INTO admin_audit", "",
+    ])
+    func `a gateway that is killed in the middle has imported all or nothing`(stage: String) async throws {
+        try await withGrants { site in
+            let gateway = site.gateways[0]
+            // The last step of all is the one that can be held up without anybody's noticing.
+            let session = try site.session()
+            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try? await send(Self.file("new"), to: site) }
+                let query = stage.isEmpty ? "%append_policy_log%" : "%\(stage)%"
+                try await waitUntil("the import is in the middle") {
+                    if try await session.number(
+                        """
+                        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+                            AND application_name = 'sluice' AND state = 'active' AND query LIKE '\(query)'
+                        """
+                    ) > 0 {
+                        return true
+                    }
+                    // It may be through before anybody has looked.
+                    return try await session.number("SELECT count(*) FROM admin_audit WHERE operation = 'import'") == 2
+                }
+                await site.end(gateway) { await gateway.crash() }
+                try await group.waitForAll()
+            }
+            if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_unlock(7310868744))") }
+            try await waitForEnd(at: site)
+            let isThere = try await isThere("new", at: site)
+            #expect(!stage.isEmpty || !isThere, "before its last step nothing is there")
+            try await site.startGateway()
+            #expect(try await send(Self.file("new"), to: site).status == 200)
+            #expect(try await self.isThere("new", at: site))
+        }
+    }
+
+    @Test func `a session of PostgreSQL that is killed in the middle has imported nothing`() async throws {
+        try await withGrants { site in
+            let session = try site.session()
+            _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))")
+            async let answer = send(Self.file("new"), to: site)
+            try await waitUntil("the import is at its end") {
+                try await session.number(
+                    """
+                    SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%append_policy_log%'
+                    """) > 0
+            }
+            let refused = try await answer
+            #expect(refused.status == 503 && refused.code == "ServiceUnavailable" && refused["Retry-After"] != nil)
+            _ = try await session.number("SELECT count(pg_advisory_unlock(7310868744))")
+            #expect(try await !isThere("new", at: site))
+            #expect(try await send(Self.file("new"), to: site).status == 200)
+            #expect(try await isThere("new", at: site))
+        }
+    }
+
+    @Test func `a client that hangs up in the middle has imported nothing`() async throws {
+        try await withGrants { site in
+            let file = Self.file("new")
+            let start = Array(head(site, length: file.count).bytes + file[..<(file.count - 1)])
+            let answered = site.log.matches(of: /grants:import/).count
+            try await withConnection(to: site.admin.port) { connection in try connection.send(start) }
+            try await waitUntil("the gateway is done with it") {
+                site.log.matches(of: /grants:import/).count > answered
+            }
+            try await waitForEnd(at: site)
+            #expect(try await !isThere("new", at: site))
+        }
+    }
+
+    @Test func `a client that stalls in the middle is told so and has imported nothing`() async throws {
+        try await withGrants(["SLUICE_HTTP_IDLE_TIMEOUT": "1"]) { site in
+            let file = Self.file("new")
+            let start = Array(head(site, length: file.count).bytes + file[..<(file.count / 2)])
+            let answer = try await withConnection(to: site.admin.port) { connection in
+                try connection.send(start)
+                return try connection.response()
+            }
+            #expect(answer.status == 408)
+            try await waitForEnd(at: site)
+            #expect(try await !isThere("new", at: site))
+        }
+    }
+
+    @Test func `while an import writes, others issue and change other grants`() async throws {
+        try await withGrants { site in
+            let user = try await site.makeUser("u7")
+            let stays = try await site.grant(["PutObject"], to: "user:other", in: "bulk", prefix: "q/")
+            #expect(try await user.ask(.download("p/k", from: "bulk")).status == 201)
+            let session = try site.session()
+            try await session.runScript("BEGIN; SELECT FROM buckets WHERE name = 'bulk' FOR UPDATE")
+            async let answer = send(
+                Self.file("new")
+                    + Array(
+                        #"\#n{"id":"\#(stays)","principal":"user:other","bucket":"bulk","prefix":"q/","actions":["PutObject"]}"#
+                            .utf8), to: site)
+            try await waitUntil("all grants are written") {
+                try await site.number(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR KEY SHARE%'
+                    """
+                ) > 0
+            }
+            for _ in 0..<20 { #expect(try await user.ask(.download("p/k", from: "bulk")).status == 201) }
+            #expect(try await site.number("SELECT count(*) FROM grants WHERE note = 'new'") == 0)
+            try await session.runScript("COMMIT")
+            #expect(try await answer.status == 200)
+            #expect(try await isThere("new", at: site))
+            #expect(try await user.ask(.download("p/k", from: "bulk")).status == 201)
+            try await site.delete("grants", stays)
+        }
+    }
+
+    @Test func `an export is the file that an import takes`() async throws {
+        try await withGrants { site in
+            for format in ["ndjson", "csv"] {
+                let exported = try await site.admin.call("GET", "/admin/v1/grants:export?format=\(format)")
+                #expect(exported.status == 200)
+                #expect(exported.raw.body.split(separator: 10).count == Self.lines + (format == "csv" ? 1 : 0))
+                var request = head(site, length: exported.raw.body.count)
+                request.headers.removeAll { $0.name == "Content-Type" }
+                request.headers.append(("Content-Type", exported["Content-Type"] ?? ""))
+                request.body = exported.raw.body
+                let answer = Answer(try await request.answer(fromPort: site.admin.port))
+                #expect(answer.status == 200 && answer.json["unchanged"] == .number(Self.lines), "\(answer.text)")
+            }
+        }
+    }
+}

@@ -43,6 +43,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
         let entry = try auditEntry()
         do {
             return try await pool.withTransaction { transaction in
+                try transaction.mark(change)
                 guard let kept = try transaction.execute(Self.rotate, (secret, Int32(overlap))).first else {
                     throw GatewayError.notFound(.bucket)
                 }

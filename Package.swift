@@ -140,7 +140,7 @@ let package = Package(
                 "PostgresTesting", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
-            resources: [.copy("Pages"), .copy("StoreSDKs")],
+            resources: [.copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs")],
             swiftSettings: strict
         ),
         // Support of tests: whether requests and answers are what the contract describes.

@@ -1,0 +1,81 @@
+import ContractTesting
+import Foundation
+import Testing
+
+/// What schemathesis makes of the contract, sent to a gateway: requests as described and requests that break each of the
+/// rules, alone and in sequences. `Schemathesis` holds what it has to be told.
+@Suite(
+    .enabled(
+        if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has schemathesis"),
+    .serialized, .timeLimit(.minutes(30)))
+struct SchemathesisTests {
+    /// Who asks.
+    enum Asker: String, CaseIterable, Sendable {
+        case admin, auditor, user
+    }
+
+    @Test("finds no answer that the contract does not describe", arguments: Asker.allCases)
+    func holds(asker: Asker) async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
+        let folder = try #require(
+            Bundle.module.url(forResource: "Schemathesis", withExtension: nil), "the hooks are a resource")
+        let seed = environment["SLUICE_TEST_SEED"] ?? "\(UInt32.random(in: 0..<1 << 31))"
+        let examples = environment["SLUICE_TEST_CONTRACT_EXAMPLES"] ?? "5"
+        let contract = ContractDocument.repository.appending(path: "openapi/sluice.yaml").path(percentEncoded: false)
+        try await Deployment.with { deployment in
+            let client = try await deployment.furnish(for: asker)
+            let before = try await deployment.number(Self.changes)
+            let report = FileManager.default.temporaryDirectory.appending(path: "contract-\(UUID().uuidString).json")
+            defer { try? FileManager.default.removeItem(at: report) }
+            let command = [
+                python, "-B", "-m", "schemathesis.cli",
+                "--config-file", folder.appending(path: "schemathesis.toml").path(percentEncoded: false),
+                "run", contract, "--url", "http://127.0.0.1:\(client.port)",
+                "--header", "Authorization: Bearer \(client.token)", "--checks", "all", "--workers", "1",
+                "--seed", seed, "--max-examples", examples, "--no-color",
+                "--report", "json", "--report-json-path", report.path(percentEncoded: false),
+            ]
+            let process = try RunningProcess(
+                command,
+                environment: [
+                    "PYTHONPATH": folder.path(percentEncoded: false), "SCHEMATHESIS_HOOKS": "hooks",
+                    "SLUICE_TEST_CONTRACT": contract,
+                ])
+            let status = await process.exitStatus()
+            let output = process.output
+            let failures = output.firstRange(of: "= FAILURES =").map { output[$0.lowerBound...] } ?? output[...]
+            try #require(
+                status == 0,
+                "SLUICE_TEST_SEED=\(seed) \(process.errors) \(failures.prefix(20_000))\(output.suffix(2000))")
+            let result = try JSONNode(json: Array(try Data(contentsOf: report)))
+            #expect(result.complete == .bool(true))
+            let operations = try ContractDocument.shared.get().operations.count
+            #expect(result.operations?.tested?.integer == operations)
+            #expect(result.test_cases?.generated?.integer ?? 0 > 20 * operations)
+            let after = try await deployment.number(Self.changes)
+            // Whoever is no admin was let change nothing; an admin was let change something.
+            #expect((after == before) == (asker != .admin))
+            #expect(try await deployment.number("SELECT count(*) FROM issuances") > 0)
+        }
+    }
+
+    /// How often something was changed that admins alone may change.
+    private static let changes = "SELECT count(*) FROM admin_audit WHERE kind NOT ILIKE '%ticket%'"
+}
+
+extension Deployment {
+    /// Makes what the contract's examples speak of, so that they come to something; gives who is to ask.
+    fileprivate func furnish(for asker: SchemathesisTests.Asker) async throws -> APIClient {
+        try await makeBucket("photos", options: ["allowsRedirects": true])
+        for principal in ["*", "group:staff"] {
+            try await grant(["PutObject", "GetObject"], to: principal, in: "photos")
+        }
+        try await quota(1 << 40, for: "*")
+        switch asker {
+        case .admin: return admin
+        case .auditor: return try await makeUser("auditor", roles: ["auditor"]).client
+        case .user: return try await makeUser("alice", groups: ["staff"]).client
+        }
+    }
+}

@@ -72,10 +72,12 @@ let package = Package(
         .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
         .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
+        // The contract taken apart, for the commands and the page that are made from it.
+        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", yams], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
                 httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: onCallersExecutor
@@ -105,8 +107,8 @@ let package = Package(
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "EmbeddedDefault", "GatewayAPI", "GatewayCloud", "GatewayCore", "GatewayPostgres", "HTTPServing",
-                "LibCrypto", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
+                "ContractModel", "EmbeddedDefault", "GatewayAPI", "GatewayCloud", "GatewayCore", "GatewayPostgres",
+                "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -120,7 +122,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing"], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["sluice", logging], swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["sluice", "ContractModel", logging], swiftSettings: strict),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
@@ -168,7 +170,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "PrometheusMetrics",
+                "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
+                "PrometheusMetrics",
                 "Signing",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],

@@ -51,6 +51,24 @@ static inline CURLcode sluice_curl_set_callbacks(
     return code;
 }
 
+/// `curl_easy_setopt` for a transfer whose bodies stream, all callbacks with the same context; `upload_length` is -1 where the
+/// request's body is of unknown length, -2 where there is none.
+static inline CURLcode sluice_curl_set_streams(
+    CURL *handle, void *context, curl_read_callback read, curl_write_callback body, curl_write_callback header,
+    long long upload_length)
+{
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, header);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
+    if (code != CURLE_OK || upload_length == -2) return code;
+    code = curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READFUNCTION, read);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_READDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, (curl_off_t) upload_length);
+    return code;
+}
+
 /// `curl_easy_getinfo` for the status of the answer; 0 where there is none.
 static inline long sluice_curl_status(CURL *handle)
 {

@@ -140,6 +140,7 @@ struct Routes {
             Route(public: .get, "/readyz", service.readiness),
             Route(public: .get, "/metrics", service.metrics),
             Route(public: .get, "/openapi.yaml", service.contract),
+            Route(public: .get, "/docs", service.docs),
         ]
     }
 }

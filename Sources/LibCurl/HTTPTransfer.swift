@@ -89,7 +89,7 @@ public struct HTTPTransfer: Sendable {
 
     private static let queue = DispatchQueue(label: "sluice.curl", attributes: .concurrent)
     // Dispatched to before any other thread can call libcurl: it must be set up by one alone.
-    private static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// Describes a request.
     ///

@@ -24,6 +24,11 @@ import CLibCurl
 
     deinit { unsafe curl_slist_free_all(list) }
 
+    /// Sets the headers of a transfer that ends before this does.
+    func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
+        unsafe sluice_curl_set_headers(handle, list)
+    }
+
     /// Sets method, body and headers of a transfer that ends before this does.
     func attach(to handle: UnsafeMutableRawPointer, _ method: HTTPTransfer.Method) -> CURLcode {
         switch method {

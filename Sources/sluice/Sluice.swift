@@ -12,7 +12,7 @@ struct Sluice: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, MigrateCommand.self, DevCommand.self, SignCommand.self, InspectCommand.self,
-            AuditQuotasCommand.self, RotateMasterKeyCommand.self,
+            AdminCommand.self, AuditQuotasCommand.self, RotateMasterKeyCommand.self,
         ]
     )
 }

@@ -75,6 +75,11 @@ struct ContractTests {
             section.firstIndex(of: "`").map { (String(section[..<$0]), section) }
         }
         #expect(sections.map(\.0).sorted() == types.sorted())
+        let named = Set(
+            page.matches(of: /^\d{3} .*?(?=\.\s)/.anchorsMatchLineEndings().dotMatchesNewlines()).flatMap {
+                $0.output.matches(of: /`([A-Z][A-Za-z]+)`/).map { String($0.output.1) }
+            })
+        #expect(named == codes)
         for kind in ProblemKind.allCases {
             let section = sections.first { $0.0 == kind.type }?.1 ?? ""
             #expect(section.contains("\(kind.status.code)"), "\(kind)")

@@ -57,4 +57,14 @@ struct ServiceEndpoints: Sendable {
         return ServerResponse(
             head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
+
+    /// `GET /docs`: the contract for people.
+    @Sendable func docs(_ request: APIRequest) -> ServerResponse {
+        let fields: HTTPFields = [
+            .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
+            .contentSecurityPolicy: DocsPage.securityPolicy, .referrerPolicy: "no-referrer",
+            .xContentTypeOptions: "nosniff",
+        ]
+        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(DocsPage.bytes))
+    }
 }

@@ -146,7 +146,10 @@ private struct Greeting: Service {
 
     func run() async throws {
         var text = instructions
-        if isFirstStart { text += "\nKey of the admin, for /admin/v1; it is printed this once:\n\(adminKey)\n" }
+        if isFirstStart {
+            text += "\nKey of the admin, for 'sluice admin' and /admin/v1; it is printed this once:\n"
+            text += "export SLUICE_ADMIN_KEY=\(adminKey)\n"
+        }
         // Not by `print`, which keeps it in a buffer where standard output is no terminal.
         try FileHandle.standardOutput.write(contentsOf: Data("\(text)\nCtrl-C stops it.\n".utf8))
         try await gracefulShutdown()

@@ -11,6 +11,7 @@ import re
 import urllib.parse
 
 import jsonschema_rs
+import schemathesis
 import yaml
 from schemathesis.checks import CHECKS
 from schemathesis.core.failures import AcceptedNegativeData
@@ -22,6 +23,11 @@ with open(os.environ["SLUICE_TEST_CONTRACT"], encoding="utf-8") as file:
 
 # What no path and no query may hold, escaped or not.
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(ctx, value):
+    return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
 
 def answer_of(response):
@@ -87,13 +93,16 @@ def is_explained(response, case):
     if answer.get("ErrorCode") == "InvalidArgument":
         return bool(answer.get("ErrorMessage"))
     names = names_of(case)
-    refusals = [item for item in answer.get("results", [answer]) if "status" in item]
+    if "results" in answer:
+        refusals = [item for item in answer["results"] if item.get("status") == 400]
+    else:
+        refusals = answer.get("errors") or [answer]
+    # Of a file the line is told, and the column by the name that the file gives it.
     return all(
-        item["status"] != 400
-        or item.get("code") == "InvalidArgument"
-        and item.get("detail")
-        and re.split(r"[.\[]", item.get("field", ""))[0] in names
-        for item in refusals
+        refusal.get("code") == "InvalidArgument"
+        and refusal.get("detail")
+        and ("line" in refusal or re.split(r"[.\[]", refusal.get("field", ""))[0] in names)
+        for refusal in refusals
     )
 
 

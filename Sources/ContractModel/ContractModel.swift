@@ -1,0 +1,150 @@
+import EmbeddedFiles
+
+/// The API's contract, taken apart: what the program says and does by it.
+public struct ContractModel: Sendable {
+    /// One operation.
+    public struct Operation: Sendable {
+        /// In capitals.
+        public let method: String
+        /// The template, with `{parameters}`.
+        public let path: String
+        /// The operation's stable name.
+        public let id: String
+        /// One line.
+        public let summary: String
+        /// Markdown, empty where there is none.
+        public let description: String
+        /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket` or `public`.
+        public let access: String
+        /// The group that it is in.
+        public let tag: String
+        /// What the path, the query and the header take.
+        public let parameters: [Parameter]
+        /// What the body may be, by media type.
+        public let request: [Content]
+        /// What is answered, by status.
+        public let responses: [Response]
+    }
+
+    /// A parameter of an operation.
+    public struct Parameter: Sendable {
+        /// Its name.
+        public let name: String
+        /// `path`, `query` or `header`.
+        public let place: String
+        /// Whether it has to be there.
+        public let isRequired: Bool
+        /// Markdown.
+        public let description: String
+        /// What its value may be.
+        public let schema: ContractValue
+    }
+
+    /// A body in one media type.
+    public struct Content: Sendable {
+        /// The media type.
+        public let type: String
+        /// What it may be, perhaps a reference.
+        public let schema: ContractValue
+        /// Examples, by name.
+        public let examples: [ContractValue.Member]
+    }
+
+    /// An answer.
+    public struct Response: Sendable {
+        /// The status.
+        public let status: String
+        /// Markdown.
+        public let description: String
+        /// Its header fields: name and description.
+        public let headers: [(name: String, description: String)]
+        /// What the body may be, by media type.
+        public let content: [Content]
+    }
+
+    /// The whole document.
+    public let root: ContractValue
+    /// Every operation, in the order of the document.
+    public let operations: [Operation]
+
+    /// The contract that the program carries.
+    public static func embedded() throws(ContractFlaw) -> ContractModel {
+        try ContractModel(yaml: String(decoding: EmbeddedFile.contract.bytes, as: UTF8.self))
+    }
+
+    /// Reads a contract.
+    ///
+    /// - Throws: ``ContractFlaw`` where the text is none.
+    public init(yaml: String) throws(ContractFlaw) {
+        let root = try ContractValue(yaml: yaml)
+        self.root = root
+        operations = (root["paths"]?.members ?? []).flatMap { path in
+            path.value.members.map { Operation(path: path.name, method: $0.name, $0.value, in: root) }
+        }
+    }
+
+    /// What a node is, or what its reference stands for.
+    public func resolved(_ node: ContractValue) -> ContractValue { node.resolved(in: root) }
+
+    /// The name of the component that a node refers to, for example `Grant`.
+    public func referredName(of node: ContractValue) -> String? {
+        node["$ref"]?.text.map { String($0.split(separator: "/").last ?? "") }
+    }
+}
+
+extension ContractValue {
+    /// What a node is, or what its reference stands for in a document.
+    func resolved(in root: ContractValue) -> ContractValue {
+        var node = self
+        // No chain of references is longer, unless it is a ring.
+        for _ in 0..<32 {
+            guard let reference = node["$ref"]?.text else { return node }
+            node = reference.dropFirst(2).split(separator: "/").reduce(root) { $0[String($1)] ?? .null }
+        }
+        return .null
+    }
+}
+
+extension ContractModel.Operation {
+    fileprivate init(path: String, method: String, _ body: ContractValue, in root: ContractValue) {
+        self.path = path
+        self.method = method.uppercased()
+        id = body["operationId"]?.text ?? ""
+        summary = body["summary"]?.text ?? ""
+        description = body["description"]?.text ?? ""
+        access = body["x-sluice-access"]?.text ?? ""
+        tag = body["tags"]?.items.first?.text ?? ""
+        parameters = (body["parameters"]?.items ?? []).map { ContractModel.Parameter($0.resolved(in: root)) }
+        let request = (body["requestBody"] ?? .null).resolved(in: root)
+        self.request = (request["content"]?.members ?? []).map { ContractModel.Content($0) }
+        responses = (body["responses"]?.members ?? []).map { status in
+            let response = status.value.resolved(in: root)
+            return ContractModel.Response(
+                status: status.name, description: response["description"]?.text ?? "",
+                headers: (response["headers"]?.members ?? []).map {
+                    ($0.name, $0.value.resolved(in: root)["description"]?.text ?? "")
+                },
+                content: (response["content"]?.members ?? []).map { ContractModel.Content($0) })
+        }
+    }
+}
+
+extension ContractModel.Parameter {
+    fileprivate init(_ node: ContractValue) {
+        name = node["name"]?.text ?? ""
+        place = node["in"]?.text ?? ""
+        isRequired = node["required"]?.flag ?? false
+        description = node["description"]?.text ?? ""
+        schema = node["schema"] ?? .null
+    }
+}
+
+extension ContractModel.Content {
+    fileprivate init(_ media: ContractValue.Member) {
+        type = media.name
+        schema = media.value["schema"] ?? .null
+        examples = (media.value["examples"]?.members ?? []).compactMap { example in
+            example.value["value"].map { ContractValue.Member(example.name, $0) }
+        }
+    }
+}

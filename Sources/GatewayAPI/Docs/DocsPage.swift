@@ -1,0 +1,198 @@
+import ContractModel
+import LibCrypto
+
+/// The contract as a page for people: one document, without scripts and without anything from elsewhere.
+struct DocsPage: Sendable {
+    let model: ContractModel
+
+    /// What the page may load and do: nothing, but look as its own style says.
+    static let securityPolicy: String = {
+        let digest = DigestAlgorithm.sha256.digest(of: Array(DocsStyle.css.utf8)).base64
+        return
+            "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    }()
+
+    /// The page of the contract that the program carries, made once.
+    static let bytes: [UInt8] = {
+        guard let model = try? ContractModel.embedded() else {
+            preconditionFailure("The program's own contract can be read.")
+        }
+        return Array(DocsPage(model: model).html.utf8)
+    }()
+
+    init(model: ContractModel) {
+        self.model = model
+    }
+
+    /// The whole document.
+    var html: String {
+        let info = model.root["info"] ?? .null
+        let title = HTML.text(info["title"]?.text ?? "")
+        return """
+            <!doctype html>
+            <html lang="en">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(title) API</title>
+            <style>\(DocsStyle.css)</style>
+            </head>
+            <body>
+            <nav aria-label="Operations">
+            <details class="menu" open><summary>Operations</summary>
+            \(navigation)
+            </details>
+            </nav>
+            <main>
+            <h1>\(title) API <small>\(HTML.text(info["version"]?.text ?? ""))</small></h1>
+            \(HTML.markdown(info["description"]?.text ?? ""))
+            <p>This page is made from <a href="/openapi.yaml"><code>/openapi.yaml</code></a>, OpenAPI 3.1.</p>
+            \(sections)
+            \(problemSection)
+            \(schemaSection)
+            </main>
+            </body>
+            </html>
+
+            """
+    }
+
+    private var tags: [(name: String, description: String)] {
+        (model.root["tags"]?.items ?? []).map { ($0["name"]?.text ?? "", $0["description"]?.text ?? "") }
+    }
+
+    private func operations(of tag: String) -> [ContractModel.Operation] {
+        model.operations.filter { $0.tag == tag }
+    }
+
+    private var navigation: String {
+        let groups = tags.map { tag in
+            let links = operations(of: tag.name).map { operation in
+                """
+                <li><a href="#\(HTML.text(operation.id))"><b class="\(operation.method.lowercased())">\(operation.method)</b> \
+                \(HTML.path(operation.path))</a></li>
+                """
+            }
+            return "<h2>\(HTML.text(tag.name))</h2>\n<ul>\n\(links.joined(separator: "\n"))\n</ul>"
+        }
+        return groups.joined(separator: "\n")
+            + "\n<h2>more</h2>\n<ul>\n<li><a href=\"#problems\">Problems</a></li>\n<li><a href=\"#schemas\">Schemas</a></li>\n</ul>"
+    }
+
+    private var sections: String {
+        tags.map { tag in
+            let articles = operations(of: tag.name).map(article).joined(separator: "\n")
+            return """
+                <section>
+                <h2 id="tag-\(HTML.text(tag.name))">\(HTML.text(tag.name))</h2>
+                \(HTML.markdown(tag.description))
+                \(articles)
+                </section>
+                """
+        }.joined(separator: "\n")
+    }
+
+    private func article(_ operation: ContractModel.Operation) -> String {
+        """
+        <article id="\(HTML.text(operation.id))">
+        <h3><a href="#\(HTML.text(operation.id))">\(HTML.text(operation.summary))</a></h3>
+        <p class="target"><b class="\(operation.method.lowercased())">\(operation.method)</b> <code>\(HTML.path(operation.path))</code> \
+        <span class="access">\(Self.access(operation.access))</span></p>
+        \(HTML.markdown(operation.description))
+        \(parameters(operation))
+        \(request(operation))
+        \(answers(operation))
+        </article>
+        """
+    }
+
+    private static func access(_ access: String) -> String {
+        switch access {
+        case "public": "without a credential"
+        case "user": "for app users"
+        case "user-or-ticket": "for app users, or on a ticket"
+        case "auditor": "for auditors and admins"
+        default: "for admins"
+        }
+    }
+
+    private func parameters(_ operation: ContractModel.Operation) -> String {
+        guard !operation.parameters.isEmpty else { return "" }
+        let rows = operation.parameters.map { parameter in
+            """
+            <tr><th scope="row"><code>\(HTML.text(parameter.name))</code>\(parameter.isRequired ? " <em>required</em>" : "")</th>\
+            <td>\(HTML.text(parameter.place))</td><td>\(schemaLine(parameter.schema))</td>\
+            <td>\(HTML.inline(parameter.description))</td></tr>
+            """
+        }
+        return """
+            <h4>Parameters</h4>
+            <div class="wide"><table><thead><tr><th>name</th><th>in</th><th>value</th><th>meaning</th></tr></thead>
+            <tbody>\(rows.joined(separator: "\n"))</tbody></table></div>
+            """
+    }
+
+    private func request(_ operation: ContractModel.Operation) -> String {
+        guard !operation.request.isEmpty else { return "" }
+        return "<h4>Body</h4>\n" + operation.request.map(content).joined(separator: "\n")
+    }
+
+    private func answers(_ operation: ContractModel.Operation) -> String {
+        let problems = operation.responses.filter { ($0.content.first?.type ?? "") == "application/problem+json" }
+        let others = operation.responses.filter { ($0.content.first?.type ?? "") != "application/problem+json" }
+        let answers = others.map { response in
+            let headers = response.headers.map {
+                "<li><code>\(HTML.text($0.name))</code> \(HTML.inline($0.description))</li>"
+            }
+            return """
+                <div class="answer"><p><b class="status">\(HTML.text(response.status))</b> \(HTML.inline(response.description))</p>
+                \(response.content.map(content).joined(separator: "\n"))
+                <details><summary>Header fields</summary><ul>\(headers.joined())</ul></details></div>
+                """
+        }
+        let links = problems.map { "<a href=\"#problem-\(HTML.text($0.status))\">\(HTML.text($0.status))</a>" }
+        return "<h4>Answers</h4>\n\(answers.joined(separator: "\n"))\n"
+            + (links.isEmpty ? "" : "<p class=\"problems\">Problems: \(links.joined(separator: " "))</p>")
+    }
+
+    private func content(_ content: ContractModel.Content) -> String {
+        let examples = content.examples.map { example in
+            """
+            <details><summary>Example: \(HTML.text(example.name))</summary>\
+            <pre><code>\(HTML.text(example.value.text ?? example.value.json(isIndented: true)))</code></pre></details>
+            """
+        }
+        return """
+            <div class="content"><p><code>\(HTML.text(content.type))</code> \(schemaLine(content.schema))</p>
+            \(content.schema["$ref"] == nil ? schemaTable(content.schema) : "")
+            \(examples.joined(separator: "\n"))</div>
+            """
+    }
+
+    private var problemSection: String {
+        let responses = (model.root["components"]?["responses"]?.members ?? []).map(\.value)
+        var byStatus: [(status: Int, html: String)] = []
+        for response in responses {
+            let examples = response["content"]?["application/problem+json"]?["examples"]?.members ?? []
+            for example in examples {
+                guard let value = example.value["value"], let status = value["status"]?.integer else { continue }
+                let html = """
+                    <div class="answer"><p><b class="status">\(status)</b> <code>\(HTML.text(value["code"]?.text ?? ""))</code> \
+                    \(HTML.inline(response["description"]?.text ?? ""))</p>
+                    <details><summary><code>\(HTML.text(value["type"]?.text ?? ""))</code></summary>\
+                    <pre><code>\(HTML.text(value.json(isIndented: true)))</code></pre></details></div>
+                    """
+                byStatus.append((status, html))
+            }
+        }
+        var seen: Set<Int> = []
+        let parts = byStatus.sorted { $0.status < $1.status }.map { status, html in
+            (seen.insert(status).inserted ? "<a id=\"problem-\(status)\"></a>" : "") + html
+        }
+        return """
+            <section><h2 id="problems">Problems</h2>
+            <p>Every error is a document of RFC 9457 with a stable <code>code</code>.</p>
+            \(parts.joined(separator: "\n"))</section>
+            """
+    }
+}

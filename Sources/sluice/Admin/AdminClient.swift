@@ -1,0 +1,111 @@
+import ContractModel
+import Foundation
+import LibCurl
+
+/// Calls a gateway with an admin's key.
+struct AdminClient: Sendable {
+    private let origin: String
+    private let key: String
+    private let timeout: Int
+
+    /// An answer whose body was small enough to be kept.
+    struct Answer: Sendable {
+        let head: StreamedTransfer.Head
+        let body: [UInt8]
+
+        var json: ContractValue? { ContractValue(json: body) }
+    }
+
+    /// The body of a request.
+    enum Body {
+        case none
+        case bytes([UInt8], type: String)
+        case file(FileHandle, length: Int64?, type: String, progress: AdminProgress)
+    }
+
+    /// - Parameter url: The gateway's origin; a path is where a proxy puts it.
+    init(url: String, key: String, timeout: Int) throws(AdminFailure) {
+        guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme ?? ""),
+            parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
+        else { throw .usage("'\(url)' is no URL of a gateway, such as https://gateway.example.") }
+        guard !key.contains(where: \.isNewline), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw .usage("The key in the environment is no bearer token.")
+        }
+        var origin = url
+        while origin.hasSuffix("/") { origin.removeLast() }
+        self.origin = origin
+        self.key = key
+        self.timeout = timeout
+        let isNear = ["127.0.0.1", "localhost", "::1", "[::1]"].contains(parts.host ?? "")
+        if parts.scheme == "http", !isNear {
+            FileHandle.standardError.write(Data("warning: the key travels unencrypted to \(origin)\n".utf8))
+        }
+    }
+
+    /// Calls and keeps the answer, whatever its status.
+    func call(
+        _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: Body = .none
+    ) throws(AdminFailure) -> Answer {
+        let kept = AdminKept()
+        let head = try send(method, target, headers: headers, body) { _, bytes in kept.take(bytes) }
+        return Answer(head: head, body: kept.bytes)
+    }
+
+    /// Calls and hands a successful body over as it arrives; throws what the gateway refuses with.
+    func stream(
+        _ method: String, _ target: String, headers: [(name: String, value: String)],
+        _ take: @escaping @Sendable ([UInt8]) -> Bool
+    ) throws(AdminFailure) {
+        let kept = AdminKept()
+        let head = try send(method, target, headers: headers, .none) { head, bytes in
+            200..<300 ~= head.status ? take(bytes) : kept.take(bytes)
+        }
+        try Self.check(Answer(head: head, body: kept.bytes))
+    }
+
+    /// Throws what an answer refuses with.
+    static func check(_ answer: Answer) throws(AdminFailure) {
+        guard !(200..<300 ~= answer.head.status) else { return }
+        throw .refused(status: answer.head.status, problem: answer.json ?? .null)
+    }
+
+    private func send(
+        _ method: String, _ target: String, headers: [(name: String, value: String)], _ body: Body,
+        receive: @escaping @Sendable (StreamedTransfer.Head, [UInt8]) -> Bool
+    ) throws(AdminFailure) -> StreamedTransfer.Head {
+        var fields = [HTTPTransfer.Field("Authorization", "Bearer \(key)")]
+        fields += headers.map { HTTPTransfer.Field($0.name, $0.value) }
+        let upload: StreamedTransfer.Upload
+        switch body {
+        case .none:
+            upload = .none
+        case .bytes(let bytes, let type):
+            fields.append(HTTPTransfer.Field("Content-Type", type))
+            let rest = AdminRest(bytes)
+            upload = .stream(length: Int64(bytes.count)) { rest.next($0) }
+        case .file(let handle, let length, let type, let progress):
+            fields.append(HTTPTransfer.Field("Content-Type", type))
+            upload = .stream(length: length) { most in
+                do {
+                    let data = try handle.read(upToCount: most) ?? Data()
+                    progress.add(data)
+                    return Array(data)
+                } catch {
+                    return nil
+                }
+            }
+        }
+        let transfer = StreamedTransfer(
+            method, origin + target, fields: fields, upload: upload, connectTimeout: .seconds(min(timeout, 30)),
+            idleTimeout: .seconds(timeout))
+        do {
+            return try transfer.perform(receive: receive)
+        } catch {
+            switch error {
+            case .malformedHeader: throw .usage("A header cannot hold a line break.")
+            case .givenUp: throw .file("A file could not be read or written to its end, or an answer is too long.")
+            case .failed(let reason): throw .unreachable("\(origin): \(reason)")
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+import ContractTesting
+import Foundation
+import Testing
+
+/// `sluice admin` against a running gateway.
+@Suite(.deployment) struct AdminCommandTests {
+    /// What a run of the command left.
+    private struct Run {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        var json: JSONNode { (try? JSONNode(json: Array(output.utf8))) ?? .null }
+        var rows: [JSONNode] { json["items"]?.items ?? [] }
+    }
+
+    /// Runs a command; neither stream ever holds the key.
+    private func admin(
+        _ arguments: [String], key: String? = nil, at port: UInt16? = nil, input: String? = nil
+    ) async throws -> Run {
+        let site = try Deployment.current
+        let key = try key ?? #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"])
+        let environment = [
+            "SLUICE_ADMIN_KEY": key, "SLUICE_ADMIN_URL": "http://127.0.0.1:\(port ?? site.gateways[0].port)",
+        ]
+        var command = [Program.path, "admin"] + arguments
+        let file = FileManager.default.temporaryDirectory.appending(path: "admin-input-\(UUID().uuidString)")
+        if let input {
+            try Data(input.utf8).write(to: file)
+            command = ["/bin/sh", "-c", "file=$1; shift; \"$@\" < \"$file\"", "sh", file.path()] + command
+        }
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = try RunningProcess(command, environment: environment)
+        let run = Run(status: await process.exitStatus(), output: process.output, errors: process.errors)
+        #expect(key.isEmpty || (!run.output.contains(key) && !run.errors.contains(key)))
+        return run
+    }
+
+    private func done(_ arguments: [String], input: String? = nil) async throws -> Run {
+        let run = try await admin(arguments, input: input)
+        try #require(run.status == 0, "\(arguments): \(run.errors)")
+        #expect(run.errors == "")
+        return run
+    }
+
+    @Test func `rows are made, listed, read, changed and deleted`() async throws {
+        let secret = "secret-\(UUID().uuidString)"
+        try Deployment.current.keepSecret(secret)
+        let credential = try await done(
+            [
+                "credentials", "create", "--name", "by command", "--access-key-id", "AKID", "--secret-access-key", "@-",
+                "--json",
+            ],
+            input: secret + "\n")
+        #expect(!credential.output.contains(secret))
+        let id = try #require(credential.json["id"]?.text)
+        _ = try await done([
+            "buckets", "create", "--name", "by-command", "--endpoint", "https://store.example", "--region", "eu-west-1",
+            "--addressing", "path", "--credential-id", id,
+        ])
+        let grant = try await done([
+            "grants", "create", "--principal", "group:by-command", "--bucket", "by-command", "--prefix", "a/",
+            "--actions", "GetObject", "--conditions.max-ttl", "60", "--json",
+        ])
+        let grantID = try #require(grant.json["id"]?.text)
+        let table = try await done([
+            "grants", "list", "--bucket", "by-command", "--columns", "principal,prefix,conditions",
+        ])
+        #expect(
+            table.output == """
+                PRINCIPAL         PREFIX  CONDITIONS
+                group:by-command  a/      {"maxTTL":60}
+
+                """)
+        _ = try await done(["grants", "update", grantID, "--note", "hello", "--unset", "conditions"])
+        let read = try await done(["grants", "get", grantID, "--json"])
+        #expect(read.json["note"]?.text == "hello" && read.json["conditions"]?.members == [:])
+        _ = try await done(
+            ["grants", "replace", grantID, "--file", "-"],
+            input: #"{"principal":"user:x","bucket":"by-command","prefix":"","actions":["GetObject"]}"#)
+        _ = try await done(["groups", "members", "create", "group:by-command", "--member", "user:a b"])
+        #expect(try await done(["groups", "members", "list", "group:by-command", "--json"]).rows.count == 1)
+        _ = try await done(["groups", "members", "delete", "group:by-command", "user:a b"])
+        _ = try await done(["grants", "delete", grantID])
+        let gone = try await admin(["grants", "get", grantID])
+        #expect(gone.status == 4 && gone.output == "")
+        #expect(gone.errors.contains("NoSuchGrant (404)") && gone.errors.contains("request id: "))
+    }
+
+    @Test func `a change of a row that is no longer as it was seen is refused`() async throws {
+        let site = try Deployment.current
+        let quota = try await site.quota(5, for: "user:contested")
+        let stale = try await admin(["quotas", "update", quota, "--limit", "6", "--if-match", "\"0\""])
+        #expect(stale.status == 5 && stale.errors.contains("PreconditionFailed (412)"))
+        _ = try await done(["quotas", "update", quota, "--limit", "7"])
+        _ = try await done(["quotas", "update", quota, "--limit", "8", "--if-match", "*"])
+        #expect(try await done(["quotas", "get", quota, "--json"]).json["limit"] == .integer(8))
+    }
+
+    @Test func `lists go on to the next page as far as they are asked to`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("many-grants")
+        for index in 0..<12 {
+            try await site.grant(["GetObject"], to: "user:u\(index)", in: "many-grants", prefix: "p/")
+        }
+        let some = try await admin(["grants", "list", "--bucket", "many-grants", "--limit", "5", "--json"])
+        #expect(some.status == 0 && some.rows.count == 5 && some.errors.contains("more rows"))
+        let all = try await done(["grants", "list", "--bucket", "many-grants", "--all", "--json"])
+        #expect(Set(all.rows.compactMap { $0["principal"]?.text }).count == 12)
+        let rows = try await done(["grants", "list", "--bucket", "many-grants"]).output.split(separator: "\n")
+        #expect(rows.count == 13)
+    }
+
+    @Test func `what was issued is exported line by line`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("exported")
+        let user = try await site.makeUser("exporting")
+        try await site.grant(["GetObject"], to: user.principal, in: "exported")
+        for index in 0..<3 { #expect(try await user.ask(.download("k\(index)", from: "exported")).status == 201) }
+        let file = FileManager.default.temporaryDirectory.appending(path: "exported-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await done(["issuances", "export", "--bucket", "exported", "--output", file.path()])
+        #expect(run.output == "")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        #expect(Set(try lines.map { try JSONNode(json: Array($0.utf8))["key"]?.text }) == ["k0", "k1", "k2"])
+        let table = try await done(["issuances", "export", "--bucket", "exported", "--format", "csv"])
+        #expect(table.output.split(whereSeparator: \.isNewline).count == 4)
+    }
+
+    @Test(arguments: ["ndjson", "csv"])
+    func `grants are exported to a file, and brought to what a file says`(form: String) async throws {
+        let site = try Deployment.current
+        let bucket = "carried-\(form)"
+        try await site.makeBucket(bucket)
+        for index in 0..<5 {
+            try await site.grant(["GetObject"], to: "user:u\(index)", in: bucket, prefix: "ü\(index)/")
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "carried-\(UUID().uuidString).\(form)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await done(["grants", "export", "--bucket", bucket, "--format", form, "--output", file.path()])
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let lines = text.split(whereSeparator: \.isNewline)
+        #expect(lines.count == (form == "csv" ? 6 : 5))
+        let same = try await done(["grants", "import", "--bucket", bucket, "--prune", "--file", file.path(), "--json"])
+        #expect(same.json.unchanged == .integer(5) && same.json.deleted == .integer(0))
+        // Without the last line, by standard input.
+        let shorter = lines.dropLast().joined(separator: "\n") + "\n"
+        let arguments = ["grants", "import", "--bucket", bucket, "--prune", "--file-type", form, "--json"]
+        let dry = try await done(arguments + ["--dry-run"], input: shorter)
+        #expect(dry.json.deleted == .integer(1))
+        #expect(try await done(["grants", "list", "--bucket", bucket, "--json"]).rows.count == 5)
+        #expect(try await done(arguments, input: shorter).json.deleted == .integer(1))
+        #expect(try await done(["grants", "list", "--bucket", bucket, "--json"]).rows.count == 4)
+        let bad = try await admin(arguments, input: "{\"principal\": 1}\nprincipal\n")
+        #expect(bad.status == 2 && bad.errors.contains("line: "), "\(bad.errors)")
+    }
+
+    @Test func `keys are rotated, quotas reset, and the audit tells who did it`() async throws {
+        let site = try Deployment.current
+        let user = try await site.makeUser("rotating")
+        let rotated = try await done(["api-keys", "rotate", user.keyID, "--overlap-seconds", "0", "--print", "key"])
+        let key = rotated.output.split(separator: "\n").joined()
+        site.keepSecret(key)
+        #expect(key.hasPrefix("sluice_"))
+        #expect(try await user.client.call("GET", "/v1/access").status == 401)
+        #expect(try await site.client(token: key).call("GET", "/v1/access").status == 200)
+        let quota = try await site.quota(5, for: user.principal)
+        _ = try await done(["quotas", "reset", quota, "--holder", user.principal])
+        let audit = try await done(["audit", "list", "--json"])
+        #expect(audit.rows.contains { $0["resourceID"]?.text == quota && $0["operation"]?.text == "reset" })
+    }
+
+    @Test func `a denied request is explained`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("explained")
+        try await site.grant(["GetObject"], to: "user:ex", in: "explained", prefix: "open/")
+        let arguments = [
+            "explain", "--principal", "user:ex", "--action", "GetObject", "--bucket", "explained", "--key",
+        ]
+        #expect(try await done(arguments + ["open/a", "--json"]).json["permitted"] == .bool(true))
+        let denied = try await done(arguments + ["closed/a"])
+        #expect(denied.output.contains("permitted") && denied.output.contains("nearMisses:"))
+    }
+
+    @Test func `each kind of failure has its exit status and says why`() async throws {
+        let site = try Deployment.current
+        let auditor = try await site.makeUser("commanding-auditor", roles: ["auditor"])
+        let runs: [(Run, Int32, String)] = [
+            (try await admin(["grants", "list"], key: "wrong-key"), 3, "Unauthenticated (401)"),
+            (try await admin(["quotas", "list"], key: auditor.client.token), 0, ""),
+            (
+                try await admin(
+                    ["groups", "members", "create", "group:g", "--member", "user:u"], key: auditor.client.token), 3,
+                "AccessDenied (403)"
+            ),
+            (try await admin(["grants", "list"], at: 1), 7, "connect"),
+            (try await admin(["quotas", "create", "--principal", "user:x"]), 2, "InvalidArgument (400)"),
+            (try await admin(["nonsense"]), 64, "There is no command"),
+            (try await admin(["grants"]), 64, "A command is missing"),
+            (try await admin(["grants", "list", "--output", "/nowhere/file"]), 1, "cannot be written"),
+            (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "cannot be read"),
+            (try await admin(["grants", "list"], key: ""), 64, "SLUICE_ADMIN_KEY"),
+        ]
+        for (run, status, text) in runs {
+            #expect(run.status == status, "\(run.errors)")
+            #expect(text.isEmpty || run.errors.contains(text), "\(run.errors)")
+        }
+    }
+
+    @Test func `help of the whole and of each part needs neither key nor gateway`() async throws {
+        for arguments in [["--help"], ["grants", "--help"], ["grants", "create", "--help"], []] {
+            let run = try await admin(arguments, key: "none-needed", at: 1)
+            #expect(run.status == 0, "\(arguments)")
+            #expect(run.output.contains("grants create"), "\(arguments)")
+        }
+    }
+}
+
+extension AdminCommandTests {
+    @Test func `the tour of the README leads where it says`() async throws {
+        let site = try Deployment.current
+        let readme = try String(
+            contentsOf: ContractDocument.repository.appending(path: "README.md"), encoding: .utf8)
+        let section = try #require(readme.firstMatch(of: /(?s)### A tour\n.*?```sh\n(.*?)```/)).output.1
+        let programs = URL(filePath: Program.path).deletingLastPathComponent().path()
+        let process = try RunningProcess(
+            ["/bin/bash", "-euo", "pipefail", "-c", String(section)],
+            environment: [
+                "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
+                "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
+                "PATH": "\(programs):/usr/bin:/bin",
+            ])
+        let status = await process.exitStatus()
+        try #require(status == 0, "\(process.errors)")
+        #expect(process.errors == "")
+        let output = process.output
+        #expect(output.contains("X-Amz-Signature=") && output.contains("\n201\n"))
+        #expect(output.contains("\"code\":\"AccessDenied\"") && output.contains("\n403\n"))
+        let explained = try #require(output.firstRange(of: "permitted "))
+        #expect(output[explained.lowerBound...].contains("false"))
+        #expect(output[explained.lowerBound...].contains("nearMisses:"))
+        #expect(output[explained.lowerBound...].contains("reports/2030.pdf"))
+    }
+}

@@ -1,0 +1,89 @@
+import ContractModel
+import ContractTesting
+import Foundation
+import HTTPTypes
+import LibCrypto
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("GET /docs") struct DocsTests {
+    private func page() async throws -> String {
+        let answer = await TestGateway().send(.get, "/docs")
+        try #require(answer.status == 200)
+        #expect(answer.headers[.contentType] == "text/html; charset=utf-8")
+        return answer.text
+    }
+
+    @Test("shows every operation, schema, code and example of the contract")
+    func complete() async throws {
+        let page = try await page()
+        let contract = try ContractDocument.shared.get()
+        for operation in contract.operations {
+            let id = try #require(operation.body.operationId?.text)
+            #expect(page.contains("<article id=\"\(id)\">") && page.contains("href=\"#\(id)\""), "\(id)")
+            #expect(page.contains(HTML.text(operation.body.summary?.text ?? "-")), "\(id)")
+        }
+        for name in (contract.root.components?.schemas?.members ?? [:]).keys {
+            #expect(page.contains("<article id=\"schema-\(name)\">"), "\(name)")
+        }
+        for kind in ProblemKind.allCases { #expect(page.contains("<code>\(kind.type)</code>"), "\(kind)") }
+    }
+
+    @Test("leads nowhere but to itself and to the contract")
+    func links() async throws {
+        let page = try await page()
+        let ids = page.matches(of: /\sid="([^"]*)"/).map { String($0.output.1) }
+        #expect(Set(ids).count == ids.count)
+        for link in page.matches(of: /href="([^"]*)"/).map({ String($0.output.1) }) where link != "/openapi.yaml" {
+            #expect(link.hasPrefix("#") && ids.contains(String(link.dropFirst())), "\(link)")
+        }
+        for foreign in [
+            "<script", "<link", "<img", "<iframe", "src=", "@import", "url(", "javascript:", "style=", "onclick",
+        ] {
+            #expect(!page.contains(foreign), "\(foreign)")
+        }
+    }
+
+    @Test("may load nothing and run nothing, and its own style is the only one")
+    func policy() async throws {
+        let answer = await TestGateway().send(.get, "/docs")
+        let style = try #require(answer.text.firstMatch(of: /(?s)<style>(.*?)<\/style>/)).output.1
+        let digest = DigestAlgorithm.sha256.digest(of: Array(style.utf8)).base64
+        #expect(
+            answer.headers[.contentSecurityPolicy]
+                == "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; "
+                + "form-action 'none'; frame-ancestors 'none'")
+        #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+        #expect(answer.text.matches(of: /<style>/).count == 1)
+    }
+
+    @Test("closes every element that it opens, in order")
+    func wellFormed() async throws {
+        var open: [Substring] = []
+        for tag in try await page().matches(of: /<(\/?)([a-z0-9]+)[^>]*>/) {
+            let (slash, name) = (tag.output.1, tag.output.2)
+            if ["meta", "wbr"].contains(name) { continue }
+            if slash.isEmpty { open.append(name) } else { #expect(open.popLast() == name) }
+        }
+        #expect(open.isEmpty)
+    }
+
+    @Test("writes what a contract says, and lets none of it be read as HTML")
+    func escaping() throws {
+        let yaml = """
+            info: { title: "<b>&", version: "1", description: "a `<i>` b ` c" }
+            tags: [{ name: app, description: "<u>" }]
+            paths:
+              /a/{b}:
+                get: { operationId: x, tags: [app], summary: "<s>", x-sluice-access: user, parameters: [{ name: "<p>", in: query,
+                  description: "'\\"<q>", schema: { type: string, pattern: "^<&>$", default: "<d>" } }], responses: {} }
+            """
+        let html = DocsPage(model: try ContractModel(yaml: yaml)).html
+        for text in ["<b>&", "<i>", "<u>", "<s>", "<p>\"", "<q>", "<d>", "^<&>$"] {
+            #expect(!html.contains(">" + text))
+        }
+        #expect(html.contains("a <code>&lt;i&gt;</code> b ` c"))
+        #expect(html.contains("&#39;&quot;&lt;q&gt;"))
+    }
+}

@@ -116,9 +116,10 @@ struct StubVerifier: UploadVerifier {
         #expect(try await state(connection) == [2400, 3600, 0])
     }
 
-    /// A store that answers nobody before so many ask at once.
+    /// A store that answers in waves: nobody of one before so many have asked.
     private actor Crowd: UploadVerifier {
         private let size: Int
+        private var arrived = 0
         private var present = 0
         private var waiting: [CheckedContinuation<Void, Never>] = []
         private(set) var largest = 0
@@ -128,9 +129,10 @@ struct StubVerifier: UploadVerifier {
         }
 
         func landedBytes(bucket: BucketName, key: ObjectKey, issuance: UUID) async throws -> Int64? {
+            arrived += 1
             present += 1
             largest = max(largest, present)
-            if present < size {
+            if !arrived.isMultiple(of: size) {
                 await withCheckedContinuation { waiting.append($0) }
             } else {
                 waiting.forEach { $0.resume() }

@@ -38,6 +38,8 @@ final class TestPeer: HTTPResponder {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var configuration = HTTPServerConfiguration()
         configuration.drainDeadline = .seconds(1)
+        // Of this the heads of its answers are made as well.
+        configuration.maxHeadBytes = 32 * 1_024
         let server = try HTTPServer(configuration: configuration, responder: self, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
         return try await withThrowingTaskGroup(of: Void.self) { tasks in

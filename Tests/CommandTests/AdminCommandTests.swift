@@ -29,7 +29,8 @@ import Testing
         for words in [
             "buckets list", "buckets create", "buckets get", "buckets replace", "buckets update", "buckets delete",
             "credentials list", "grants unused", "groups members create", "quotas list", "issuers get",
-            "api-keys delete", "tickets delete", "multipart-uploads list", "uploads list", "uploads confirm", "simulate", "issuances export", "usage", "denials",
+            "api-keys delete", "tickets delete", "multipart-uploads list", "uploads list", "uploads confirm",
+            "simulate", "issuances export", "usage", "denials",
         ] { #expect(known.contains(words), "\(words)") }
     }
 

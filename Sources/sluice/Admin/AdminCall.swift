@@ -19,6 +19,7 @@ struct AdminCall {
         defer { if case .file(_, _, _, let progress) = body { progress.end() } }
         let answer = try client.call(
             command.operation.method, target(invocation.query), headers: try headers(), body)
+        if case .file(_, _, _, let progress) = body { progress.end() }
         try AdminClient.check(answer)
         guard !answer.body.isEmpty else { return }
         guard let value = answer.json else { return try write(answer.body) }

@@ -37,8 +37,7 @@ final class AdminProgress: Sendable {
     private struct State {
         var bytes: Int64 = 0
         var lines = 0
-        var shown = ContinuousClock.now
-        var isShown = false
+        var shown: ContinuousClock.Instant?
     }
 
     private let state = Mutex(State())
@@ -63,17 +62,18 @@ final class AdminProgress: Sendable {
                 if byte == UInt8(ascii: "\n") { state.lines += 1 }
             }
             let now = ContinuousClock.now
-            guard now - state.shown > .milliseconds(100) else { return }
+            // The end shows at once: what follows may take its time.
+            let isDue = state.shown.map { now - $0 > .milliseconds(100) } ?? true
+            guard isDue || state.bytes == total else { return }
             state.shown = now
-            state.isShown = true
             Self.write("\r" + Self.line(verb, bytes: state.bytes, lines: state.lines, of: total) + "\u{1B}[K")
         }
     }
 
     /// Takes the line away.
     func end() {
-        let isShown = state.withLock { $0.isShown }
-        if isShown { Self.write("\r\u{1B}[K") }
+        let wasShown = state.withLock { exchange(&$0.shown, with: nil) } != nil
+        if wasShown { Self.write("\r\u{1B}[K") }
     }
 
     /// What is shown: a bar where the whole is known, else what has come.

@@ -162,27 +162,11 @@ public struct HTTPTransfer: Sendable {
 
     private func configure(_ handle: UnsafeMutableRawPointer) -> CURLcode {
         let milliseconds = Int(timeout / .milliseconds(1))
-        let numbers: [(CURLoption, Int)] = [
-            (CURLOPT_NOBODY, method == .head ? 1 : 0), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1),
-            (CURLOPT_TIMEOUT_MS, max(1, milliseconds)), (CURLOPT_CONNECTTIMEOUT_MS, max(1, milliseconds)),
-            (CURLOPT_DISALLOW_USERNAME_IN_URL, 1), (CURLOPT_FORBID_REUSE, 1),
-            // One answer per connection has no use for HTTP/2.
-            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
-        ]
-        let texts: [(CURLoption, String)] = [
-            // An empty proxy keeps libcurl from reading those of the environment.
-            (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_PROTOCOLS_STR, "http,https"),
-            (CURLOPT_USERAGENT, "sluice"), (CURLOPT_URL, url),
-        ]
-        for (option, value) in numbers {
-            let code = unsafe sluice_curl_set_long(handle, option, value)
-            guard code == CURLE_OK else { return code }
-        }
-        for (option, value) in texts {
-            let code = unsafe sluice_curl_set_text(handle, option, value)
-            guard code == CURLE_OK else { return code }
-        }
-        return CURLE_OK
+        return unsafe setOptions(
+            handle, url: url,
+            [
+                (CURLOPT_NOBODY, method == .head ? 1 : 0), (CURLOPT_TIMEOUT_MS, max(1, milliseconds)),
+                (CURLOPT_CONNECTTIMEOUT_MS, max(1, milliseconds)), (CURLOPT_FORBID_REUSE, 1),
+            ])
     }
 }

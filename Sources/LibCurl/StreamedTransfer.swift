@@ -95,28 +95,12 @@ public struct StreamedTransfer: Sendable {
 
     private func configure(_ handle: UnsafeMutableRawPointer) -> CURLcode {
         let seconds = max(1, Int(idleTimeout / .seconds(1)))
-        let numbers: [(CURLoption, Int)] = [
-            (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1), (CURLOPT_PATH_AS_IS, 1),
-            (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
-            (CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connectTimeout / .milliseconds(1)))),
-            // Less than a byte a second, for so long.
-            (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, seconds),
-            (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)),
-            (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
-        ]
-        let texts: [(CURLoption, String)] = [
-            // An empty proxy keeps libcurl from reading those of the environment.
-            (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_PROTOCOLS_STR, "http,https"),
-            (CURLOPT_USERAGENT, "sluice"), (CURLOPT_URL, url),
-        ]
-        for (option, value) in numbers {
-            let code = unsafe sluice_curl_set_long(handle, option, value)
-            guard code == CURLE_OK else { return code }
-        }
-        for (option, value) in texts {
-            let code = unsafe sluice_curl_set_text(handle, option, value)
-            guard code == CURLE_OK else { return code }
-        }
-        return CURLE_OK
+        return unsafe setOptions(
+            handle, url: url,
+            [
+                (CURLOPT_PATH_AS_IS, 1), (CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connectTimeout / .milliseconds(1)))),
+                // Less than a byte a second, for so long.
+                (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, seconds),
+            ])
     }
 }

@@ -1,0 +1,24 @@
+import CLibCurl
+
+/// Sets what every transfer has in common, and numbers of its own: no redirects, no proxy of the environment, no other
+/// protocols, TLS 1.2 at least, and HTTP/1.1, since one answer per connection has no use for HTTP/2.
+func setOptions(_ handle: UnsafeMutableRawPointer, url: String, _ own: [(CURLoption, Int)]) -> CURLcode {
+    let numbers: [(CURLoption, Int)] = [
+        (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
+        (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
+    ]
+    let texts: [(CURLoption, String)] = [
+        // An empty proxy keeps libcurl from reading those of the environment.
+        (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_PROTOCOLS_STR, "http,https"),
+        (CURLOPT_USERAGENT, "sluice"), (CURLOPT_URL, url),
+    ]
+    for (option, value) in numbers + own {
+        let code = unsafe sluice_curl_set_long(handle, option, value)
+        guard code == CURLE_OK else { return code }
+    }
+    for (option, value) in texts {
+        let code = unsafe sluice_curl_set_text(handle, option, value)
+        guard code == CURLE_OK else { return code }
+    }
+    return CURLE_OK
+}

@@ -52,15 +52,20 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
         .target(name: "HTTPServing", dependencies: [httpTypes], swiftSettings: onCallersExecutor),
+        // The threads that serve clients and record for them.
+        .target(name: "EventLoops", dependencies: ["CEventDescriptor"], swiftSettings: onCallersExecutor),
         .target(
             name: "MicroHTTPD",
-            dependencies: ["CMicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            dependencies: ["CMicroHTTPD", "EventLoops", "HTTPServing", httpTypes, logging, serviceLifecycle],
             swiftSettings: onCallersExecutor
         ),
-        .target(name: "LibPQ", dependencies: ["CLibPQ", logging, serviceLifecycle], swiftSettings: onCallersExecutor),
+        .target(
+            name: "LibPQ", dependencies: ["CEventDescriptor", "CLibPQ", "EventLoops", logging, serviceLifecycle],
+            swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl"], swiftSettings: strict),
 
@@ -128,7 +133,13 @@ let package = Package(
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
             swiftSettings: strict
         ),
-        .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "PostgresTesting", logging], swiftSettings: strict),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoops"], swiftSettings: strict),
+        .testTarget(
+            name: "LibPQTests",
+            dependencies: ["EventLoops", "LibPQ", "PostgresTesting", logging],
+            // A test's function runs where its caller wants it to: on a loop.
+            swiftSettings: onCallersExecutor
+        ),
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "Signing"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",

@@ -3,13 +3,6 @@
 #define SLUICE_CMICROHTTPD_SHIM_H
 
 #include <microhttpd.h>
-#include <sys/eventfd.h>
-
-/// `eventfd`, whose flags Swift does not import.
-static inline int sluice_event_descriptor(void)
-{
-    return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-}
 
 /// `MHD_start_daemon` with the callbacks that this project sets and its other options in an array that ends with
 /// `MHD_OPTION_END`. The logger comes first: libmicrohttpd would report a bad option on standard error otherwise.

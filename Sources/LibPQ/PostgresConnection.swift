@@ -8,13 +8,10 @@ import Synchronization
 /// the back-off is over one call tries to connect.
 public actor PostgresConnection {
     private let configuration: PostgresConfiguration
-    private let logger: Logger
     private let executor: ConnectionExecutor
     private let wakeUp = WakeUp()
     private var session: Session?
-    private var attempt: ConnectAttempt?
-    private var failures = 0
-    private var nextAttempt: ContinuousClock.Instant?
+    private var reconnection: Reconnection
     private let connected = Atomic(false)
 
     /// The queue of the connection.
@@ -26,7 +23,7 @@ public actor PostgresConnection {
     /// Makes a connection; the first call connects.
     public init(_ configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
-        self.logger = logger
+        reconnection = Reconnection(configuration, logger: logger)
         executor = ConnectionExecutor(label: "postgres-connection")
     }
 
@@ -78,7 +75,7 @@ public actor PostgresConnection {
     /// Closes the connection; a later call opens it again.
     public func close() {
         session = nil
-        attempt = nil
+        reconnection.end()
         connected.store(false, ordering: .relaxed)
     }
 
@@ -136,35 +133,16 @@ public actor PostgresConnection {
 
 extension PostgresConnection {
     private func connect(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
-        let current = if let attempt { attempt } else { try startAttempt() }
-        attempt = current
-        // During an outage nobody waits for long: the attempt goes on, and a call that finds it ended takes the connection.
-        let limit = failures == 0 ? deadline : min(deadline, .now + Self.patience)
-        try current.wait(wakeUp, until: limit)
-        attempt = nil
+        let attempt = try reconnection.begin(wakeUp)
+        try attempt.wait(wakeUp, until: reconnection.limit(deadline))
+        reconnection.end()
         do throws(PostgresError) {
-            let session = try Session(current, configuration, wakeUp: wakeUp)
-            failures = 0
-            nextAttempt = nil
+            let session = try Session.opened(by: attempt, configuration, wakeUp: wakeUp)
+            reconnection.succeed()
             return session
         } catch {
-            failures += 1
-            let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
-            nextAttempt = .now + delay
-            logger.warning(
-                "no connection to PostgreSQL",
-                metadata: ["reason": "\(error)", "failures": "\(failures)", "retry.delay": "\(delay)"])
+            reconnection.fail(error)
             throw error
         }
-    }
-
-    /// How long a call waits for a connection while the server has been failing.
-    private static let patience = Duration.milliseconds(250)
-
-    private func startAttempt() throws(PostgresError) -> ConnectAttempt {
-        if let nextAttempt, ContinuousClock.now < nextAttempt {
-            throw .unavailable(reason: "the last attempt to connect failed")
-        }
-        return ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
     }
 }

@@ -1,16 +1,22 @@
 import Logging
 
 extension Session {
-    /// Takes over the connection of an attempt that has ended, and applies the settings.
+    /// Takes over the connection of an attempt that has ended; the settings are to be applied first of all.
     convenience init(
         _ attempt: ConnectAttempt, _ configuration: PostgresConfiguration, wakeUp: WakeUp
     ) throws(PostgresError) {
         guard let handle = try attempt.take() else { throw .unavailable(reason: "still connecting") }
         self.init(handle, wakeUp: wakeUp, cancelTimeout: configuration.cancelTimeout)
-        let settings = configuration.sessionSettings
-        _ = try execute(
-            Self.setSettings, (settings.map(\.name), settings.map(\.value)),
-            deadline: .now + configuration.connectTimeout)
+    }
+
+    /// Takes over the connection of an attempt that has ended, and applies the settings.
+    static func opened(
+        by attempt: ConnectAttempt, _ configuration: PostgresConfiguration, wakeUp: WakeUp
+    ) throws(PostgresError) -> Session {
+        let session = try Session(attempt, configuration, wakeUp: wakeUp)
+        _ = try session.execute(
+            Self.setSettings, configuration.sessionSettings, deadline: .now + configuration.connectTimeout)
+        return session
     }
 
     /// Connects; ends early when the task is cancelled.
@@ -19,21 +25,27 @@ extension Session {
     ) throws(PostgresError) -> Session {
         let attempt = ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
         try attempt.wait(wakeUp, until: deadline)
-        return try Session(attempt, configuration, wakeUp: wakeUp)
+        return try opened(by: attempt, configuration, wakeUp: wakeUp)
     }
 
-    private static let setSettings = Statement<(names: [String], values: [String]), Void>(
+    /// Applies settings to the session.
+    static let setSettings = Statement<[(name: String, value: String)], Void>(
         "SELECT set_config(name, value, false) FROM unnest($1, $2) AS settings (name, value)"
-    ) { [$0.names, $0.values] }
+    ) { [$0.map(\.name), $0.map(\.value)] }
 }
 
 extension ConnectAttempt {
     /// Waits until the attempt has ended.
     func wait(_ wakeUp: WakeUp, until deadline: ContinuousClock.Instant) throws(PostgresError) {
         while isRunning {
-            guard !Task.isCancelled else { throw .cancelled }
-            guard ContinuousClock.now < deadline else { throw .unavailable(reason: "still connecting") }
+            try checkPatience(until: deadline)
             wakeUp.wait(for: -1, events: 0, until: deadline)
         }
+    }
+
+    /// Whether whoever waits is to wait on.
+    func checkPatience(until deadline: ContinuousClock.Instant) throws(PostgresError) {
+        guard !Task.isCancelled else { throw .cancelled }
+        guard ContinuousClock.now < deadline else { throw .unavailable(reason: "still connecting") }
     }
 }

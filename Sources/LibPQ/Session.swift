@@ -1,5 +1,6 @@
 import CLibPQ
 import Dispatch
+import EventLoops
 import Glibc
 import Synchronization
 
@@ -48,34 +49,67 @@ final class Session {
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ values: Parameters, deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> PostgresResult {
+        try encode(statement, values)
+        if try beginPreparing(statement.key) {
+            _ = try result(deadline: deadline)
+            hasPrepared(statement.key)
+        }
+        try begin(statement.key)
+        return try result(deadline: deadline)
+    }
+
+    /// Executes a statement on an event loop, whose thread does other things meanwhile.
+    func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ values: Parameters, deadline: ContinuousClock.Instant,
+        on loop: EventLoop
+    ) async throws(PostgresError) -> PostgresResult {
+        try encode(statement, values)
+        if try beginPreparing(statement.key) {
+            _ = try await result(deadline: deadline, on: loop)
+            hasPrepared(statement.key)
+        }
+        try begin(statement.key)
+        return try await result(deadline: deadline, on: loop)
+    }
+
+    private func encode<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ values: Parameters
+    ) throws(PostgresError) {
         parameters.removeAll()
         for value in statement.encode(values) {
             try value.encode(into: &parameters)
         }
-        let name = try prepare(statement.key, deadline: deadline)
+    }
+
+    /// Sends the statement to be prepared, unless it was.
+    private func beginPreparing(_ key: StatementKey) throws(PostgresError) -> Bool {
+        if let known = prepared[key] {
+            // The server reads the bytes as the types it was told first.
+            guard known.types == parameters.types else {
+                throw .encoding(parameter: 0, reason: "types differ from those the statement was prepared with")
+            }
+            return false
+        }
+        let oids = parameters.types.map(\.oid)
+        try send { unsafe PQsendPrepare(handle.pointer, nextName, key.text, Int32(oids.count), oids) }
+        return true
+    }
+
+    private var nextName: String { "s\(prepared.count)" }
+
+    private func hasPrepared(_ key: StatementKey) {
+        prepared[key] = PreparedStatement(name: nextName, types: parameters.types)
+    }
+
+    /// Sends a prepared statement with the parameters.
+    private func begin(_ key: StatementKey) throws(PostgresError) {
+        guard let name = prepared[key]?.name else { throw .unavailable(reason: "the statement is not prepared") }
         try send { [parameters] () -> Int32 in
             unsafe parameters.withPointers { values, lengths, formats in
                 unsafe PQsendQueryPrepared(
                     handle.pointer, name, Int32(parameters.count), values, lengths, formats, 1)
             }
         }
-        return try result(deadline: deadline)
-    }
-
-    private func prepare(_ key: StatementKey, deadline: ContinuousClock.Instant) throws(PostgresError) -> String {
-        if let known = prepared[key] {
-            // The server reads the bytes as the types it was told first.
-            guard known.types == parameters.types else {
-                throw .encoding(parameter: 0, reason: "types differ from those the statement was prepared with")
-            }
-            return known.name
-        }
-        let name = "s\(prepared.count)"
-        let oids = parameters.types.map(\.oid)
-        try send { unsafe PQsendPrepare(handle.pointer, name, key.text, Int32(oids.count), oids) }
-        _ = try result(deadline: deadline)
-        prepared[key] = PreparedStatement(name: name, types: parameters.types)
-        return name
     }
 
     /// Executes a text of one or several statements in the simple protocol; results are dropped.
@@ -94,31 +128,23 @@ final class Session {
 
     /// Waits for the end of what was sent, and gives its last result or its error.
     private func result(deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
-        var interruption = Interruption(deadline: deadline)
-        var last: PostgresResult?
-        var failure: PostgresError.ServerError?
-        repeat {
-            try waitUntilReadable(&interruption)
-            guard let pointer = unsafe PQgetResult(handle.pointer) else { break }
-            let next = unsafe PostgresResult(owning: pointer)
-            switch next.status {
-            case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-                isAbandoned = true
-                throw .connectionLost(reason: "COPY is not supported")
-            default: failure = failure ?? next.error
-            }
-            last = consume next
-        } while true
-        try settle(&interruption)
-        lastAnswer = .now
-        if let failure {
-            throw error(for: failure, interruption)
+        var call = Call(deadline: deadline)
+        var isReady = false
+        while let wait = try advance(&call, isReady: isReady) {
+            isReady = wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit)
         }
-        guard let last else {
-            isAbandoned = true
-            throw .connectionLost(reason: "no result")
+        return try outcome(of: call)
+    }
+
+    private func result(
+        deadline: ContinuousClock.Instant, on loop: EventLoop
+    ) async throws(PostgresError) -> PostgresResult {
+        var call = Call(deadline: deadline)
+        var isReady = false
+        while let wait = try advance(&call, isReady: isReady) {
+            isReady = await wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit, on: loop)
         }
-        return last
+        return try outcome(of: call)
     }
 
     private func error(
@@ -141,8 +167,28 @@ final class Session {
 // MARK: - Waiting
 
 extension Session {
+    /// What was sent and is being answered.
+    struct Call: ~Copyable {
+        fileprivate var interruption: Interruption
+        fileprivate var isSending = true
+        fileprivate var isAnswered = false
+        fileprivate var last: PostgresResult?
+        fileprivate var failure: PostgresError.ServerError?
+
+        init(deadline: ContinuousClock.Instant) {
+            interruption = Interruption(deadline: deadline)
+        }
+    }
+
+    /// What a call cannot go on without: an event on a socket (-1: none), somebody's waking, or the end of a time.
+    struct Wait {
+        let socket: Int32
+        let events: Int32
+        let limit: ContinuousClock.Instant
+    }
+
     /// Why and since when a statement is being cancelled.
-    private struct Interruption {
+    fileprivate struct Interruption {
         let deadline: ContinuousClock.Instant
         var reason: PostgresError?
         var limit: ContinuousClock.Instant
@@ -154,20 +200,54 @@ extension Session {
         }
     }
 
-    /// Waits until a result can be had without blocking.
-    private func waitUntilReadable(_ interruption: inout Interruption) throws(PostgresError) {
-        var isSending = true
-        while true {
-            if isSending {
+    /// Goes on with a call as far as that is possible without waiting; `nil` when it is over.
+    ///
+    /// - Parameter isReady: Whether the socket is, as far as the caller has waited for it.
+    func advance(_ call: inout Call, isReady: Bool) throws(PostgresError) -> Wait? {
+        // Where reading fails the result will tell.
+        var isBroken = unsafe isReady && PQconsumeInput(handle.pointer) == 0
+        while !call.isAnswered {
+            if call.isSending {
                 // Negative is an error, which the result will tell.
-                isSending = unsafe PQflush(handle.pointer) == 1
+                call.isSending = unsafe PQflush(handle.pointer) == 1
             }
-            if unsafe PQisBusy(handle.pointer) == 0 { return }
-            try interruptIfDue(&interruption)
-            let events = isSending ? POLLIN | POLLOUT : POLLIN
-            guard wakeUp.wait(for: socket, events: events, until: interruption.limit) else { continue }
-            if unsafe PQconsumeInput(handle.pointer) == 0 { return }
+            if unsafe !isBroken && PQisBusy(handle.pointer) != 0 {
+                try interruptIfDue(&call.interruption)
+                let events = call.isSending ? POLLIN | POLLOUT : POLLIN
+                return Wait(socket: socket, events: events, limit: call.interruption.limit)
+            }
+            isBroken = false
+            try takeResult(&call)
         }
+        return settle(call.interruption)
+    }
+
+    private func takeResult(_ call: inout Call) throws(PostgresError) {
+        guard let pointer = unsafe PQgetResult(handle.pointer) else {
+            call.isAnswered = true
+            return
+        }
+        let next = unsafe PostgresResult(owning: pointer)
+        switch next.status {
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+            isAbandoned = true
+            throw .connectionLost(reason: "COPY is not supported")
+        default: call.failure = call.failure ?? next.error
+        }
+        call.last = consume next
+    }
+
+    /// The last result of a call that is over, or its error.
+    func outcome(of call: consuming Call) throws(PostgresError) -> PostgresResult {
+        lastAnswer = .now
+        if let failure = call.failure {
+            throw error(for: failure, call.interruption)
+        }
+        guard let last = call.last.take() else {
+            isAbandoned = true
+            throw .connectionLost(reason: "no result")
+        }
+        return last
     }
 
     private func interruptIfDue(_ interruption: inout Interruption) throws(PostgresError) {
@@ -188,16 +268,15 @@ extension Session {
         }
     }
 
-    /// Waits until a request to cancel has been delivered: were it still under way, it could hit the next statement.
-    private func settle(_ interruption: inout Interruption) throws(PostgresError) {
-        guard let request = interruption.request else { return }
-        while !request.isDelivered {
-            guard ContinuousClock.now < interruption.limit else {
-                isAbandoned = true
-                return
-            }
-            wakeUp.wait(for: -1, events: 0, until: interruption.limit)
+    /// What a call waits for until its request to cancel has been delivered: were that still under way, it could hit the
+    /// next statement.
+    private func settle(_ interruption: Interruption) -> Wait? {
+        guard let request = interruption.request, !request.isDelivered else { return nil }
+        guard ContinuousClock.now < interruption.limit else {
+            isAbandoned = true
+            return nil
         }
+        return Wait(socket: -1, events: 0, limit: interruption.limit)
     }
 
     /// Runs `body` without regard to cancellation, to end a transaction in good order.

@@ -1,4 +1,5 @@
-import CLibPQ
+import CEventDescriptor
+import EventLoops
 import Glibc
 
 /// Ends a wait for a socket from another thread.
@@ -42,6 +43,18 @@ final class WakeUp: Sendable {
             _ = unsafe eventfd_read(descriptor, &count)
         }
         return descriptors.0.revents != 0
+    }
+
+    /// Waits as ``wait(for:events:until:)`` does, while an event loop does other things.
+    func wait(
+        for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant, on loop: EventLoop
+    ) async -> Bool {
+        let isReady = await loop.wait(for: socket, events: events, orReadable: descriptor, until: deadline)
+        if !isReady {
+            var count: eventfd_t = 0
+            _ = unsafe eventfd_read(descriptor, &count)
+        }
+        return isReady
     }
 
     /// Rounded up, so that a waiter does not spin through the last millisecond.

@@ -11,7 +11,7 @@ func requestBegan(
     guard let context = unsafe context, let connection = unsafe connection,
         let socket = unsafe sluice_socket_context(connection)
     else { return nil }
-    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
+    let loop = unsafe Unmanaged<ServerLoop>.fromOpaque(context).takeUnretainedValue()
     let client = unsafe Unmanaged<ClientConnection>.fromOpaque(socket).takeUnretainedValue()
     let exchange = unsafe Exchange(
         loop: loop, client: client, connection: connection, target: TargetLine(reading: target))
@@ -52,7 +52,7 @@ func socketChanged(
     state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, what: MHD_ConnectionNotificationCode
 ) {
     guard let context = unsafe context, let connection = unsafe connection, let state = unsafe state else { return }
-    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
+    let loop = unsafe Unmanaged<ServerLoop>.fromOpaque(context).takeUnretainedValue()
     if what == .CONNECTION_NOTIFY_STARTED {
         guard let address = unsafe sluice_client_address(connection) else { return }
         let client = unsafe ClientConnection(
@@ -71,7 +71,7 @@ func socketChanged(
 /// libmicrohttpd's own messages, most of them about a client's mistakes, which must not fill the log.
 func messageLogged(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
     guard let context = unsafe context, let format = unsafe format, let arguments = unsafe arguments else { return }
-    let loop = unsafe Unmanaged<EventLoop>.fromOpaque(context).takeUnretainedValue()
+    let loop = unsafe Unmanaged<ServerLoop>.fromOpaque(context).takeUnretainedValue()
     // It logs before it answers.
     if unsafe strncmp(format, "Error processing request", 24) == 0 { loop.answerMalformedLengths() }
     guard loop.core.logger.logLevel <= .debug else { return }

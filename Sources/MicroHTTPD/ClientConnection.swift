@@ -20,7 +20,7 @@ final class ClientConnection: Sendable {
     }
 
     /// The request under way, where the connection is served by this loop.
-    func exchange(of loop: EventLoop) -> Exchange? {
+    func exchange(of loop: ServerLoop) -> Exchange? {
         state.withLock { $0.exchange?.loop === loop ? $0.exchange : nil }
     }
 

@@ -11,7 +11,7 @@ import Glibc
     let epollDescriptor: Int32
 
     /// Starts a daemon; `loop` must live until ``stop()`` has returned.
-    init(loop: EventLoop) throws(HTTPServerError) {
+    init(loop: ServerLoop) throws(HTTPServerError) {
         let limits = loop.core.configuration
         var flags =
             MHD_USE_EPOLL.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue

@@ -58,7 +58,7 @@ import Synchronization
         var outgoing: OutgoingBody?
     }
 
-    let loop: EventLoop
+    let loop: ServerLoop
     let client: ClientConnection
     let connection: OpaquePointer
     let target: TargetLine
@@ -70,7 +70,7 @@ import Synchronization
 
     var core: ServerCore { loop.core }
 
-    init(loop: EventLoop, client: ClientConnection, connection: OpaquePointer, target: TargetLine) {
+    init(loop: ServerLoop, client: ClientConnection, connection: OpaquePointer, target: TargetLine) {
         self.loop = loop
         self.client = client
         unsafe self.connection = connection
@@ -108,7 +108,7 @@ import Synchronization
         }
         guard isSuspended else { return false }
         core.runningTasks.add(1, ordering: .relaxed)
-        let task = Task(executorPreference: loop) { [self] in
+        let task = Task(executorPreference: loop.events) { [self] in
             await answer(request, hasBody: hasBody)
             state.withLock { state in
                 state.isTaskOver = true

@@ -1,4 +1,5 @@
 import Dispatch
+public import EventLoops
 import Glibc
 public import HTTPServing
 public import Logging
@@ -15,15 +16,25 @@ public final class HTTPServer: Service, Sendable {
     public let configuration: HTTPServerConfiguration
     private let core: ServerCore
     private let listener: ListeningSocket
+    private let loops: [ServerLoop]
 
     /// Binds the address and listens.
     ///
+    /// - Parameters:
+    ///   - loops: The threads that serve, which ``run()`` runs; by default new ones, as many as the configuration says.
     /// - Throws: ``HTTPServerError`` where the address is none, or taken.
     public init(
-        configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger
+        configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger, loops: [EventLoop] = []
     ) throws(HTTPServerError) {
         self.configuration = configuration
-        core = ServerCore(configuration: configuration, responder: responder, logger: logger)
+        let core = ServerCore(configuration: configuration, responder: responder, logger: logger)
+        self.core = core
+        do {
+            let threads = try loops.isEmpty ? (0..<configuration.threads).map { _ in try EventLoop() } : loops
+            self.loops = threads.map { ServerLoop(core: core, events: $0) }
+        } catch {
+            throw .cannotStart
+        }
         listener = try ListeningSocket(address: configuration.address, port: configuration.port)
     }
 
@@ -34,20 +45,22 @@ public final class HTTPServer: Service, Sendable {
     ///
     /// - Throws: ``HTTPServerError`` where it cannot start.
     public func run() async throws {
-        let loops = try (0..<configuration.threads).map { _ in try EventLoop(core: core) }
+        defer {
+            for loop in loops { loop.events.stop() }
+        }
         let daemons = try loops.map { try Daemon(loop: $0) }
         await withTaskGroup { threads in
             for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
-            await serve(loops)
-            for loop in loops { loop.stop() }
+            await serve()
+            for loop in loops { loop.events.stop() }
         }
         core.logger.info("stopped", metadata: ["port": "\(port)"])
     }
 
     /// Takes on clients until the end, and sees to it that nothing is suspended then.
-    private func serve(_ loops: [EventLoop]) async {
+    private func serve() async {
         let accepting = DispatchQueue(label: "sluice.accept")
-        accepting.async { [core, listener] in acceptClients(listener, loops: loops, core: core) }
+        accepting.async { [core, listener, loops] in acceptClients(listener, loops: loops, core: core) }
         core.logger.info(
             "listening",
             metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
@@ -102,7 +115,7 @@ private func ended(_ queue: DispatchQueue) async {
 }
 
 /// Takes on clients until the listener stops; those beyond the limits get 503 and are closed.
-private func acceptClients(_ listener: ListeningSocket, loops: [EventLoop], core: ServerCore) {
+private func acceptClients(_ listener: ListeningSocket, loops: [ServerLoop], core: ServerCore) {
     var turn = 0
     while var client = listener.accept() {
         let key = unsafe withUnsafePointer(to: &client.address) { pointer in
@@ -118,7 +131,7 @@ private func acceptClients(_ listener: ListeningSocket, loops: [EventLoop], core
             continue
         }
         loops[turn].add(
-            EventLoop.Arrival(socket: client.socket, address: client.address, length: client.length, key: key))
+            ServerLoop.Arrival(socket: client.socket, address: client.address, length: client.length, key: key))
         turn = (turn + 1) % loops.count
     }
 }

@@ -1,0 +1,7 @@
+// eventfd(2), which the module of the C library leaves out.
+#ifndef SLUICE_CEVENTDESCRIPTOR_SHIM_H
+#define SLUICE_CEVENTDESCRIPTOR_SHIM_H
+
+#include <sys/eventfd.h>
+
+#endif

@@ -1,0 +1,81 @@
+public import EventLoops
+public import Logging
+
+/// A connection that an event loop drives: while the server works, the loop's thread does other things.
+///
+/// For one task, which runs on the loop and has one statement under way at a time. It comes back by itself as
+/// ``PostgresConnection`` does, with the same errors.
+public final class LoopConnection {
+    private let configuration: PostgresConfiguration
+    private let loop: EventLoop
+    private let wakeUp = WakeUp()
+    private var session: Session?
+    private var reconnection: Reconnection
+
+    /// Makes a connection; the first statement connects.
+    public init(_ configuration: PostgresConfiguration, loop: EventLoop, logger: Logger) {
+        self.configuration = configuration
+        self.loop = loop
+        reconnection = Reconnection(configuration, logger: logger)
+    }
+
+    /// Executes a statement and decodes its rows.
+    ///
+    /// - Parameters:
+    ///   - statement: What to execute.
+    ///   - parameters: Its parameters.
+    ///   - deadline: When to cancel it.
+    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was undone,
+    ///   ``PostgresError/connectionLost(reason:)`` where that is not known.
+    public func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
+    ) async throws(PostgresError) -> [Row] {
+        guard !Task.isCancelled else { throw .cancelled }
+        guard ContinuousClock.now < deadline else { throw .deadlineExceeded }
+        let session = try await liveSession(until: deadline)
+        defer {
+            if session.isBroken { self.session = nil }
+        }
+        return try await session.execute(statement, parameters, deadline: deadline, on: loop)
+            .decodeRows(statement.decode)
+    }
+
+    /// Closes the connection; a later statement opens it again.
+    public func close() {
+        session = nil
+        reconnection.end()
+    }
+
+    /// The session, after a look whether the server has closed it meanwhile.
+    private func liveSession(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+        if let session {
+            session.readUnaskedAfterPause()
+            if !session.isBroken { return session }
+            self.session = nil
+        }
+        let session = try await connect(until: deadline)
+        self.session = session
+        return session
+    }
+
+    private func connect(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
+        let attempt = try reconnection.begin(wakeUp)
+        let limit = reconnection.limit(deadline)
+        while attempt.isRunning {
+            try attempt.checkPatience(until: limit)
+            _ = await wakeUp.wait(for: -1, events: 0, until: limit, on: loop)
+        }
+        reconnection.end()
+        do throws(PostgresError) {
+            let session = try Session(attempt, configuration, wakeUp: wakeUp)
+            _ = try await session.execute(
+                Session.setSettings, configuration.sessionSettings, deadline: .now + configuration.connectTimeout,
+                on: loop)
+            reconnection.succeed()
+            return session
+        } catch {
+            reconnection.fail(error)
+            throw error
+        }
+    }
+}

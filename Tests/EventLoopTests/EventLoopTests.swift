@@ -1,0 +1,167 @@
+import EventLoops
+import Glibc
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test func tasksThatPreferItRunOnItsThread() async throws {
+        try await withLoop { loop in
+            #expect(!loop.isCurrent)
+            let seen = await withTaskExecutorPreference(loop) {
+                var seen = [loop.isCurrent]
+                await Task.yield()
+                seen.append(loop.isCurrent)
+                return seen
+            }
+            #expect(seen == [true, true])
+        }
+    }
+
+    @Test func whoWaitsIsToldWhatCame() async throws {
+        try await withLoop { loop in
+            let pipe = try Pipe()
+            let other = try Pipe()
+            async let isReady = loop.wait(for: pipe.output, events: POLLIN, orReadable: other.output, until: .never)
+            pipe.write()
+            #expect(await isReady)
+            async let isWoken = loop.wait(for: -1, events: 0, orReadable: other.output, until: .never)
+            other.write()
+            #expect(await !isWoken)
+            // What is readable already ends the next waiting at once, and a time that is over too.
+            #expect(await loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never))
+            #expect(await !loop.wait(for: -1, events: 0, orReadable: -1, until: .now))
+        }
+    }
+
+    @Test func itWaitsForManyAtOnce() async throws {
+        try await withLoop { loop in
+            let pipes = try (0..<20).map { _ in try Pipe() }
+            let order = Order()
+            try await withThrowingTaskGroup { group in
+                for (place, pipe) in pipes.enumerated() {
+                    group.addTask(executorPreference: loop) {
+                        #expect(await loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never))
+                        order.places.withLock { $0.append(place) }
+                    }
+                }
+                for place in pipes.indices.reversed() {
+                    pipes[place].write()
+                    while order.places.withLock({ !$0.contains(place) }) { await Task.yield() }
+                }
+                try await group.waitForAll()
+            }
+            #expect(order.places.withLock { $0 } == Array(pipes.indices.reversed()))
+        }
+    }
+
+    @Test func itsWorkGetsATurnWheneverItsDescriptorIsReadable() async throws {
+        let work = try CountingWork()
+        let loop = try EventLoop()
+        async let thread: Void = onThread { loop.run(work) }
+        for turn in 1...3 {
+            work.pipe.write()
+            while work.reads.load(ordering: .sequentiallyConsistent) < turn { await Task.yield() }
+        }
+        #expect(work.ends.load(ordering: .sequentiallyConsistent) == 0)
+        loop.stop()
+        await thread
+        #expect(work.ends.load(ordering: .sequentiallyConsistent) == 1)
+    }
+
+    @Test func whatIsLeftWhenItEndsGoesOnElsewhere() async throws {
+        let loop = try EventLoop()
+        let pipe = try Pipe()
+        async let thread: Void = onThread { loop.run() }
+        let hasStarted = Atomic(false)
+        async let left = withTaskExecutorPreference(loop) {
+            hasStarted.store(true, ordering: .sequentiallyConsistent)
+            // The end of the loop is no event: whoever waits, waits on.
+            while await !loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never) {}
+            return loop.isCurrent
+        }
+        while !hasStarted.load(ordering: .sequentiallyConsistent) { await Task.yield() }
+        loop.stop()
+        await thread
+        pipe.write()
+        #expect(await !left)
+        #expect(await withTaskExecutorPreference(loop) { !loop.isCurrent })
+    }
+
+    @Test func whoWaitsForALoopThatNeverRunsIsNotForgotten() async throws {
+        let loop = try EventLoop()
+        async let left = withTaskExecutorPreference(loop) { loop.isCurrent }
+        loop.stop()
+        #expect(await !left)
+        loop.run()
+    }
+}
+
+/// Runs `body` with a loop that runs.
+private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
+    let loop = try EventLoop()
+    async let thread: Void = onThread { loop.run() }
+    let result = await Result { try await body(loop) }
+    loop.stop()
+    await thread
+    try result.get()
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+extension ContinuousClock.Instant {
+    fileprivate static var never: Self { .now + .seconds(3600) }
+}
+
+/// In which order something happened.
+private final class Order: Sendable {
+    let places = Mutex<[Int]>([])
+}
+
+/// A pipe that a byte is written to.
+private final class Pipe: Sendable {
+    let output: Int32
+    private let input: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(unsafe pipe(&ends) == 0)
+        (output, input) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(output)
+        close(input)
+    }
+
+    func write() {
+        var byte: UInt8 = 1
+        #expect(unsafe Glibc.write(input, &byte, 1) == 1)
+    }
+}
+
+/// Work that reads a byte in each turn that finds one.
+private final class CountingWork: LoopWork, Sendable {
+    let pipe: Pipe
+    let reads = Atomic(0)
+    let ends = Atomic(0)
+
+    init() throws { pipe = try Pipe() }
+
+    var descriptor: Int32 { pipe.output }
+    var timeout: Int32 { -1 }
+
+    func work() {
+        var polled = pollfd(fd: pipe.output, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&polled, 1, 0) == 1 else { return }
+        var byte: UInt8 = 0
+        #expect(unsafe read(pipe.output, &byte, 1) == 1)
+        reads.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    func end() { ends.add(1, ordering: .sequentiallyConsistent) }
+}

@@ -2,14 +2,19 @@
 #ifndef SLUICE_CLIBCRYPTO_SHIM_H
 #define SLUICE_CLIBCRYPTO_SHIM_H
 
+// The structures that hold the state of SHA-256, SHA-1 and MD5 are deprecated since OpenSSL 3.0 in favour of EVP, which asks
+// the allocator for a block for each digest and for each copy of a state. These lie on the stack and are copied like a number.
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/md5.h>
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/rsa.h>
+#include <openssl/sha.h>
 
 #endif

@@ -53,6 +53,6 @@ public struct DataDirectory: Sendable, Equatable {
 
     /// Twelve characters that stand for a path.
     static func shortName(of path: String) -> String {
-        String(DigestAlgorithm.sha256.digest(of: Array(path.utf8)).hex.prefix(12))
+        String(DigestAlgorithm.sha256.digest(of: path).hex.prefix(12))
     }
 }

@@ -5,7 +5,7 @@ import LibCrypto
 ///
 /// The principal is ``Principal/bootstrapAdmin``, with the role `admin`.
 public struct BootstrapAuthenticator: Authenticator {
-    private let keyDigest: [UInt8]
+    private let keyDigest: Digest
     private let cache: PolicyCache
     private let others: any Authenticator
 
@@ -24,7 +24,7 @@ public struct BootstrapAuthenticator: Authenticator {
     /// Checks a token.
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         // Digests are of one length, so that the comparison does not even tell how long the key is.
-        guard constantTimeEqual(Self.digest(of: token), keyDigest) else {
+        guard Self.digest(of: token) == keyDigest else {
             return try await others.authenticate(token)
         }
         if cache.position == nil { try await cache.advance() }
@@ -35,7 +35,7 @@ public struct BootstrapAuthenticator: Authenticator {
         )
     }
 
-    private static func digest(of token: Secret<String>) -> [UInt8] {
-        DigestAlgorithm.sha256.digest(of: Array(token.reveal().utf8)).bytes
+    private static func digest(of token: Secret<String>) -> Digest {
+        DigestAlgorithm.sha256.digest(of: token.reveal())
     }
 }

@@ -126,3 +126,8 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
         unsafe pointer = fetched
     }
 }
+
+/// Stops the program when a call fails that can only fail for want of memory or by a fault of this wrapper.
+private func mustSucceed(_ status: Int32, _ function: StaticString = #function) {
+    precondition(status == 1, "libcrypto failed in \(function)")
+}

@@ -2,33 +2,38 @@
 ///
 /// Held in place, so that making one allocates nothing.
 public struct Digest: Sendable, Equatable {
-    private var storage: InlineArray<32, UInt8>
+    @usableFromInline let storage: InlineArray<32, UInt8>
     /// Number of bytes: 32, 20 or 16.
     public let byteCount: Int
 
-    init(algorithm: DigestAlgorithm, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
-        storage = InlineArray(repeating: 0)
-        byteCount = algorithm.byteCount
+    init(byteCount: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        var storage = InlineArray<32, UInt8>(repeating: 0)
         var span = storage.mutableSpan
         unsafe span.withUnsafeMutableBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return }
             unsafe fill(base)
         }
+        self.storage = storage
+        self.byteCount = byteCount
     }
 
     /// Lends the bytes, in place.
+    @inlinable
+    @inline(__always)
     public func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(storage.span.extracting(first: byteCount))
     }
 
     /// The bytes, copied.
     public var bytes: [UInt8] {
-        (0..<byteCount).map { storage[$0] }
+        var bytes: [UInt8] = []
+        bytes.append(addingCapacity: byteCount) { output in withSpan { output.append(copying: $0) } }
+        return bytes
     }
 
     /// The bytes as lower-case hexadecimal text.
     public var hex: String {
-        Hex.encode(bytes)
+        String(room: 2 * byteCount) { appendHex(to: &$0) }
     }
 
     /// Appends the bytes as lower-case hexadecimal text, for which there must be room.
@@ -44,5 +49,10 @@ public struct Digest: Sendable, Equatable {
     /// Compares in a time that does not depend on the content.
     public static func == (left: Digest, right: Digest) -> Bool {
         left.withSpan { left in right.withSpan { right in constantTimeEqual(left, right) } }
+    }
+
+    /// Whether these are the bytes, in a time that depends on their number alone.
+    public func isSame(as bytes: [UInt8]) -> Bool {
+        withSpan { constantTimeEqual($0, bytes.span) }
     }
 }

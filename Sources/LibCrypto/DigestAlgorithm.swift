@@ -1,3 +1,5 @@
+import CLibCrypto
+
 /// A hash function.
 public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
     /// SHA-256, 32 bytes (FIPS 180-4).
@@ -16,6 +18,22 @@ public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Length of the blocks that the function works on, in bytes; all three use 64.
-    var blockByteCount: Int { 64 }
+    /// The digest of a whole message.
+    public func digest(of message: Span<UInt8>) -> Digest {
+        switch self {
+        case .sha256: SHA256_CTX.digest(of: message)
+        case .sha1: SHA_CTX.digest(of: message)
+        case .md5: MD5_CTX.digest(of: message)
+        }
+    }
+
+    /// The digest of a whole message.
+    public func digest(of message: [UInt8]) -> Digest {
+        digest(of: message.span)
+    }
+
+    /// The digest of a text in UTF-8.
+    public func digest(of text: String) -> Digest {
+        digest(of: text.utf8Span.span)
+    }
 }

@@ -4,25 +4,25 @@ import CLibCrypto
 ///
 /// The state after the padded key is kept for the inner and the outer hash, so that each message costs only its own blocks.
 ///
-/// - Invariant: `init` alone writes the two contexts, before anybody else has the key. After that any thread copies from them,
-///   which only reads them, into its own one; `deinit` frees them once nobody has the key.
+/// - Invariant: `init` alone writes the states, before anybody else has the key. After that any thread copies from them, which
+///   only reads them; `deinit` wipes and frees them once nobody has the key.
 @safe public final class HMACKey: @unchecked Sendable {
-    private let algorithm: DigestAlgorithm
-    private let inner: OpaquePointer
-    private let outer: OpaquePointer
+    /// The state of the inner hash and, behind it, of the outer one.
+    @unsafe private enum States {
+        case sha256(UnsafeMutablePointer<SHA256_CTX>)
+        case sha1(UnsafeMutablePointer<SHA_CTX>)
+        case md5(UnsafeMutablePointer<MD5_CTX>)
+    }
+
+    private let states: States
 
     /// Prepares a key of any length for a hash function.
     public init(_ key: Span<UInt8>, algorithm: DigestAlgorithm) {
-        self.algorithm = algorithm
-        var block = [UInt8](repeating: 0, count: algorithm.blockByteCount)
-        if key.count > block.count {
-            let digest = algorithm.digest(of: key).bytes
-            block.replaceSubrange(0..<digest.count, with: digest)
-        } else {
-            for index in 0..<key.count { block[index] = key[index] }
+        switch algorithm {
+        case .sha256: unsafe states = .sha256(Self.states(after: key))
+        case .sha1: unsafe states = .sha1(Self.states(after: key))
+        case .md5: unsafe states = .md5(Self.states(after: key))
         }
-        unsafe inner = Self.state(after: block.map { $0 ^ 0x36 }, algorithm: algorithm)
-        unsafe outer = Self.state(after: block.map { $0 ^ 0x5C }, algorithm: algorithm)
     }
 
     /// Prepares a key of any length for a hash function.
@@ -31,17 +31,20 @@ import CLibCrypto
     }
 
     deinit {
-        unsafe EVP_MD_CTX_free(inner)
-        unsafe EVP_MD_CTX_free(outer)
+        switch unsafe states {
+        case .sha256(let states): unsafe Self.free(states)
+        case .sha1(let states): unsafe Self.free(states)
+        case .md5(let states): unsafe Self.free(states)
+        }
     }
 
     /// The authentication code of a message.
     public func authenticationCode(for message: Span<UInt8>) -> Digest {
-        let context = unsafe algorithm.implementation.threadContext()
-        unsafe mustSucceed(EVP_MD_CTX_copy_ex(context, inner))
-        let digest = unsafe algorithm.finish(context, with: message)
-        unsafe mustSucceed(EVP_MD_CTX_copy_ex(context, outer))
-        return digest.withSpan { unsafe algorithm.finish(context, with: $0) }
+        switch unsafe states {
+        case .sha256(let states): unsafe Self.code(for: message, after: states)
+        case .sha1(let states): unsafe Self.code(for: message, after: states)
+        case .md5(let states): unsafe Self.code(for: message, after: states)
+        }
     }
 
     /// The authentication code of a message.
@@ -49,10 +52,48 @@ import CLibCrypto
         authenticationCode(for: message.span)
     }
 
-    private static func state(after block: [UInt8], algorithm: DigestAlgorithm) -> OpaquePointer {
-        let context = unsafe newDigestContext()
-        unsafe mustSucceed(EVP_DigestInit_ex2(context, algorithm.implementation.pointer, nil))
-        unsafe mustSucceed(EVP_DigestUpdate(context, block, block.count))
-        return unsafe context
+    // Either copy of a state is overwritten by what it gives: it is wiped as soon as it is used.
+    @inline(__always)
+    private static func code<State: HashState>(
+        for message: Span<UInt8>, after states: UnsafeMutablePointer<State>
+    ) -> Digest {
+        var state = unsafe states[0]
+        state.update(message)
+        let digest = state.finalize()
+        unsafe state = states[1]
+        digest.withSpan { state.update($0) }
+        return state.finalize()
+    }
+
+    private static func states<State: HashState>(after key: Span<UInt8>) -> UnsafeMutablePointer<State> {
+        let states = UnsafeMutablePointer<State>.allocate(capacity: 2)
+        // All three functions work on blocks of 64 bytes.
+        var block = InlineArray<64, UInt8>(repeating: 0)
+        if key.count > block.count {
+            State.digest(of: key).withSpan { for index in $0.indices { block[index] = $0[index] } }
+        } else {
+            for index in key.indices { block[index] = key[index] }
+        }
+        for (place, padding) in [UInt8(0x36), 0x5C].enumerated() {
+            var padded = block
+            for index in padded.indices { padded[index] ^= padding }
+            var state = State.begin()
+            state.update(padded.span)
+            unsafe (states + place).initialize(to: state)
+            wipe(&padded)
+            wipe(&state)
+        }
+        wipe(&block)
+        return unsafe states
+    }
+
+    private static func free<State: HashState>(_ states: UnsafeMutablePointer<State>) {
+        unsafe OPENSSL_cleanse(states, 2 * MemoryLayout<State>.stride)
+        unsafe states.deallocate()
+    }
+
+    /// Overwrites what could give the key away.
+    private static func wipe<Value>(_ value: inout Value) {
+        unsafe withUnsafeMutableBytes(of: &value) { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }
 }

@@ -73,7 +73,7 @@ import CLibCrypto
 
     private static func isPKCS1WithSHA256(_ context: OpaquePointer) -> Bool {
         unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1
-            && EVP_PKEY_CTX_set_signature_md(context, DigestAlgorithm.sha256.implementation.pointer) == 1
+            && EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
     }
 
     /// A context that is ready to sign, `nil` when the text holds no key that can.

@@ -30,6 +30,7 @@ struct DigestTests {
         #expect(digest.hex == expected)
         #expect(digest.byteCount == algorithm.byteCount)
         #expect(digest.bytes == Hex.decode(expected))
+        #expect(digest == algorithm.digest(of: message))
     }
 
     @Test(arguments: DigestAlgorithm.allCases, [0, 1, 63, 64, 65, 1000])
@@ -56,6 +57,18 @@ struct DigestTests {
         for _ in 0..<1000 { digest.update([UInt8](repeating: UInt8(ascii: "a"), count: 1000)) }
         let value = digest.finalize()
         #expect(value.hex == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+    }
+
+    @Test(arguments: DigestAlgorithm.allCases)
+    func aDigestIsTheSameAsItsBytesAndNoOthers(algorithm: DigestAlgorithm) {
+        let digest = algorithm.digest(of: "abc")
+        #expect(digest.isSame(as: digest.bytes))
+        for place in 0..<algorithm.byteCount {
+            var other = digest.bytes
+            other[place] ^= 1
+            #expect(!digest.isSame(as: other))
+        }
+        #expect(!digest.isSame(as: Array(digest.bytes.dropLast())) && !digest.isSame(as: digest.bytes + [0]))
     }
 
     @Test func digestsOfDifferentLengthsDiffer() {

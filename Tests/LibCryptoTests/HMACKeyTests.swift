@@ -58,6 +58,17 @@ struct HMACKeyTests {
         ),
     ]
 
+    // RFC 2202, section 2: cases 1, 2 and 6.
+    static let md5 = [
+        Published(key: bytes(0x0b, 16), message: text("Hi There"), code: "9294727a3638bb1c13f48ef8158bfc9d"),
+        Published(
+            key: text("Jefe"), message: text("what do ya want for nothing?"), code: "750c783e6ab0b503eaa86e310a5db738"),
+        Published(
+            key: bytes(0xaa, 80), message: text("Test Using Larger Than Block-Size Key - Hash Key First"),
+            code: "6b1ab7fe4bd7bf8f0b62e6ce61b9d0cd"
+        ),
+    ]
+
     @Test(arguments: sha256) func sha256IsThePublishedValue(published: Published) {
         #expect(
             HMACKey(published.key, algorithm: .sha256).authenticationCode(for: published.message).hex == published.code)
@@ -66,6 +77,11 @@ struct HMACKeyTests {
     @Test(arguments: sha1) func sha1IsThePublishedValue(published: Published) {
         #expect(
             HMACKey(published.key, algorithm: .sha1).authenticationCode(for: published.message).hex == published.code)
+    }
+
+    @Test(arguments: md5) func md5IsThePublishedValue(published: Published) {
+        #expect(
+            HMACKey(published.key, algorithm: .md5).authenticationCode(for: published.message).hex == published.code)
     }
 
     @Test func oneKeySignsManyMessagesFromManyThreads() async {

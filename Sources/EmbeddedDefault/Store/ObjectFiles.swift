@@ -27,7 +27,7 @@ final class ObjectFiles: Sendable {
     }
 
     private func recordFile(_ bucket: String, _ key: String) -> URL {
-        let name = DigestAlgorithm.sha256.digest(of: Array(key.utf8)).hex
+        let name = DigestAlgorithm.sha256.digest(of: key).hex
         return bucketDirectory(bucket).appending(path: "records/\(name.prefix(2))/\(name).json")
     }
 

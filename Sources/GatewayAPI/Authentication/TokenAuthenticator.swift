@@ -109,9 +109,9 @@ public final class TokenAuthenticator: Authenticator {
     }
 
     private func caller(holding key: APIKeyText) async throws(GatewayError) -> Caller {
-        let hash = key.hash
+        let digest = key.digest
         let load = try await cache.apiKey(prefix: key.prefix)
-        guard let row = load.rows, constantTimeEqual(hash, row.hash) else { throw Self.refusal }
+        guard let row = load.rows, digest.isSame(as: row.hash) else { throw Self.refusal }
         if let expiresAt = row.expiresAt, now() >= expiresAt { throw .expiredToken }
         return Caller(
             principal: row.principal, groups: row.groups, roles: row.roles, claims: [:], expiresAt: row.expiresAt,
@@ -120,9 +120,9 @@ public final class TokenAuthenticator: Authenticator {
     }
 
     private func caller(holding text: TicketText) async throws(GatewayError) -> Caller {
-        let hash = text.hash
+        let digest = text.digest
         let load = try await cache.ticket(name: text.name)
-        guard let row = load.rows, constantTimeEqual(hash, row.hash) else { throw Self.refusal }
+        guard let row = load.rows, digest.isSame(as: row.hash) else { throw Self.refusal }
         if now() >= row.expiresAt { throw .expiredToken }
         // Read after the ticket, so that the proof from the ticket's position on covers it.
         guard try await stillVouches(row.issuedOn, for: row) else { throw Self.refusal }

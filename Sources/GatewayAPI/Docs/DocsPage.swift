@@ -7,7 +7,7 @@ struct DocsPage: Sendable {
 
     /// What the page may load and do: nothing, but look as its own style says.
     static let securityPolicy: String = {
-        let digest = DigestAlgorithm.sha256.digest(of: Array(DocsStyle.css.utf8)).base64
+        let digest = DigestAlgorithm.sha256.digest(of: DocsStyle.css).base64
         return
             "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }()

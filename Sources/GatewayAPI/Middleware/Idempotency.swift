@@ -77,7 +77,7 @@ struct Idempotency: Sendable {
         let target = (request.target?.rawPath ?? "") + "?" + (request.target?.rawQuery ?? "")
         return IdempotentRequest(
             caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
-            keyDigest: DigestAlgorithm.sha256.digest(of: Array(key.utf8)).bytes,
+            keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
             bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + body).bytes)
     }
 

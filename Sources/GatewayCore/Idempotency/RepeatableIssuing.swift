@@ -38,7 +38,7 @@ public struct RepeatableIssuing: Sendable {
 
     private func tag(_ use: String, _ place: Int) -> [UInt8] {
         Array(
-            DigestAlgorithm.sha256.digest(of: Array("\(claim.id.lowercaseText) \(use) \(place)".utf8)).bytes.prefix(10))
+            DigestAlgorithm.sha256.digest(of: "\(claim.id.lowercaseText) \(use) \(place)").bytes.prefix(10))
     }
 }
 

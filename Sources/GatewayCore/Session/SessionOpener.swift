@@ -84,7 +84,7 @@ enum SessionName {
         let name = principal.rawValue.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()
         if 2...64 ~= name.count, name.allSatisfy(isAllowed) { return String(decoding: name, as: UTF8.self) }
         let kept = name.prefix(47).map { isAllowed($0) ? $0 : UInt8(ascii: "-") }
-        let digest = DigestAlgorithm.sha256.digest(of: Array(principal.rawValue.utf8)).hex.prefix(16)
+        let digest = DigestAlgorithm.sha256.digest(of: principal.rawValue).hex.prefix(16)
         return String(decoding: kept, as: UTF8.self) + "-" + digest
     }
 

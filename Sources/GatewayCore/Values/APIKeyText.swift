@@ -1,4 +1,4 @@
-import LibCrypto
+public import LibCrypto
 
 /// The text of an API key as its owner holds it: `sluice_<prefix>_<secret>`.
 public struct APIKeyText: Sendable, CustomStringConvertible {
@@ -12,8 +12,10 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
     public var prefix: String { secret.name }
     /// The whole text.
     public var text: Secret<String> { secret.text }
-    /// SHA-256 of the whole text, 32 bytes: what is kept.
-    public var hash: [UInt8] { secret.hash }
+    /// SHA-256 of the whole text.
+    public var digest: Digest { secret.digest }
+    /// That as 32 bytes: what is kept.
+    public var hash: [UInt8] { digest.bytes }
 
     /// Makes a key.
     ///
@@ -45,8 +47,10 @@ public struct TicketText: Sendable, CustomStringConvertible {
     public var name: String { secret.name }
     /// The whole text; every character of it may stand in a URL as it is.
     public var text: Secret<String> { secret.text }
-    /// SHA-256 of the whole text, 32 bytes: what is kept.
-    public var hash: [UInt8] { secret.hash }
+    /// SHA-256 of the whole text.
+    public var digest: Digest { secret.digest }
+    /// That as 32 bytes: what is kept.
+    public var hash: [UInt8] { digest.bytes }
 
     /// Makes a ticket's text.
     ///
@@ -78,8 +82,10 @@ public struct EventSecretText: Sendable, CustomStringConvertible {
     public var name: String { secret.name }
     /// The whole text; every character of it may stand in a URL as it is.
     public var text: Secret<String> { secret.text }
-    /// SHA-256 of the whole text, 32 bytes: what is kept.
-    public var hash: [UInt8] { secret.hash }
+    /// SHA-256 of the whole text.
+    public var digest: Digest { secret.digest }
+    /// That as 32 bytes: what is kept.
+    public var hash: [UInt8] { digest.bytes }
 
     /// Makes one; `nil` for another number of bytes than ``randomByteCount``.
     public init?(randomBytes: [UInt8]) {

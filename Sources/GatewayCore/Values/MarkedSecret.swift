@@ -36,10 +36,10 @@ struct MarkedSecret: Sendable {
         self.text = text
     }
 
-    /// SHA-256 of the whole text, 32 bytes: what is kept.
+    /// SHA-256 of the whole text: what is kept.
     ///
     /// The secret has 256 random bits, so no slow hash is needed.
-    var hash: [UInt8] { DigestAlgorithm.sha256.digest(of: Array(text.reveal().utf8)).bytes }
+    var digest: Digest { DigestAlgorithm.sha256.digest(of: text.reveal()) }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {

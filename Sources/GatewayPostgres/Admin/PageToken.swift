@@ -16,7 +16,7 @@ struct PageToken: Sendable {
     ///   - filters: What narrows it.
     init(of list: String, filters: [String: String]) {
         let text = filters.sorted { $0.key < $1.key }.map { "\($0.key)\0\($0.value)\0" }.joined()
-        heading = [list, String(DigestAlgorithm.sha256.digest(of: Array(text.utf8)).hex.prefix(16))]
+        heading = [list, String(DigestAlgorithm.sha256.digest(of: text).hex.prefix(16))]
     }
 
     /// Tokens of a list of rows.

@@ -68,7 +68,7 @@ extension ReceivedCanonicalRequest {
     }
 
     private var hash: String {
-        DigestAlgorithm.sha256.digest(of: Array(text.utf8)).hex
+        DigestAlgorithm.sha256.digest(of: text).hex
     }
 
     private var ownNames: [String] {

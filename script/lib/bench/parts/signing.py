@@ -37,7 +37,6 @@ def measure(chosen, report):
         url, hashes = samples[f"{scheme}/url"], samples[f"{scheme}/hashes"]
         report.measured(scheme, statistics.median(url) / statistics.median(hashes), [a / b for a, b in zip(url, hashes)],
                         note=f"{statistics.median(url):.2f} µs, of which hashes {statistics.median(hashes):.2f} µs.")
-    # libcrypto asks for a block in each of the three hashes.
     report.measured("allocations", max(blocks[f"{scheme}/url"] for scheme in HELD),
                     note=", ".join(f"{scheme} {blocks[f'{scheme}/url']:.2f} of which its hashes {blocks[f'{scheme}/hashes']:.2f}"
                                    for scheme in HELD) + ".")

@@ -1,0 +1,70 @@
+import CLibCrypto
+
+/// A hash function part-way through a message: a plain structure of libcrypto, which is copied like any number.
+protocol HashState {
+    /// The state before the first byte.
+    static func begin() -> Self
+    /// Adds the next bytes of the message.
+    mutating func update(_ bytes: Span<UInt8>)
+    /// The digest of everything added, after which the state is of no use.
+    mutating func finalize() -> Digest
+}
+
+extension HashState {
+    /// The digest of a whole message.
+    @inline(__always)
+    static func digest(of message: Span<UInt8>) -> Digest {
+        var state = begin()
+        state.update(message)
+        return state.finalize()
+    }
+}
+
+// None of these functions fails, whatever it is given; they answer a number because others of their family may.
+extension SHA256_CTX: HashState {
+    static func begin() -> SHA256_CTX {
+        var state = SHA256_CTX()
+        unsafe SHA256_Init(&state)
+        return state
+    }
+
+    mutating func update(_ bytes: Span<UInt8>) {
+        _ = unsafe bytes.withUnsafeBufferPointer { unsafe SHA256_Update(&self, $0.baseAddress, $0.count) }
+    }
+
+    mutating func finalize() -> Digest {
+        unsafe Digest(byteCount: 32) { unsafe SHA256_Final($0, &self) }
+    }
+}
+
+extension SHA_CTX: HashState {
+    static func begin() -> SHA_CTX {
+        var state = SHA_CTX()
+        unsafe SHA1_Init(&state)
+        return state
+    }
+
+    mutating func update(_ bytes: Span<UInt8>) {
+        _ = unsafe bytes.withUnsafeBufferPointer { unsafe SHA1_Update(&self, $0.baseAddress, $0.count) }
+    }
+
+    mutating func finalize() -> Digest {
+        unsafe Digest(byteCount: 20) { unsafe SHA1_Final($0, &self) }
+    }
+}
+
+extension MD5_CTX: HashState {
+    static func begin() -> MD5_CTX {
+        var state = MD5_CTX()
+        unsafe MD5_Init(&state)
+        return state
+    }
+
+    mutating func update(_ bytes: Span<UInt8>) {
+        _ = unsafe bytes.withUnsafeBufferPointer { unsafe MD5_Update(&self, $0.baseAddress, $0.count) }
+    }
+
+    mutating func finalize() -> Digest {
+        unsafe Digest(byteCount: 16) { unsafe MD5_Final($0, &self) }
+    }
+}

@@ -126,7 +126,7 @@ let package = Package(
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
-        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing"], swiftSettings: strict),
+        .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["sluice", "ContractModel", logging], swiftSettings: strict),
         .testTarget(
             name: "MicroHTTPDTests",

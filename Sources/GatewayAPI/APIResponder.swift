@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
 public import HTTPServing
-public import HTTPTypes
+import HTTPTypes
 import Logging
 
 /// Answers HTTP requests: `Observe → CrossOrigin → RenderProblems → Authenticate → endpoint`.
@@ -49,11 +49,11 @@ public struct APIResponder: HTTPResponder {
     }
 
     /// How much of a body the route takes; a path that does not exist takes a little, so that the answer can say so.
-    public func bodyPlan(for head: HTTPRequest) -> BodyPlan {
-        if let route = router.route(head.method, literal: head.path ?? "") {
+    public func bodyPlan(for head: RequestHead) -> BodyPlan {
+        if let route = router.route(head.method, literal: head.target) {
             return route.bodyPlan
         }
-        guard let target = try? RequestTarget(head.path ?? ""),
+        guard let target = try? RequestTarget(head.target),
             case .route(let route, _, _) = router.match(head.method, target.segments)
         else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
         return route.bodyPlan
@@ -74,7 +74,7 @@ public struct APIResponder: HTTPResponder {
 
     private func makeRequest(_ request: ServerRequest) -> APIRequest {
         let headers = request.head.headerFields
-        let (target, match) = router.match(request.head.method, raw: request.head.path ?? "")
+        let (target, match) = router.match(request.head.method, raw: request.head.target)
         let peer = IPAddress(request.remoteAddress)
         let isFromProxy = peer.map(settings.trustedProxies.trusts) ?? false
         return APIRequest(
@@ -89,7 +89,7 @@ public struct APIResponder: HTTPResponder {
     }
 
     /// The id that a trusted proxy gave the request, if it is one that can stand in logs.
-    private static func requestID(in headers: HTTPFields) -> String? {
+    private static func requestID(in headers: HeaderFields) -> String? {
         let ids = headers[values: .requestID]
         guard ids.count == 1, let id = ids.first, 8...64 ~= id.utf8.count,
             id.utf8.allSatisfy({
@@ -109,7 +109,7 @@ public struct APIResponder: HTTPResponder {
         case .otherMethod(let path):
             guard request.method == .options else { throw APIError.methodNotAllowed(path.allowedMethods) }
             let allow = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
-            return ServerResponse(head: HTTPResponse(status: .noContent, headerFields: [.allow: allow]))
+            return ServerResponse(head: ResponseHead(status: .noContent, headerFields: [.allow: allow]))
         }
     }
 }

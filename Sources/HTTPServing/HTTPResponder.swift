@@ -5,7 +5,7 @@ public import HTTPTypes
 /// It needs no socket, so every route runs in a test without one.
 public protocol HTTPResponder: Sendable {
     /// Says how the body of a request is to be read; called once, before any byte of it, on a thread that must not block.
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan
+    func bodyPlan(for head: RequestHead) -> BodyPlan
 
     /// Answers a request. Never throws: an error is a response.
     func respond(to request: ServerRequest) async -> ServerResponse
@@ -23,17 +23,17 @@ public enum BodyPlan: Sendable, Equatable {
     case stream(maxBytes: Int64, answerDeadline: Duration? = nil)
 }
 
-/// A request as the server received it.
-public struct ServerRequest: Sendable {
-    /// Method, authority and header fields; `path` is the request target as sent, undecoded, query included.
-    public var head: HTTPRequest
+/// A request as the server received it; a class, as everything that answers it holds it.
+public final class ServerRequest: Sendable {
+    /// Method, target and header fields.
+    public let head: RequestHead
     /// The body, read as ``HTTPResponder/bodyPlan(for:)`` asked.
-    public var body: RequestBody
+    public let body: RequestBody
     /// Numeric IP address of the peer of the socket, for example `127.0.0.1` or `::1`.
-    public var remoteAddress: String
+    public let remoteAddress: String
 
     /// Puts a request together.
-    public init(head: HTTPRequest, body: RequestBody = .collected([]), remoteAddress: String = "127.0.0.1") {
+    public init(head: RequestHead, body: RequestBody = .collected([]), remoteAddress: String = "127.0.0.1") {
         self.head = head
         self.body = body
         self.remoteAddress = remoteAddress
@@ -42,13 +42,13 @@ public struct ServerRequest: Sendable {
 
 /// An answer.
 public struct ServerResponse: Sendable {
-    /// Status and header fields; `Content-Length`, `Connection` and `Date` are the server's to write.
-    public var head: HTTPResponse
+    /// Status and header fields.
+    public var head: ResponseHead
     /// What follows the head.
     public var body: ResponseBody
 
     /// Puts an answer together.
-    public init(head: HTTPResponse, body: ResponseBody = .bytes([])) {
+    public init(head: ResponseHead, body: ResponseBody = .bytes([])) {
         self.head = head
         self.body = body
     }

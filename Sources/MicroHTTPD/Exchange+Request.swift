@@ -31,10 +31,9 @@ extension Exchange {
 
     private func begin(_ line: HeadGuard.RequestLine) -> Bool {
         let limits = core.configuration
-        let scheme = core.isSecure ? "https" : "http"
-        let parsed: RequestHead
+        let parsed: GuardedHead
         do {
-            parsed = try unsafe HeadGuard.read(connection, line: line, target: target, limits: limits, scheme: scheme)
+            parsed = try unsafe HeadGuard.read(connection, line: line, target: target, limits: limits)
         } catch {
             return refuse(error)
         }

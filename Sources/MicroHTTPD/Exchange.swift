@@ -65,7 +65,7 @@ import Synchronization
     let start = ContinuousClock.now
     let state: Mutex<State>
     var stage = Stage.head
-    var head: RequestHead?
+    var head: GuardedHead?
     var collected: [UInt8] = []
 
     var core: ServerCore { loop.core }

@@ -15,14 +15,6 @@ private final class ResponseOwner: Sendable {
     }
 }
 
-/// Fields that the server writes itself.
-private func isServers(_ name: HTTPField.Name) -> Bool {
-    switch name.canonicalName {
-    case "content-length", "connection", "date", "transfer-encoding", "keep-alive": true
-    default: false
-    }
-}
-
 extension Exchange {
     /// Makes libmicrohttpd's response object, which copies no byte of the body; the caller owns it.
     func makeResponse(_ response: ServerResponse, closes: Bool) -> OpaquePointer? {
@@ -33,14 +25,29 @@ extension Exchange {
             case .stream(let length, _): unsafe streamedResponse(length)
             }
         guard let made = unsafe made else { return nil }
-        for field in response.head.headerFields where !isServers(field.name) && !field.value.isEmpty {
-            guard unsafe MHD_add_response_header(made, field.name.rawName, field.value) == MHD_Result.YES else {
-                unsafe MHD_destroy_response(made)
-                return nil
-            }
+        guard unsafe Self.add(response.head.headerFields, to: made) else {
+            unsafe MHD_destroy_response(made)
+            return nil
         }
         if closes { unsafe MHD_add_response_header(made, "Connection", "close") }
         return unsafe made
+    }
+
+    /// Adds the fields that are not the server's own; libmicrohttpd copies them, and takes no empty ones.
+    private static func add(_ fields: HeaderFields, to response: OpaquePointer) -> Bool {
+        unsafe fields.bytes.withUnsafeBytes { bytes in
+            var start = 0
+            while let place = fields.place(at: start), let base = bytes.baseAddress {
+                start = place.next
+                let name = unsafe UnsafeRawBufferPointer(rebasing: bytes[place.name..<place.nameEnd])
+                guard place.value < place.end, unsafe !FieldBytes.isServers(name) else { continue }
+                let added = unsafe MHD_add_response_header(
+                    response, (base + place.name).assumingMemoryBound(to: CChar.self),
+                    (base + place.value).assumingMemoryBound(to: CChar.self))
+                guard added == MHD_Result.YES else { return false }
+            }
+            return true
+        }
     }
 
     private static func response(of bytes: [UInt8]) -> OpaquePointer? {
@@ -93,12 +100,20 @@ private func readContent(
 /// A whole answer as bytes, for where libmicrohttpd takes none; `nil` where its body is a stream.
 func rawBytes(of response: ServerResponse) -> [UInt8]? {
     guard case .bytes(let body) = response.body else { return nil }
-    var text = "HTTP/1.1 \(response.head.status.code) \(response.head.status.reasonPhrase)\r\n"
-    for field in response.head.headerFields where !isServers(field.name) {
-        text += "\(field.name.rawName): \(field.value)\r\n"
+    var bytes = Array("HTTP/1.1 \(response.head.status.code) \(response.head.status.reasonPhrase)\r\n".utf8)
+    let fields = response.head.headerFields
+    var start = 0
+    while let place = fields.place(at: start) {
+        start = place.next
+        let isServers = unsafe fields.bytes.withUnsafeBytes {
+            unsafe FieldBytes.isServers(UnsafeRawBufferPointer(rebasing: $0[place.name..<place.nameEnd]))
+        }
+        if isServers { continue }
+        bytes += fields.bytes[place.name..<place.nameEnd] + ": ".utf8
+        bytes += fields.bytes[place.value..<place.end] + "\r\n".utf8
     }
-    text += "Date: \(httpDate())\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n"
-    return Array(text.utf8) + body
+    bytes += "Date: \(httpDate())\r\nContent-Length: \(body.count)\r\nConnection: close\r\n\r\n".utf8
+    return bytes + body
 }
 
 /// The time now as RFC 9110, 5.6.7 writes it.

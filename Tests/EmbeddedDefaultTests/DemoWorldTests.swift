@@ -53,19 +53,19 @@ private struct StandInGateway: HTTPResponder {
     let storePort: UInt16
     let token: String
 
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 1024) }
+    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 1024) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         guard request.head.headerFields[.authorization] == "Bearer \(token)",
             case .collected(let bytes) = request.body,
             let url = try? link(JSONDecoder().decode(Asked.self, from: Data(bytes)))
-        else { return ServerResponse(head: HTTPResponse(status: .forbidden)) }
+        else { return ServerResponse(head: ResponseHead(status: .forbidden)) }
         let answer = #"{"id":"1","method":"PUT","url":"\#(url)","headers":{"content-type":"text/plain"}}"#
-        return ServerResponse(head: HTTPResponse(status: .created), body: .bytes(Array(answer.utf8)))
+        return ServerResponse(head: ResponseHead(status: .created), body: .bytes(Array(answer.utf8)))
     }
 
     func response(to failure: ServerFailure) -> ServerResponse {
-        ServerResponse(head: HTTPResponse(status: failure.status))
+        ServerResponse(head: ResponseHead(status: failure.status))
     }
 
     private func link(_ asked: Asked) throws -> String {

@@ -63,8 +63,8 @@ final class StoreFixture: Sendable {
     ) async throws -> Answer {
         let rest = try #require(url.split(separator: "//", maxSplits: 1).last)
         let slash = try #require(rest.firstIndex(of: "/"))
-        var head = HTTPRequest(
-            method: method, scheme: "http", authority: String(rest[..<slash]), path: String(rest[slash...]))
+        var head = RequestHead(method: method, target: String(rest[slash...]))
+        head.headerFields.set("host", to: String(rest[..<slash]))
         for (name, value) in headers { head.headerFields.set(name, to: value) }
         return try await Answer(store.respond(to: ServerRequest(head: head, body: body ?? .collected([]))))
     }
@@ -102,7 +102,7 @@ final class StoreFixture: Sendable {
 /// An answer whose body has been read.
 struct Answer: Sendable {
     let status: Int
-    let fields: HTTPFields
+    let fields: HeaderFields
     let body: [UInt8]
 
     init(_ response: ServerResponse) async throws {

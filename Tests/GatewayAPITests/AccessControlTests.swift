@@ -105,7 +105,7 @@ struct AccessControlTests {
         ]
     )
     func authorization(values: [String]) async {
-        var headers = HTTPFields()
+        var headers = HeaderFields()
         headers[values: .authorization] = values
         let answer = await TestGateway().send(.get, "/v1/access", headers: headers)
         #expect(answer.status == 401)
@@ -150,7 +150,7 @@ struct AccessControlTests {
         let responder = TestGateway().responder
         for route in Self.routes {
             guard case .collect = route.bodyPlan else { continue }
-            let head = HTTPRequest(method: route.method, scheme: "http", authority: "gw", path: path(route))
+            let head = RequestHead(method: route.method, target: path(route))
             let larger = [
                 "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216, ":validate": 0,
                 "/simulate": 1_048_576,

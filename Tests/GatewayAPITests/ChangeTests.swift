@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import Testing
 
@@ -18,7 +19,7 @@ struct ChangeTests {
     private func change(
         _ method: HTTPRequest.Method, _ path: String, _ json: String, ifMatch: [String] = ["*"]
     ) async -> TestAnswer {
-        var headers = HTTPFields()
+        var headers = HeaderFields()
         headers[values: .ifMatch] = ifMatch
         return await gateway.send(method, path, token: "admin-token", headers: headers, json: json)
     }

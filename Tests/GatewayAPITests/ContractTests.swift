@@ -149,7 +149,7 @@ struct ContractTests {
             let method = try #require(HTTPRequest.Method(rawValue: operation.method))
             for (type, json) in try examples(of: operation) {
                 func send(_ ifMatch: String?) async -> TestAnswer {
-                    var headers: HTTPFields = [.contentType: type]
+                    var headers: HeaderFields = [.contentType: type]
                     headers[.ifMatch] = ifMatch
                     return await gateway.send(method, location, token: "admin-token", headers: headers, json: json)
                 }

@@ -1,6 +1,7 @@
 import ContractModel
 import ContractTesting
 import Foundation
+import HTTPServing
 import HTTPTypes
 import LibCrypto
 import Testing

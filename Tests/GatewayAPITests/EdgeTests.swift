@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import Synchronization
 import Testing
@@ -69,7 +70,7 @@ struct EdgeTests {
     func requestIDs() async throws {
         let network = try #require(IPNetwork("10.0.0.0/8"))
         let gateway = TestGateway(APISettings(trustedProxies: TrustedProxies(networks: [network])))
-        let sent: HTTPFields = [.requestID: "trace-0123456789"]
+        let sent: HeaderFields = [.requestID: "trace-0123456789"]
         #expect(
             await gateway.send(.get, "/healthz", headers: sent, from: "10.1.2.3").headers[.requestID]
                 == "trace-0123456789")
@@ -83,7 +84,7 @@ struct EdgeTests {
     @Test("browsers of configured origins may call the routes of app users, and only these")
     func crossOrigin() async {
         let gateway = TestGateway(APISettings(allowedOrigins: ["https://app.example"]))
-        let preflight: HTTPFields = [.origin: "https://app.example", .accessControlRequestMethod: "POST"]
+        let preflight: HeaderFields = [.origin: "https://app.example", .accessControlRequestMethod: "POST"]
         let answer = await gateway.send(.options, "/v1/presigned-urls", headers: preflight)
         #expect(answer.status == 204)
         #expect(answer.headers[.accessControlAllowOrigin] == "https://app.example")
@@ -204,7 +205,7 @@ struct EdgeTests {
         let created = await gateway.send(
             .post, "/admin/v1/api-keys", token: "admin-token", json: #"{"name":"n","principal":"user:a"}"#)
         let id = try #require(created.string("id"))
-        func rotate(_ body: String, _ headers: HTTPFields = [:]) async -> TestAnswer {
+        func rotate(_ body: String, _ headers: HeaderFields = [:]) async -> TestAnswer {
             await gateway.send(
                 .post, "/admin/v1/api-keys/\(id):rotate", token: "admin-token", headers: headers, json: body)
         }

@@ -256,7 +256,7 @@ struct GrantFileTests {
     @Test("the body of an import streams, with time for it; that of a batch is gathered")
     func plans() {
         func plan(_ method: HTTPRequest.Method, _ path: String) -> BodyPlan {
-            gateway.responder.bodyPlan(for: HTTPRequest(method: method, scheme: "http", authority: "gw", path: path))
+            gateway.responder.bodyPlan(for: RequestHead(method: method, target: path))
         }
         #expect(
             plan(.post, Self.importPath + "?prune=true")
@@ -271,8 +271,8 @@ struct GrantFileTests {
     ) async -> TestAnswer {
         let rest = Mutex(pieces[...])
         let body = RequestBodyStream { try rest.withLock { $0.popFirst() }?.get() }
-        let head = HTTPRequest(
-            method: .post, scheme: "http", authority: "gw", path: Self.importPath,
+        let head = RequestHead(
+            method: .post, target: Self.importPath,
             headerFields: [.contentType: type, .authorization: "Bearer admin-token"])
         let responder = (gateway ?? self.gateway).responder
         return await TestAnswer(collecting: responder.respond(to: ServerRequest(head: head, body: .stream(body))))

@@ -16,7 +16,7 @@ struct IdempotencyKeyTests {
     private func post(
         _ path: String, _ body: String, key: String?, to gateway: TestGateway, token: String = "admin-token"
     ) async -> TestAnswer {
-        var headers = HTTPFields()
+        var headers = HeaderFields()
         headers[.idempotencyKey] = key
         return await gateway.send(.post, path, token: token, headers: headers, json: body)
     }
@@ -86,7 +86,7 @@ struct IdempotencyKeyTests {
     @Test("two keys are none, 255 bytes are one")
     func bounds() async {
         let gateway = TestGateway()
-        var headers = HTTPFields()
+        var headers = HeaderFields()
         headers[values: .idempotencyKey] = ["a", "a"]
         let answer = await gateway.send(
             .post, "/admin/v1/quotas", token: "admin-token", headers: headers, json: Self.quota)
@@ -173,7 +173,7 @@ struct IdempotencyKeyTests {
     @Test("what is too long or streams is not kept")
     func longAnswers() {
         func answer(_ body: ResponseBody) -> ServerResponse {
-            ServerResponse(head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/plain"]), body: body)
+            ServerResponse(head: ResponseHead(status: .ok, headerFields: [.contentType: "text/plain"]), body: body)
         }
         #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20)))) != nil)
         #expect(KeptAnswer(answer(.bytes([UInt8](repeating: 65, count: 1 << 20 + 1)))) == nil)

@@ -58,7 +58,7 @@ struct PresignedURLBatchTests {
             #expect(status != 200 || (answer.json["results"] as? [Any])?.count == count)
             #expect(status != 400 || answer.string("field") == "items")
         }
-        let head = HTTPRequest(method: .post, scheme: "http", authority: "gw", path: Self.path)
+        let head = RequestHead(method: .post, target: Self.path)
         #expect(gateway.responder.bodyPlan(for: head) == .collect(maxBytes: 2_097_152))
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import Synchronization
 import Testing
@@ -62,7 +63,7 @@ struct PresignedURLTests {
             (nil, "203.0.113.9", 201),
         ]
         for (forwardedFor, peer, status) in cases {
-            var headers = HTTPFields()
+            var headers = HeaderFields()
             headers[.forwardedFor] = forwardedFor
             let answer = await gateway.send(
                 .post, "/v1/presigned-urls", token: "user-token", headers: headers, json: upload, from: peer)

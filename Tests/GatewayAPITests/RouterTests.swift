@@ -7,7 +7,7 @@ import Testing
 @Suite("Router")
 struct RouterTests {
     private static func route(_ method: HTTPRequest.Method, _ template: String) -> Route {
-        Route(public: method, template) { _ in ServerResponse(head: HTTPResponse(status: .ok)) }
+        Route(public: method, template) { _ in ServerResponse(head: ResponseHead(status: .ok)) }
     }
 
     private let router = Router([

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import PrometheusMetrics
 import Synchronization
@@ -81,7 +82,7 @@ struct StoreEventTests {
         let basic = Data("store:\(MemoryStoreEvents.secret)".utf8).base64EncodedString()
         let gateway = TestGateway()
         func status(_ authorization: String?, _ query: String = "") async -> Int {
-            var headers: HTTPFields = [:]
+            var headers: HeaderFields = [:]
             headers[.authorization] = authorization
             return await gateway.send(
                 .post, "/v1/events/s3" + query, headers: headers, json: #"{"Event":"s3:TestEvent","Bucket":"photos"}"#

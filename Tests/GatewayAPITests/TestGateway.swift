@@ -99,14 +99,14 @@ struct TestGateway {
 
     /// Sends a request. The answer is held against the contract.
     func send(
-        _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HTTPFields = [:],
+        _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HeaderFields = [:],
         json: String? = nil, from remoteAddress: String = "192.0.2.7",
         sourceLocation: SourceLocation = #_sourceLocation
     ) async -> TestAnswer {
         var fields = headers
         if let token { fields[.authorization] = "Bearer \(token)" }
         if json != nil, fields[.contentType] == nil { fields[.contentType] = "application/json" }
-        let head = HTTPRequest(method: method, scheme: "http", authority: "gw", path: path, headerFields: fields)
+        let head = RequestHead(method: method, target: path, headerFields: fields)
         let body = RequestBody.collected(Array((json ?? "").utf8))
         let answer = await TestAnswer(
             collecting: responder.respond(to: ServerRequest(head: head, body: body, remoteAddress: remoteAddress))
@@ -128,7 +128,7 @@ final class Advances: Sendable {
 /// An answer, taken apart.
 struct TestAnswer {
     let status: Int
-    let headers: HTTPFields
+    let headers: HeaderFields
     let bytes: [UInt8]
 
     init(_ response: ServerResponse) {

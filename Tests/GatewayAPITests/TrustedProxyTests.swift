@@ -1,4 +1,5 @@
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 import Testing
 
@@ -10,7 +11,7 @@ struct TrustedProxyTests {
         _ field: TrustedProxies.Field, _ name: HTTPField.Name, _ values: [String], peer: String = "10.0.0.1"
     ) throws -> IPAddress? {
         let networks = try ["10.0.0.0/8", "2001:db8:f::/48"].map { try #require(IPNetwork($0)) }
-        var headers = HTTPFields()
+        var headers = HeaderFields()
         headers[values: name] = values
         return TrustedProxies(networks: networks, field: field).source(of: try #require(IPAddress(peer)), headers)
     }

@@ -34,12 +34,11 @@ final class AlibabaSTSStandIn: Sendable {
     var codes: [String] { state.withLock { $0.codes } }
 
     /// Answers a request whose parameters are in the query.
-    func answer(_ head: HTTPRequest) -> ServerResponse {
-        let target = head.path ?? ""
+    func answer(_ head: RequestHead) -> ServerResponse {
+        let target = head.target
         let query = target.split(separator: "?", maxSplits: 1).dropFirst().first.map(String.init) ?? ""
         var headers: [String: String] = [:]
         for field in head.headerFields { headers[field.name.canonicalName.lowercased()] = field.value }
-        headers["host"] = head.authority
         let (parameters, flaw) = Self.verify(
             method: head.method.rawValue, query: query, headers: headers, secret: Self.secret)
         if let flaw { return refuse(403, flaw) }

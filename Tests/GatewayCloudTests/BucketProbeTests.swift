@@ -12,41 +12,41 @@ private final class ProbedStore: Sendable {
     /// What it says instead of what it should, by method.
     let answers: [HTTPRequest.Method: ServerResponse]
     /// Fields of every answer.
-    let fields: HTTPFields
+    let fields: HeaderFields
     private let isThere = Mutex(false)
 
-    init(_ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HTTPFields = [:]) {
+    init(_ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:]) {
         self.answers = answers
         self.fields = fields
     }
 
     var holdsObject: Bool { isThere.withLock { $0 } }
 
-    func answer(_ request: HTTPRequest, _ body: @autoclosure () -> [UInt8]) -> ServerResponse {
+    func answer(_ request: RequestHead, _ body: @autoclosure () -> [UInt8]) -> ServerResponse {
         var response = answers[request.method] ?? usual(request, body())
-        for field in fields { response.head.headerFields.append(field) }
+        for field in fields { response.head.headerFields.append(field.name, field.value) }
         return response
     }
 
-    private func usual(_ request: HTTPRequest, _ body: [UInt8]) -> ServerResponse {
+    private func usual(_ request: RequestHead, _ body: [UInt8]) -> ServerResponse {
         let isThere = isThere.withLock { $0 }
         switch request.method {
         case .put:
             self.isThere.withLock { $0 = true }
             return .bytes("")
-        case .get: return ServerResponse(head: HTTPResponse(status: isThere ? .ok : .notFound), body: .bytes(body))
+        case .get: return ServerResponse(head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(body))
         case .head:
             return ServerResponse(
-                head: HTTPResponse(status: isThere ? .ok : .notFound), body: .bytes(isThere ? body : []))
+                head: ResponseHead(status: isThere ? .ok : .notFound), body: .bytes(isThere ? body : []))
         case .delete:
             self.isThere.withLock { $0 = false }
             return .bytes("", status: .noContent)
         default:
             let origin = request.headerFields[.origin] ?? ""
-            let fields: HTTPFields = [
+            let fields: HeaderFields = [
                 .accessControlAllowOrigin: origin, .accessControlAllowMethods: "GET, PUT",
             ]
-            return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+            return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
         }
     }
 }
@@ -109,8 +109,8 @@ extension ServerResponse {
         #expect(peer.requests.map(\.method) == [.put, .get, .head, .delete, .head, .options])
         #expect(
             peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
-        #expect(peer.requests.allSatisfy { $0.path?.hasPrefix("/photos/\(Self.key)?") == true })
-        #expect(peer.requests.allSatisfy { $0.path?.contains("ignature=") == true })
+        #expect(peer.requests.allSatisfy { $0.target.hasPrefix("/photos/\(Self.key)?") })
+        #expect(peer.requests.allSatisfy { $0.target.contains("ignature=") })
         let preflight = try #require(peer.requests.last?.headerFields)
         #expect(preflight[.origin] == "https://app.example" && preflight[.accessControlRequestMethod] == "PUT")
     }
@@ -140,7 +140,7 @@ extension ServerResponse {
         let elsewhere = TestPeer { _ in .bytes("internal") }
         try await elsewhere.serve { target in
             let redirect = ServerResponse(
-                head: HTTPResponse(
+                head: ResponseHead(
                     status: .init(code: status),
                     headerFields: [.location: target, HTTPField.Name("x-amz-bucket-region")!: "ap-south-1"]))
             let (validation, _) = try await validate(ProbedStore([.put: redirect]))
@@ -153,7 +153,7 @@ extension ServerResponse {
     @Test("takes a region only from a word that can be one")
     func hostileRegion() async throws {
         let redirect = ServerResponse(
-            head: HTTPResponse(
+            head: ResponseHead(
                 status: .movedPermanently, headerFields: [HTTPField.Name("x-amz-bucket-region")!: "see <internal>"]))
         let (validation, _) = try await validate(ProbedStore([.put: redirect]))
         #expect(validation.findings[0].failure == .redirected(region: nil))
@@ -174,7 +174,7 @@ extension ServerResponse {
     func versions() async throws {
         let store = ProbedStore(fields: [HTTPField.Name("x-amz-version-id")!: "v/1+2"])
         let (_, peer) = try await validate(store)
-        let deletion = try #require(peer.requests.first { $0.method == .delete }?.path)
+        let deletion = try #require(peer.requests.first { $0.method == .delete }?.target)
         #expect(deletion.contains("versionId=v%2F1%2B2"))
     }
 
@@ -192,8 +192,8 @@ extension ServerResponse {
         let finding = try #require(refused.findings.first { $0.step == .preflight })
         #expect(finding.outcome == .failed && finding.origin == "https://app.example")
         #expect(finding.advice?.contains("CORS rule") == true)
-        let fields: HTTPFields = [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET"]
-        let readOnly = ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+        let fields: HeaderFields = [.accessControlAllowOrigin: "*", .accessControlAllowMethods: "GET"]
+        let readOnly = ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
         let (gets, _) = try await validate(ProbedStore([.options: readOnly]))
         #expect(outcomes(gets).contains("preflight failed"))
     }

@@ -27,7 +27,7 @@ import Testing
     /// Runs with an upload that is open at a store that gives one answer after another, the last one over and over.
     private func atStore(
         _ answers: [(Int, String)], _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
-    ) async throws -> [HTTPRequest] {
+    ) async throws -> [RequestHead] {
         let peer = TestPeer { [answers] head in
             // Of the kind of request, so that a question in between takes nobody's answer.
             let (status, text) = answers[head.method == .head ? answers.count - 1 : 0]

@@ -35,7 +35,7 @@ import Testing
             let answer = try await client([origin]).send(.get, origin + "/keys?v=1", maxBytes: 2)
             #expect(answer.status == 200 && answer.body == Array("{}".utf8) && answer.contentLength == 2)
         }
-        #expect(peer.requests.map(\.path) == ["/keys?v=1"])
+        #expect(peer.requests.map(\.target) == ["/keys?v=1"])
         #expect(peer.requests.first?.headerFields[.acceptEncoding] == nil)
     }
 
@@ -100,7 +100,7 @@ import Testing
             }
             #expect(logs.entries.contains { "\($0.metadata)".contains("302") })
         }
-        #expect(peer.requests.allSatisfy { $0.path == "/keys" })
+        #expect(peer.requests.allSatisfy { $0.target == "/keys" })
     }
 
     @Test(arguments: [true, false])
@@ -108,7 +108,7 @@ import Testing
         let sent = Mutex(0)
         let peer = TestPeer { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: isStated ? 1 << 30 : nil) { writer in
                     for _ in 0..<1024 {
                         try await writer.write(Array(repeating: 0x20, count: 1 << 20))
@@ -142,7 +142,7 @@ import Testing
         let (gone, goneIn) = AsyncStream.makeStream(of: Void.self)
         let peer = TestPeer { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     if afterFirstByte { try await writer.write([0x7b]) }
                     for await _ in gone {}

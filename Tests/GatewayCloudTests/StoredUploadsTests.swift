@@ -23,8 +23,8 @@ import Testing
         #expect(try await landed(peer) == 12_345)
         let request = try #require(peer.requests.first)
         #expect(request.method == .head)
-        #expect(request.path?.hasPrefix("/photos/uploads/a%20b.bin?X-Amz-Algorithm=AWS4-HMAC-SHA256&") == true)
-        #expect(request.path?.contains("&X-Amz-Signature=") == true)
+        #expect(request.target.hasPrefix("/photos/uploads/a%20b.bin?X-Amz-Algorithm=AWS4-HMAC-SHA256&"))
+        #expect(request.target.contains("&X-Amz-Signature="))
     }
 
     @Test func nothingStoredCountsNothing() async throws {
@@ -56,7 +56,7 @@ import Testing
     private static func head(_ fields: [(String, String)]) throws -> ServerResponse {
         var response = ServerResponse.bytes("12345")
         for (name, value) in fields {
-            response.head.headerFields.append(HTTPField(name: try #require(.init(name)), value: value))
+            response.head.headerFields.append(try #require(HTTPField.Name(name)), value)
         }
         return response
     }

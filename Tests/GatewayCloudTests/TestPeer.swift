@@ -7,20 +7,20 @@ import Synchronization
 
 /// A server on loopback that answers as the test says, and remembers what it was asked.
 final class TestPeer: HTTPResponder {
-    private let answer: @Sendable (HTTPRequest) async -> ServerResponse
-    private let state = Mutex<[(head: HTTPRequest, body: [UInt8])]>([])
+    private let answer: @Sendable (RequestHead) async -> ServerResponse
+    private let state = Mutex<[(head: RequestHead, body: [UInt8])]>([])
 
-    init(answer: @escaping @Sendable (HTTPRequest) async -> ServerResponse) {
+    init(answer: @escaping @Sendable (RequestHead) async -> ServerResponse) {
         self.answer = answer
     }
 
     /// Requests so far.
-    var requests: [HTTPRequest] { state.withLock { $0.map(\.head) } }
+    var requests: [RequestHead] { state.withLock { $0.map(\.head) } }
 
     /// Their bodies.
     var bodies: [[UInt8]] { state.withLock { $0.map(\.body) } }
 
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 1 << 20) }
+    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 1 << 20) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         var body: [UInt8] = []
@@ -30,7 +30,7 @@ final class TestPeer: HTTPResponder {
     }
 
     func response(to failure: ServerFailure) -> ServerResponse {
-        ServerResponse(head: HTTPResponse(status: failure.status))
+        ServerResponse(head: ResponseHead(status: failure.status))
     }
 
     /// Runs the server while `body` runs, which gets its origin.
@@ -59,6 +59,6 @@ final class TestPeer: HTTPResponder {
 
 extension ServerResponse {
     static func bytes(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
-        ServerResponse(head: HTTPResponse(status: status), body: .bytes(Array(text.utf8)))
+        ServerResponse(head: ResponseHead(status: status), body: .bytes(Array(text.utf8)))
     }
 }

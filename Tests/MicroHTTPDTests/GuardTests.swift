@@ -87,7 +87,7 @@ import Testing
     ]
 
     private static let responder = TestResponder { request in
-        request.path == "/stream" ? .stream(maxBytes: 1_000) : .collect(maxBytes: 1_000)
+        request.target == "/stream" ? .stream(maxBytes: 1_000) : .collect(maxBytes: 1_000)
     } answer: { _ in
         .text("taken")
     }

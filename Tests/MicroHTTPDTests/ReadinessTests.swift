@@ -21,7 +21,7 @@ private final class Hold: Sendable {
     @Test func `any number of connections may become ready at once`() async throws {
         let holds = (124...132).map { (count: $0, hold: Hold()) }
         let responder = TestResponder { request in
-            if let path = request.path, let count = Int(path.dropFirst()) {
+            if let count = Int(request.target.dropFirst()) {
                 holds.first { $0.count == count }?.hold.block()
             }
             return .collect(maxBytes: 1_000)

@@ -66,7 +66,7 @@ import Testing
 
     @Test func `the responder's fields are sent, those of the server are its own`() async throws {
         let responder = TestResponder { _ in
-            var head = HTTPResponse(status: .created)
+            var head = ResponseHead(status: .created)
             head.headerFields[.contentType] = "text/x"
             head.headerFields[.contentLength] = "999"
             head.headerFields[.date] = "never"
@@ -93,7 +93,7 @@ import Testing
 
     @Test func `204 and 304 have no body`() async throws {
         let responder = TestResponder { request in
-            .text("no", status: request.head.path == "/204" ? .noContent : .notModified)
+            .text("no", status: request.head.target == "/204" ? .noContent : .notModified)
         }
         try await TestServer.with(responder) { server in
             let client = try server.client()
@@ -119,7 +119,7 @@ import Testing
 
     @Test func `a large answer arrives whole`() async throws {
         let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-        let responder = TestResponder { _ in ServerResponse(head: HTTPResponse(status: .ok), body: .bytes(bytes)) }
+        let responder = TestResponder { _ in ServerResponse(head: ResponseHead(status: .ok), body: .bytes(bytes)) }
         try await TestServer.with(responder) { server in
             let client = try server.client()
             let response = try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -58,7 +58,7 @@ import Testing
     @Test func `a stream that never ends does not keep the server from ending`() async throws {
         let responder = TestResponder { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     while true { try await writer.write([UInt8](repeating: 7, count: 1_000)) }
                 })

@@ -162,7 +162,7 @@ import Testing
     private static func streaming(_ length: Int64?, _ pieces: [Int]) -> TestResponder {
         TestResponder { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: length) { writer in
                     for piece in pieces { try await writer.write([UInt8](repeating: 7, count: piece)) }
                 })
@@ -205,7 +205,7 @@ import Testing
         struct Failure: Error {}
         let responder = TestResponder { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     try await writer.write(Array("half".utf8))
                     throw Failure()
@@ -224,7 +224,7 @@ import Testing
         let ended = Gate()
         let responder = TestResponder { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     do {
                         while true {

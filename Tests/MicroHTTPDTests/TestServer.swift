@@ -6,23 +6,23 @@ import ServiceLifecycle
 
 /// A responder made of functions; refusals are rendered as text that names them.
 struct TestResponder: HTTPResponder {
-    var plan: @Sendable (HTTPRequest) -> BodyPlan = { _ in .collect(maxBytes: 1_000) }
+    var plan: @Sendable (RequestHead) -> BodyPlan = { _ in .collect(maxBytes: 1_000) }
     var answer: @Sendable (ServerRequest) async -> ServerResponse
 
     init(
-        plan: @escaping @Sendable (HTTPRequest) -> BodyPlan = { _ in .collect(maxBytes: 1_000) },
+        plan: @escaping @Sendable (RequestHead) -> BodyPlan = { _ in .collect(maxBytes: 1_000) },
         answer: @escaping @Sendable (ServerRequest) async -> ServerResponse
     ) {
         self.plan = plan
         self.answer = answer
     }
 
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan { plan(head) }
+    func bodyPlan(for head: RequestHead) -> BodyPlan { plan(head) }
 
     func respond(to request: ServerRequest) async -> ServerResponse { await answer(request) }
 
     func response(to failure: ServerFailure) -> ServerResponse {
-        var head = HTTPResponse(status: failure.status)
+        var head = ResponseHead(status: failure.status)
         head.headerFields[.contentType] = "text/plain"
         if case .unavailable(let seconds) = failure { head.headerFields[.retryAfter] = "\(seconds)" }
         return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
@@ -33,7 +33,7 @@ struct TestResponder: HTTPResponder {
         guard case .collected(let body) = request.body else { return .text("streamed") }
         let fields = request.head.headerFields.filter { $0.name.canonicalName.hasPrefix("x-") }
         let lines =
-            ["\(request.head.method.rawValue) \(request.head.path ?? "") \(request.head.authority ?? "")"]
+            ["\(request.head.method.rawValue) \(request.head.target) \(request.head.authority)"]
             + fields.map { "\($0.name.canonicalName)=\($0.value)" } + [String(decoding: body, as: UTF8.self)]
         return .text(lines.joined(separator: "|"))
     }
@@ -41,7 +41,7 @@ struct TestResponder: HTTPResponder {
 
 extension ServerResponse {
     static func text(_ text: String, status: HTTPResponse.Status = .ok) -> ServerResponse {
-        ServerResponse(head: HTTPResponse(status: status), body: .bytes(Array(text.utf8)))
+        ServerResponse(head: ResponseHead(status: status), body: .bytes(Array(text.utf8)))
     }
 }
 

@@ -75,7 +75,7 @@ import Testing
         let gate = Gate()
         let cancelled = Counter()
         let responder = TestResponder { request in
-            guard request.head.path == "/slow" else { return .text("quick") }
+            guard request.head.target == "/slow" else { return .text("quick") }
             await gate.wait()
             if Task.isCancelled { cancelled.add(1) }
             return .text("late")
@@ -100,7 +100,7 @@ import Testing
     func `a route may take longer than the others`(request: String) async throws {
         let gate = Gate()
         let responder = TestResponder { head in
-            head.path == "/long" ? .stream(maxBytes: 10, answerDeadline: .seconds(600)) : .collect(maxBytes: 0)
+            head.target == "/long" ? .stream(maxBytes: 10, answerDeadline: .seconds(600)) : .collect(maxBytes: 0)
         } answer: { request in
             if case .stream(let body) = request.body {
                 do { for try await _ in body {} } catch { return .text("broken") }
@@ -129,7 +129,7 @@ import Testing
         let gate = Gate()
         let responder = TestResponder { _ in
             ServerResponse(
-                head: HTTPResponse(status: .ok),
+                head: ResponseHead(status: .ok),
                 body: .stream(length: nil) { writer in
                     try await writer.write(Array("half".utf8))
                     await gate.wait()
@@ -150,7 +150,7 @@ import Testing
     @Test func `a client that hangs up while its answer is made harms nobody`() async throws {
         let gate = Gate()
         let responder = TestResponder { request in
-            if request.head.path == "/slow" { await gate.wait() }
+            if request.head.target == "/slow" { await gate.wait() }
             return .text("ok")
         }
         try await TestServer.with(responder) { server in

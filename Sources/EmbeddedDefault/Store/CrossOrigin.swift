@@ -13,7 +13,7 @@ struct CrossOrigin: Sendable {
     /// Answers the question that a browser asks before the request itself.
     ///
     /// - Throws: ``StoreError``, as S3 does, when it is no such question, or origin or method are not allowed.
-    func preflight(_ head: HTTPRequest) throws(StoreError) -> ServerResponse {
+    func preflight(_ head: RequestHead) throws(StoreError) -> ServerResponse {
         guard let origin = head.headerFields[.origin], let method = head.headerFields[.accessControlRequestMethod]
         else {
             throw StoreError(
@@ -25,15 +25,15 @@ struct CrossOrigin: Sendable {
                 status: .forbidden, code: "AccessForbidden",
                 message: "CORSResponse: This CORS request is not allowed.")
         }
-        var fields: HTTPFields = [.accessControlAllowMethods: "PUT, GET, HEAD", .accessControlMaxAge: "600"]
+        var fields: HeaderFields = [.accessControlAllowMethods: "PUT, GET, HEAD", .accessControlMaxAge: "600"]
         fields[.accessControlAllowHeaders] = head.headerFields[.accessControlRequestHeaders]
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
     }
 
     /// Adds to any answer what lets the page of an allowed origin read it.
-    func complete(_ response: inout HTTPResponse, for request: HTTPRequest) {
+    func complete(_ response: inout ResponseHead, for request: RequestHead) {
         guard let origin = request.headerFields[.origin] else { return }
-        response.headerFields.append(HTTPField(name: .vary, value: "Origin"))
+        response.headerFields.append(.vary, "Origin")
         guard isAllowed(origin) else { return }
         response.headerFields[.accessControlAllowOrigin] = allowedOrigins == nil ? "*" : origin
         let names = response.headerFields.map(\.name.canonicalName).filter { $0.hasPrefix("x-amz-") }

@@ -12,7 +12,7 @@ extension EmbeddedStore {
         guard let (record, bytes) = try files.open(name.bucket, name.key) else { throw StoreError.noSuchKey }
         var fields = try objectFields(of: record, headers, query: query)
         if try isUnchanged(record, headers) {
-            return ServerResponse(head: HTTPResponse(status: .notModified, headerFields: fields))
+            return ServerResponse(head: ResponseHead(status: .notModified, headerFields: fields))
         }
         var status = HTTPResponse.Status.ok
         var range = 0..<record.byteCount
@@ -32,7 +32,7 @@ extension EmbeddedStore {
                 try await writer.write([UInt8](chunk))
             }
         }
-        return ServerResponse(head: HTTPResponse(status: status, headerFields: fields), body: body)
+        return ServerResponse(head: ResponseHead(status: status, headerFields: fields), body: body)
     }
 
     private func refuseUnknown(_ headers: RequestFields) throws(StoreError) {
@@ -46,8 +46,10 @@ extension EmbeddedStore {
 
     private func objectFields(
         of record: ObjectRecord, _ headers: RequestFields, query: [NamedValue]
-    ) throws(StoreError) -> HTTPFields {
-        var fields: HTTPFields = [.contentType: "binary/octet-stream", .acceptRanges: "bytes", .eTag: record.entityTag]
+    ) throws(StoreError) -> HeaderFields {
+        var fields: HeaderFields = [
+            .contentType: "binary/octet-stream", .acceptRanges: "bytes", .eTag: record.entityTag,
+        ]
         fields[.lastModified] = SigningInstant(epochSeconds: record.modifiedAt).map(\.httpDate)
         for field in record.fields {
             fields.set(field.name, to: field.value)

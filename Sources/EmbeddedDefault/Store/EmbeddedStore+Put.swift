@@ -25,9 +25,9 @@ extension EmbeddedStore {
             fields: request.fields
         )
         try files.commit(upload, name.bucket, record, onlyIfAbsent: request.onlyIfAbsent)
-        var fields: HTTPFields = [.eTag: record.entityTag]
+        var fields: HeaderFields = [.eTag: record.entityTag]
         fields.set("x-amz-checksum-sha256", to: record.sha256)
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields))
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
     }
 
     private func receive(

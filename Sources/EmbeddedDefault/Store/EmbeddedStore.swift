@@ -1,6 +1,6 @@
 import Foundation
 public import HTTPServing
-public import HTTPTypes
+import HTTPTypes
 public import Logging
 public import Signing
 
@@ -70,7 +70,7 @@ public struct EmbeddedStore: HTTPResponder {
     }
 
     /// The bodies of uploads come as they arrive, the other methods have none.
-    public func bodyPlan(for head: HTTPRequest) -> BodyPlan {
+    public func bodyPlan(for head: RequestHead) -> BodyPlan {
         head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0)
     }
 
@@ -80,12 +80,12 @@ public struct EmbeddedStore: HTTPResponder {
         do {
             response = try await answer(to: request)
         } catch let error as StoreError {
-            response = self.response(to: error, path: request.head.path)
+            response = self.response(to: error, path: request.head.target)
         } catch let error as RequestBodyError {
-            response = self.response(to: storeError(for: error), path: request.head.path)
+            response = self.response(to: storeError(for: error), path: request.head.target)
         } catch {
             logger.error("The embedded store failed", metadata: ["error": "\(error)"])
-            response = self.response(to: .internalError, path: request.head.path)
+            response = self.response(to: .internalError, path: request.head.target)
         }
         CrossOrigin(configuration.allowedOrigins).complete(&response.head, for: request.head)
         return response
@@ -131,23 +131,21 @@ public struct EmbeddedStore: HTTPResponder {
 
     /// Lets a request pass whose URL was signed for it, and that asks for something the store has.
     private func authorize(
-        _ head: HTTPRequest, at instant: SigningInstant
+        _ head: RequestHead, at instant: SigningInstant
     ) throws(StoreError) -> (ObjectName, [NamedValue]) {
         guard [.get, .head, .put].contains(head.method) else {
             throw .notImplemented("This store has PUT, GET and HEAD of objects only.")
         }
-        let authority = head.authority ?? ""
         let request = ReceivedRequest(
             method: head.method.rawValue,
-            target: head.path ?? "",
-            headers: [NamedValue("host", authority)]
-                + head.headerFields.map { NamedValue($0.name.canonicalName, $0.value) }
+            target: head.target,
+            headers: head.headerFields.map { NamedValue($0.name.canonicalName, $0.value) }
         )
         let verified = try verifier.verifyAsStore(request, at: instant)
         for parameter in verified.query where Self.subresources.contains(parameter.name.lowercased()) {
             throw .notImplemented("This store does not know the parameter \(parameter.name).")
         }
-        return (try ObjectName(path: verified.path, authority: authority), verified.query)
+        return (try ObjectName(path: verified.path, authority: head.authority), verified.query)
     }
 
     /// Parameters that make another operation of a request.
@@ -167,10 +165,10 @@ public struct EmbeddedStore: HTTPResponder {
     private func response(to error: StoreError, path: String?) -> ServerResponse {
         let requestID = UUID().uuidString
         let resource = path.map { String($0.prefix { $0 != "?" }) } ?? ""
-        var fields: HTTPFields = [.contentType: "application/xml"]
+        var fields: HeaderFields = [.contentType: "application/xml"]
         fields.set("x-amz-request-id", to: requestID)
         return ServerResponse(
-            head: HTTPResponse(status: error.status, headerFields: fields),
+            head: ResponseHead(status: error.status, headerFields: fields),
             body: .bytes(error.xml(resource: resource, requestID: requestID)))
     }
 }

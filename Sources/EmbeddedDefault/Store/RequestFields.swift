@@ -1,3 +1,4 @@
+import HTTPServing
 import HTTPTypes
 import Signing
 
@@ -5,7 +6,7 @@ import Signing
 struct RequestFields: Sendable {
     private(set) var pairs: [NamedValue]
 
-    init(_ head: HTTPRequest, query: [NamedValue]) {
+    init(_ head: RequestHead, query: [NamedValue]) {
         pairs = head.headerFields.map { NamedValue($0.name.canonicalName, $0.value) }
         let sent = Set(pairs.map(\.name))
         pairs += query.map { NamedValue($0.name.lowercased(), $0.value) }
@@ -19,7 +20,7 @@ struct RequestFields: Sendable {
     }
 }
 
-extension HTTPFields {
+extension HeaderFields {
     /// Sets a header by its name; one whose name is no token is left out.
     mutating func set(_ name: String, to value: String?) {
         guard let name = HTTPField.Name(name) else { return }

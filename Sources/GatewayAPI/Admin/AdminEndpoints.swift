@@ -123,7 +123,7 @@ extension Page {
 extension ServerResponse {
     /// The answer to a deletion.
     static var noContent: ServerResponse {
-        ServerResponse(head: HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
+        ServerResponse(head: ResponseHead(status: .noContent, headerFields: [.cacheControl: "no-store"]))
     }
 
     /// An answer that is one JSON object, kept by nobody on the way.
@@ -132,9 +132,10 @@ extension ServerResponse {
     ) -> ServerResponse {
         var json = JSONWriter(capacity: capacity)
         json.object(members)
-        let fields: HTTPFields = [.contentType: "application/json", .cacheControl: "no-store"]
-        return ServerResponse(head: HTTPResponse(status: status, headerFields: fields), body: .bytes(json.bytes))
+        return ServerResponse(head: ResponseHead(status: status, headerFields: jsonFields), body: .bytes(json.bytes))
     }
+
+    private static let jsonFields: HeaderFields = [.contentType: "application/json", .cacheControl: "no-store"]
 }
 
 /// Text as one segment of a path.

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import HTTPServing
 import HTTPTypes
 
 /// The strong entity tag (RFC 9110, 8.8.3) of a row.

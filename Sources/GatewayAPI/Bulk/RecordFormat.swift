@@ -65,11 +65,11 @@ extension ServerResponse {
         _ format: RecordFormat, name: String,
         _ produce: @escaping @Sendable (any ResponseBodyWriter) async throws -> Void
     ) -> ServerResponse {
-        let fields: HTTPFields = [
+        let fields: HeaderFields = [
             .contentType: format.contentType, .cacheControl: "no-store", .vary: "Accept",
             .contentDisposition: "attachment; filename=\"\(name).\(format.rawValue)\"",
         ]
         return ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: fields), body: .stream(length: nil, produce))
+            head: ResponseHead(status: .ok, headerFields: fields), body: .stream(length: nil, produce))
     }
 }

@@ -23,10 +23,10 @@ struct AuditEndpoints: Sendable {
         var query = ListQuery(filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000)
         // What can be refused is refused before the first byte.
         let first = try await reader.changes(query)
-        let fields: HTTPFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]
+        let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]
         query.pageToken = first.nextPageToken
         return ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: fields),
+            head: ResponseHead(status: .ok, headerFields: fields),
             body: .stream(length: nil) { [reader, query] writer in
                 var query = query
                 var page = first

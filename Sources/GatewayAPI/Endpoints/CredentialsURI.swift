@@ -55,7 +55,7 @@ enum CredentialsURI {
 
     private static func response(_ body: [UInt8], type: String) -> ServerResponse {
         ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: [.contentType: type, .cacheControl: "no-store"]),
+            head: ResponseHead(status: .ok, headerFields: [.contentType: type, .cacheControl: "no-store"]),
             body: .bytes(body))
     }
 }

@@ -17,7 +17,7 @@ extension PresignedURLEndpoints {
         )
         metrics.issued(issued)
         var response = ServerResponse(
-            head: HTTPResponse(
+            head: ResponseHead(
                 status: .seeOther,
                 headerFields: [
                     .location: issued.url.reveal(),

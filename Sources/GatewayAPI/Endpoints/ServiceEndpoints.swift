@@ -45,26 +45,26 @@ struct ServiceEndpoints: Sendable {
 
     /// `GET /metrics`: text exposition, version 0.0.4.
     @Sendable func metrics(_ request: APIRequest) -> ServerResponse {
-        let fields: HTTPFields = [
+        let fields: HeaderFields = [
             .contentType: "text/plain; version=0.0.4; charset=utf-8", .cacheControl: "no-store",
         ]
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(metricsText()))
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(metricsText()))
     }
 
     /// `GET /openapi.yaml`: the contract of this very build.
     @Sendable func contract(_ request: APIRequest) -> ServerResponse {
-        let fields: HTTPFields = [.contentType: "application/yaml", .cacheControl: "no-cache"]
+        let fields: HeaderFields = [.contentType: "application/yaml", .cacheControl: "no-cache"]
         return ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
+            head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 
     /// `GET /docs`: the contract for people.
     @Sendable func docs(_ request: APIRequest) -> ServerResponse {
-        let fields: HTTPFields = [
+        let fields: HeaderFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
             .contentSecurityPolicy: DocsPage.securityPolicy, .referrerPolicy: "no-referrer",
             .xContentTypeOptions: "nosniff",
         ]
-        return ServerResponse(head: HTTPResponse(status: .ok, headerFields: fields), body: .bytes(DocsPage.bytes))
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(DocsPage.bytes))
     }
 }

@@ -41,12 +41,12 @@ struct SignatureEndpoints: Sendable {
     private static func text(_ signed: RemoteSignature) -> ServerResponse {
         let value = signed.authorization ?? signed.signature
         return ServerResponse(
-            head: HTTPResponse(
+            head: ResponseHead(
                 status: .created, headerFields: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"]),
             body: .bytes(Array(value.reveal().utf8)))
     }
 
-    private static func wantsText(_ headers: HTTPFields) -> Bool {
+    private static func wantsText(_ headers: HeaderFields) -> Bool {
         headers[values: .accept].joined(separator: ",").split(separator: ",").contains { range in
             range.prefix { $0 != ";" }.trimming { $0 == " " || $0 == "\t" }.lowercased() == "text/plain"
         }

@@ -33,12 +33,12 @@ struct LedgerEndpoints: Sendable {
         let query = IssuanceQuery(try IssuanceFilter(request), pageSize: 1000)
         // What cannot be read at all is told by the status; after that only by an end that comes too early.
         let first = try await reader.issuances(query)
-        let fields: HTTPFields = [
+        let fields: HeaderFields = [
             .contentType: form.mediaType, .cacheControl: "no-store",
             .contentDisposition: "attachment; filename=\"issuances.\(form.rawValue)\"",
         ]
         return ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: fields),
+            head: ResponseHead(status: .ok, headerFields: fields),
             body: .stream(length: nil) { [reader] writer in
                 if let header = form.header { try await writer.write(header) }
                 var page = first

@@ -16,7 +16,7 @@ struct Authenticate: Sendable {
             return try await endpoint(request)
         case .authenticated(let endpoint):
             let caller = try await caller(of: request, for: route.access)
-            guard request.method == .post, request.headers.text(.idempotencyKey) != nil else {
+            guard request.method == .post, request.headers.contains(.idempotencyKey) else {
                 return try await endpoint(request, caller)
             }
             return try await idempotency.answer(request, from: caller, on: route, endpoint)
@@ -63,8 +63,8 @@ struct Authenticate: Sendable {
     }
 
     /// The token of exactly one `Authorization: Bearer`.
-    static func bearerToken(in headers: HTTPFields) throws(GatewayError) -> Secret<String> {
-        let values = headers.all(.authorization)
+    static func bearerToken(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
+        let values = headers[values: .authorization]
         guard let value = values.first else {
             throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
         }

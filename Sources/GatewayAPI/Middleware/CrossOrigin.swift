@@ -16,7 +16,7 @@ struct CrossOrigin: Sendable {
             let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
             response.head.headerFields[.vary] = others + "Origin"
         }
-        guard let origin = request.headers.text(.origin), allowsAny || allowedOrigins.contains(origin) else {
+        guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
             return response
         }
         response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin

@@ -81,7 +81,7 @@ struct Idempotency: Sendable {
             bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + body).bytes)
     }
 
-    private static func key(in headers: HTTPFields) throws(GatewayError) -> String {
+    private static func key(in headers: HeaderFields) throws(GatewayError) -> String {
         let values = headers[values: .idempotencyKey]
         guard values.count == 1, let key = values.first, 1...maxKeyBytes ~= key.utf8.count,
             key.utf8.allSatisfy({ 0x21...0x7e ~= $0 })

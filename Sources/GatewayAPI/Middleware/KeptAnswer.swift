@@ -37,10 +37,10 @@ struct KeptAnswer: Codable {
 
     /// The answer.
     var response: ServerResponse {
-        var head = HTTPResponse(status: .init(code: status))
+        var head = ResponseHead(status: .init(code: status))
         for field in fields {
             guard let name = HTTPField.Name(field.name) else { continue }
-            head.headerFields.append(HTTPField(name: name, value: field.value))
+            head.headerFields.append(name, field.value)
         }
         return ServerResponse(head: head, body: .bytes(Array(body)))
     }

@@ -14,7 +14,7 @@ struct Observe: Sendable {
         let start = clock.now
         metrics.began()
         var response = await next(request)
-        response.head.headerFields.append(HTTPField(name: .requestID, value: request.id))
+        response.head.headerFields.append(.requestID, request.id)
         let duration = clock.now - start
         metrics.ended(
             method: request.method, route: request.routeTemplate, status: response.head.status, after: duration)
@@ -34,7 +34,7 @@ struct Observe: Sendable {
             ]
         )
         var response = problem.response(requestID: requestID)
-        response.head.headerFields.append(HTTPField(name: .requestID, value: requestID))
+        response.head.headerFields.append(.requestID, requestID)
         return response
     }
 

@@ -11,7 +11,7 @@ struct Problem: Sendable {
     /// Further members of the body.
     var members: [(name: String, value: JSONValue)] = []
     /// Further header fields.
-    var headers = HTTPFields()
+    var headers = HeaderFields()
 
     init(kind: ProblemKind, detail: String? = nil) {
         self.kind = kind
@@ -23,7 +23,7 @@ struct Problem: Sendable {
     func response(requestID: String) -> ServerResponse {
         var json = JSONWriter()
         write(to: &json, requestID: requestID)
-        var head = HTTPResponse(status: kind.status, headerFields: headers)
+        var head = ResponseHead(status: kind.status, headerFields: headers)
         head.headerFields[.contentType] = "application/problem+json"
         head.headerFields[.cacheControl] = "no-store"
         return ServerResponse(head: head, body: .bytes(json.bytes))

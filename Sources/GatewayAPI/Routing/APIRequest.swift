@@ -8,7 +8,7 @@ final class APIRequest: Sendable {
     /// Identifier in logs, answers and rows.
     let id: String
     let method: HTTPRequest.Method
-    let headers: HTTPFields
+    let headers: HeaderFields
     /// The target, taken apart; `nil` where it cannot be.
     let target: RequestTarget?
     let match: Router.Match
@@ -23,7 +23,7 @@ final class APIRequest: Sendable {
     let claim: IdempotencyClaim?
 
     init(
-        id: String, method: HTTPRequest.Method, headers: HTTPFields, target: RequestTarget?, match: Router.Match,
+        id: String, method: HTTPRequest.Method, headers: HeaderFields, target: RequestTarget?, match: Router.Match,
         body: RequestBody, sourceAddress: IPAddress?, notes: RequestNotes = RequestNotes(),
         claim: IdempotencyClaim? = nil, repeatable: RepeatableIssuing? = nil
     ) {
@@ -70,7 +70,7 @@ final class APIRequest: Sendable {
     ///
     /// - Parameter other: A media type that is accepted besides `application/json`.
     func jsonValue(orOf other: String? = nil) throws -> JSONValue {
-        let type = headers.text(.contentType) ?? ""
+        let type = headers[.contentType] ?? ""
         guard type == "application/json" || ["application/json", other].contains(Self.essence(of: type)) else {
             throw APIError.unsupportedMediaType
         }

@@ -1,4 +1,5 @@
 public import GatewayCore
+import HTTPServing
 import HTTPTypes
 
 /// Works out where a request came from: the peer of the socket, or what proxies that are trusted say of it.
@@ -26,7 +27,7 @@ public struct TrustedProxies: Sendable {
     }
 
     /// The address nearest to us that is no trusted proxy; `nil` where a proxy names none that can be read.
-    func source(of peer: IPAddress, _ headers: HTTPFields) -> IPAddress? {
+    func source(of peer: IPAddress, _ headers: HeaderFields) -> IPAddress? {
         guard trusts(peer) else { return peer }
         var nearest = peer
         for hop in hops(in: headers).reversed() {
@@ -37,7 +38,7 @@ public struct TrustedProxies: Sendable {
         return nearest
     }
 
-    private func hops(in headers: HTTPFields) -> [Substring] {
+    private func hops(in headers: HeaderFields) -> [Substring] {
         switch field {
         case .xForwardedFor:
             headers[values: .forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }

@@ -12,19 +12,19 @@ final class PageServer: HTTPResponder {
     /// Says what the page is from now on.
     func show(_ html: String) { page.withLock { $0 = html } }
 
-    func bodyPlan(for head: HTTPRequest) -> BodyPlan { .collect(maxBytes: 0) }
+    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 0) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
-        guard request.head.method == .get, request.head.path == "/" else {
-            return ServerResponse(head: HTTPResponse(status: .notFound))
+        guard request.head.method == .get, request.head.target == "/" else {
+            return ServerResponse(head: ResponseHead(status: .notFound))
         }
         return ServerResponse(
-            head: HTTPResponse(status: .ok, headerFields: [.contentType: "text/html; charset=utf-8"]),
+            head: ResponseHead(status: .ok, headerFields: [.contentType: "text/html; charset=utf-8"]),
             body: .bytes(Array(page.withLock { $0 }.utf8)))
     }
 
     func response(to failure: ServerFailure) -> ServerResponse {
-        ServerResponse(head: HTTPResponse(status: failure.status))
+        ServerResponse(head: ResponseHead(status: failure.status))
     }
 
     /// Runs the site while `body` runs, which gets the site's origin.

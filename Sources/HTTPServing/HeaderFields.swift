@@ -1,0 +1,232 @@
+public import HTTPTypes
+
+/// The header fields of a request or an answer, in order: bytes in one buffer, made into strings only where asked for.
+///
+/// Each field takes, one after the other: the length of its name in two bytes and that of its value in four, the lowest first,
+/// then both, each with a NUL behind it, so that C reads them where they are.
+public struct HeaderFields: Sendable, Equatable {
+    /// Bytes of a field besides its name and its value.
+    package static let overhead = 8
+    /// The fields in the form above.
+    package private(set) var bytes: [UInt8]
+
+    /// No fields.
+    public init() {
+        bytes = []
+    }
+
+    /// No fields, and room for some.
+    ///
+    /// - Parameter capacity: Bytes of all names and values, and ``overhead`` more for each field.
+    public init(capacity: Int) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Fields that are in the form above already, their values legal.
+    package init(wellFormed bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Whether there are none.
+    public var isEmpty: Bool { bytes.isEmpty }
+
+    /// Makes room for more.
+    ///
+    /// - Parameter capacity: Bytes of what is to be added, as ``init(capacity:)`` has them.
+    public mutating func reserve(adding capacity: Int) {
+        bytes.reserveCapacity(bytes.count + capacity)
+    }
+
+    // MARK: Adding
+
+    /// Adds a field at the end; what a value cannot hold becomes a space, spaces around it go (RFC 9110, 5.5).
+    public mutating func append(_ name: HTTPField.Name, _ value: String) {
+        let text = value.utf8
+        append(name, text.span)
+    }
+
+    /// Adds a field at the end, of a value in UTF-8; what it cannot hold becomes a space, spaces around it go.
+    public mutating func append(_ name: HTTPField.Name, _ value: Span<UInt8>) {
+        if Self.isLegal(value) {
+            write(name, value)
+        } else {
+            write(name, Self.legalized(value).span)
+        }
+    }
+
+    private mutating func write(_ name: HTTPField.Name, _ value: Span<UInt8>) {
+        let rawName = name.rawName.utf8
+        let name = rawName.span
+        precondition(name.count <= Int(UInt16.max) && value.count <= Int(UInt32.max), "a field is longer than any")
+        bytes.append(addingCapacity: name.count + value.count + Self.overhead) { output in
+            output.append(UInt8(truncatingIfNeeded: name.count))
+            output.append(UInt8(truncatingIfNeeded: name.count >> 8))
+            output.append(UInt8(truncatingIfNeeded: value.count))
+            output.append(UInt8(truncatingIfNeeded: value.count >> 8))
+            output.append(UInt8(truncatingIfNeeded: value.count >> 16))
+            output.append(UInt8(truncatingIfNeeded: value.count >> 24))
+            for index in name.indices { output.append(name[index]) }
+            output.append(0)
+            for index in value.indices { output.append(value[index]) }
+            output.append(0)
+        }
+    }
+
+    private static func isLegal(_ value: Span<UInt8>) -> Bool {
+        guard !value.isEmpty else { return true }
+        // Without a way out of the loop, it takes many bytes at a time.
+        var isDoubtful = isBlank(value[0]) || isBlank(value[value.count - 1])
+        for index in value.indices {
+            let byte = value[index]
+            isDoubtful = isDoubtful || byte < 0x20 || byte == 0x7F
+        }
+        return !isDoubtful
+    }
+
+    private static func legalized(_ value: Span<UInt8>) -> [UInt8] {
+        var range = value.indices
+        while let first = range.first, !isVisible(value[first]) { range.removeFirst() }
+        while let last = range.last, !isVisible(value[last]) { range.removeLast() }
+        return range.map { isVisible(value[$0]) || value[$0] == 0x09 ? value[$0] : 0x20 }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    private static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F }
+
+    // MARK: Looking up
+
+    /// Where one field lies in the buffer.
+    package struct Place {
+        /// Of the first byte of the name.
+        package let name: Int
+        /// Of the first byte of the value.
+        package let value: Int
+        /// Behind the last byte of the value.
+        package let end: Int
+
+        init(of start: Int, in bytes: Span<UInt8>) {
+            let nameLength = Int(bytes[start]) | Int(bytes[start + 1]) << 8
+            let low = Int(bytes[start + 2]) | Int(bytes[start + 3]) << 8
+            let high = Int(bytes[start + 4]) | Int(bytes[start + 5]) << 8
+            name = start + 6
+            value = name + nameLength + 1
+            end = value + (low | high << 16)
+        }
+
+        /// Behind the last byte of the name.
+        package var nameEnd: Int { value - 1 }
+        /// Where the next field begins.
+        package var next: Int { end + 1 }
+    }
+
+    /// Where the field lies that begins at an offset, `nil` at the end.
+    package func place(at start: Int) -> Place? {
+        start < bytes.count ? Place(of: start, in: bytes.span) : nil
+    }
+
+    /// The first field of a name, from one that begins at `start` on.
+    private func find(_ name: HTTPField.Name, from start: Int = 0) -> Place? {
+        let canonicalName = name.canonicalName.utf8
+        let wanted = canonicalName.span
+        let bytes = bytes.span
+        var start = start
+        while start < bytes.count {
+            let place = Place(of: start, in: bytes)
+            if place.nameEnd - place.name == wanted.count, Self.spells(wanted, bytes, at: place.name) { return place }
+            start = place.next
+        }
+        return nil
+    }
+
+    private static func spells(_ canonical: Span<UInt8>, _ bytes: Span<UInt8>, at start: Int) -> Bool {
+        for index in canonical.indices {
+            let byte = bytes[start + index]
+            let lower = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            if lower != canonical[index] { return false }
+        }
+        return true
+    }
+
+    private func text(_ place: Place) -> String {
+        String(decoding: bytes[place.value..<place.end], as: UTF8.self)
+    }
+
+    /// Whether there is a field of a name.
+    public func contains(_ name: HTTPField.Name) -> Bool {
+        find(name) != nil
+    }
+
+    /// The bytes of the value of a field that stands there once, `nil` where there is none or more than one.
+    public func onlyValue(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
+        guard let place = find(name), find(name, from: place.next) == nil else { return nil }
+        return bytes[place.value..<place.end]
+    }
+
+    /// The value of the field of a name; of several, all of them with commas between (RFC 9110, 5.3). Setting it replaces
+    /// all of them by one at the end, or by none.
+    public subscript(name: HTTPField.Name) -> String? {
+        get {
+            guard let place = find(name) else { return nil }
+            guard find(name, from: place.next) != nil else { return text(place) }
+            return self[values: name].joined(separator: ", ")
+        }
+        set {
+            removeAll(name)
+            if let newValue { append(name, newValue) }
+        }
+    }
+
+    /// The values of every field of a name, in order. Setting them replaces all of them by some at the end.
+    public subscript(values name: HTTPField.Name) -> [String] {
+        get {
+            var values: [String] = []
+            var start = 0
+            while let place = find(name, from: start) {
+                values.append(text(place))
+                start = place.next
+            }
+            return values
+        }
+        set {
+            removeAll(name)
+            for value in newValue { append(name, value) }
+        }
+    }
+
+    private mutating func removeAll(_ name: HTTPField.Name) {
+        while let place = find(name) { bytes.removeSubrange((place.name - 6)..<place.next) }
+    }
+}
+
+extension HeaderFields: Sequence {
+    /// Reads the fields one by one.
+    public struct Iterator: IteratorProtocol {
+        let fields: HeaderFields
+        var start = 0
+
+        /// The next field, `nil` at the end.
+        public mutating func next() -> HTTPField? {
+            while let place = fields.place(at: start) {
+                start = place.next
+                let name = String(decoding: fields.bytes[place.name..<place.nameEnd], as: UTF8.self)
+                if let name = HTTPField.Name(name) { return HTTPField(name: name, value: fields.text(place)) }
+            }
+            return nil
+        }
+    }
+
+    /// Begins at the first field.
+    public func makeIterator() -> Iterator {
+        Iterator(fields: self)
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    /// The fields of a literal, in order.
+    public init(dictionaryLiteral elements: (HTTPField.Name, String)...) {
+        self.init()
+        for (name, value) in elements { append(name, value) }
+    }
+}

@@ -1,0 +1,90 @@
+/// Names and values of header fields, as bytes in libmicrohttpd's buffer or in ours.
+enum FieldBytes {
+    /// Whether bytes are a token (RFC 9110, 5.6.2).
+    static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard bytes.count > 0 else { return false }
+        for index in 0..<bytes.count where unsafe !isTokenByte(bytes[index]) { return false }
+        return true
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "!"), UInt8(ascii: "#"),
+            UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"), UInt8(ascii: "'"), UInt8(ascii: "*"),
+            UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"),
+            UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether bytes are a word, given in lower case, but for the case of their letters.
+    static func spell(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
+        guard bytes.count == word.utf8CodeUnitCount else { return false }
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            let lower = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            if unsafe lower != word.utf8Start[index] { return false }
+        }
+        return true
+    }
+
+    /// A value without the spaces around it; `nil` where it holds a control character or is not UTF-8.
+    static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        var range = 0..<bytes.count
+        while let last = range.last, unsafe isBlank(bytes[last]) { range.removeLast() }
+        while let first = range.first, unsafe isBlank(bytes[first]) { range.removeFirst() }
+        let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
+        // Without a way out of the loop, it takes many bytes at a time.
+        var isDoubtful = false
+        for index in 0..<kept.count {
+            let byte = unsafe kept[index]
+            isDoubtful = isDoubtful || byte < 0x20 || byte >= 0x7F
+        }
+        guard isDoubtful else { return unsafe kept }
+        guard unsafe kept.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }),
+            unsafe String(validating: kept, as: UTF8.self) != nil
+        else { return nil }
+        return unsafe kept
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    /// A number of digits; `nil` where there are others or none, or it is too large.
+    static func number(_ bytes: UnsafeRawBufferPointer) -> Int64? {
+        guard bytes.count > 0 else { return nil }
+        var number: Int64 = 0
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            let (tens, isTooMany) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isTooLarge) = tens.addingReportingOverflow(Int64(byte - 0x30))
+            guard !isTooMany, !isTooLarge else { return nil }
+            number = sum
+        }
+        return number
+    }
+
+    /// Letters, digits and what else a host, a port or an IPv6 literal is made of.
+    static func isAuthority(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether the server itself writes the field of a name.
+    static func isServers(_ name: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 4: unsafe spell(name, "date")
+        case 10: unsafe spell(name, "connection") || spell(name, "keep-alive")
+        case 14: unsafe spell(name, "content-length")
+        case 17: unsafe spell(name, "transfer-encoding")
+        default: false
+        }
+    }
+}

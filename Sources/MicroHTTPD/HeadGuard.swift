@@ -1,0 +1,192 @@
+import CMicroHTTPD
+import Glibc
+import HTTPServing
+import HTTPTypes
+
+/// The head of a request that passed the guard.
+struct GuardedHead {
+    /// How the body is delimited.
+    enum Framing: Equatable {
+        case none
+        case length(Int64)
+        case chunked
+    }
+
+    var request: RequestHead
+    var framing: Framing
+    var expectsContinue: Bool
+}
+
+/// Refuses every request that libmicrohttpd 0.9.75 takes but that another reader could read differently.
+///
+/// libmicrohttpd leaves the head in one buffer and puts NULs over the line ends, so the pieces it hands over must follow one
+/// another without a gap. Where they do not, there was something that it dropped or moved: a folded line (which it appends to
+/// the NAME of the field before), a NUL that ends its view of a value, a bare LF, or more than one space.
+@safe struct HeadGuard {
+    /// The pieces of a request line, pointers into libmicrohttpd's buffer.
+    @safe struct RequestLine {
+        var method: UnsafePointer<CChar>
+        var target: UnsafePointer<CChar>
+        var version: UnsafePointer<CChar>
+    }
+
+    private var output: HeaderFieldOutput
+    private var count = 0
+    private let maxFields: Int
+    /// Where the next field must start.
+    private var expected: UnsafePointer<CChar>
+    /// `nil` where there is none.
+    private var hostLength: Int?
+    private var contentLength: Int64?
+    /// Whether the one transfer coding is `chunked`; `nil` where there is none.
+    private var isChunked: Bool?
+    /// Whether all that is expected is `100-continue`; `nil` where nothing is.
+    private var expectsContinue: Bool?
+    private var hasAuthorization = false
+    private var failure: ServerFailure?
+
+    private init(maxFields: Int, firstField: UnsafePointer<CChar>, output: HeaderFieldOutput) {
+        self.maxFields = maxFields
+        self.output = output
+        unsafe expected = unsafe firstField
+    }
+
+    /// Reads the head of a request, or says why it is refused.
+    static func read(
+        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, limits: HTTPServerConfiguration
+    ) throws(ServerFailure) -> GuardedHead {
+        guard target.length <= limits.maxTargetBytes else { throw .uriTooLong }
+        let size = unsafe sluice_head_size(connection)
+        guard size <= limits.maxHeadBytes else { throw .headerFieldsTooLarge }
+        let methodLength = unsafe strlen(line.method)
+        guard let text = target.text, unsafe line.target == line.method + methodLength + 1,
+            unsafe line.version == line.target + target.length + 1
+        else { throw .badRequest("The request line is malformed.") }
+        guard unsafe strcmp(line.version, "HTTP/1.1") == 0 else {
+            throw .badRequest("The protocol must be HTTP/1.1.")
+        }
+        guard let method = unsafe Self.method(UnsafeRawBufferPointer(start: line.method, count: methodLength)) else {
+            throw .badRequest("The method is malformed.")
+        }
+
+        var outcome: Result<(GuardedHead.Framing, Bool), ServerFailure> = .failure(.headerFieldsTooLarge)
+        let capacity = unsafe HeaderFieldOutput.capacity(
+            headBytes: size, fields: Int(MHD_get_connection_values_n(connection, .HEADER_KIND, nil, nil)))
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+            var head = unsafe HeadGuard(
+                maxFields: limits.maxHeaderFields, firstField: line.version + 10,
+                output: HeaderFieldOutput(UnsafeMutableRawBufferPointer(buffer)))
+            unsafe withUnsafeMutablePointer(to: &head) {
+                _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addField, $0)
+            }
+            if head.failure == nil, unsafe head.expected + 2 != line.method + size {
+                head.failure = .badRequest("The header section is malformed.")
+            }
+            count = head.output.count
+            outcome = head.outcome
+        }
+        let (framing, expectsContinue) = try outcome.get()
+        let request = RequestHead(method: method, target: text, headerFields: HeaderFields(wellFormed: bytes))
+        return GuardedHead(request: request, framing: framing, expectsContinue: expectsContinue)
+    }
+
+    private static func method(_ name: UnsafeRawBufferPointer) -> HTTPRequest.Method? {
+        if unsafe name.elementsEqual("GET".utf8) { return .get }
+        if unsafe name.elementsEqual("POST".utf8) { return .post }
+        return unsafe HTTPRequest.Method(String(decoding: name, as: UTF8.self))
+    }
+
+    /// Whether a field read so far is a `Content-Length` that libmicrohttpd takes for no number.
+    static func hasMalformedLength(_ connection: OpaquePointer) -> Bool {
+        guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else {
+            return false
+        }
+        let text = unsafe String(cString: value)
+        return text.isEmpty || !text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } || UInt64(text) == nil
+    }
+
+    /// What the fields say of the body and of what is expected, or why they are refused.
+    private var outcome: Result<(GuardedHead.Framing, Bool), ServerFailure> {
+        if let failure { return .failure(failure) }
+        guard let hostLength, hostLength > 0 else {
+            return .failure(.badRequest("There must be one Host field, and not empty."))
+        }
+        if isChunked != nil, contentLength != nil {
+            return .failure(.badRequest("Content-Length and Transfer-Encoding exclude each other."))
+        }
+        var framing = GuardedHead.Framing.none
+        if let isChunked {
+            guard isChunked else { return .failure(.badRequest("The only transfer coding is chunked.")) }
+            framing = .chunked
+        } else if let contentLength, contentLength > 0 {
+            framing = .length(contentLength)
+        }
+        if expectsContinue == false { return .failure(.expectationFailed) }
+        return .success((framing, expectsContinue != nil))
+    }
+
+    /// Takes one field; `false` ends the reading.
+    fileprivate mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+        guard let start = name.baseAddress, unsafe start == UnsafeRawPointer(expected),
+            let content = value.baseAddress, unsafe content > start + name.count
+        else { return refuse("The header section is malformed.") }
+        unsafe expected = unsafe (content + value.count + 2).assumingMemoryBound(to: CChar.self)
+        count += 1
+        guard count <= maxFields else {
+            failure = .headerFieldsTooLarge
+            return false
+        }
+        guard unsafe FieldBytes.isToken(name) else { return refuse("The name of a header field is malformed.") }
+        guard let value = unsafe FieldBytes.trimmed(value) else {
+            return refuse("The value of a header field is malformed.")
+        }
+        guard unsafe note(name, value) else { return false }
+        unsafe output.append(name, value)
+        return true
+    }
+
+    /// Looks at the fields that say where the request ends, and for whom it is.
+    private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
+        switch name.count {
+        case 4 where unsafe FieldBytes.spell(name, "host"):
+            guard hostLength == nil, unsafe value.allSatisfy(FieldBytes.isAuthority) else {
+                return refuse("There must be one Host field, and well-formed.")
+            }
+            hostLength = value.count
+        case 6 where unsafe FieldBytes.spell(name, "expect"):
+            expectsContinue = unsafe expectsContinue == nil && FieldBytes.spell(value, "100-continue")
+        case 13 where unsafe FieldBytes.spell(name, "authorization"):
+            guard !hasAuthorization else { return refuse("There may be one Authorization field.") }
+            hasAuthorization = true
+        case 14 where unsafe FieldBytes.spell(name, "content-length"):
+            guard contentLength == nil, let length = unsafe FieldBytes.number(value) else {
+                return refuse("There may be one Content-Length field, of digits.")
+            }
+            contentLength = length
+        case 17... where unsafe FieldBytes.spell(UnsafeRawBufferPointer(rebasing: name[..<17]), "transfer-encoding"):
+            guard name.count == 17 else { return refuse("The name of a header field is malformed.") }
+            guard isChunked == nil else { return refuse("There may be one Transfer-Encoding field.") }
+            isChunked = unsafe FieldBytes.spell(value, "chunked")
+        default: break
+        }
+        return true
+    }
+
+    private mutating func refuse(_ reason: String) -> Bool {
+        failure = .badRequest(reason)
+        return false
+    }
+}
+
+/// Called by libmicrohttpd for each header field, in the order received.
+private func addField(
+    context: UnsafeMutableRawPointer?, kind: MHD_ValueKind, name: UnsafePointer<CChar>?, nameLength: Int,
+    value: UnsafePointer<CChar>?, valueLength: Int
+) -> MHD_Result {
+    guard let head = unsafe context?.assumingMemoryBound(to: HeadGuard.self) else { return MHD_Result.NO }
+    let goesOn = unsafe head.pointee.add(
+        name: UnsafeRawBufferPointer(start: name, count: nameLength),
+        value: UnsafeRawBufferPointer(start: value, count: valueLength)
+    )
+    return goesOn ? MHD_Result.YES : MHD_Result.NO
+}

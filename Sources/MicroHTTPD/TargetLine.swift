@@ -1,0 +1,28 @@
+import Glibc
+
+/// A target as libmicrohttpd found it in the request line, before it decodes it in place.
+struct TargetLine {
+    /// `nil` where it is neither `*` nor a path, or a byte of it is `#` or no printable ASCII.
+    let text: String?
+    /// Up to the first NUL.
+    let length: Int
+
+    init(reading target: UnsafePointer<CChar>?) {
+        guard let target = unsafe target else {
+            text = nil
+            length = 0
+            return
+        }
+        let bytes = unsafe UnsafeRawBufferPointer(start: target, count: strlen(target))
+        length = bytes.count
+        // Without a way out of the loop, it takes many bytes at a time.
+        var isForbidden = false
+        for index in 0..<bytes.count {
+            let byte = unsafe bytes[index]
+            isForbidden = isForbidden || byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "#")
+        }
+        let first = unsafe bytes.first
+        let isPath = first == UInt8(ascii: "/") || first == UInt8(ascii: "*") && bytes.count == 1
+        text = unsafe isPath && !isForbidden ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}

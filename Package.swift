@@ -127,7 +127,10 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["sluice", "ContractModel", logging], swiftSettings: strict),
+        .testTarget(
+            name: "CommandTests", dependencies: ["sluice", "ContractModel", "GatewayAPI", "GatewayCore", logging],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],

@@ -125,8 +125,10 @@ public struct APIParts: Sendable {
     public var metricsText: @Sendable () -> [UInt8]
     /// Where the API's own figures go.
     public var metricsFactory: any MetricsFactory
-    /// Where lines about requests go.
+    /// Where everything else goes that operators are to know.
     public var logger: Logger
+    /// Where the line of each answered request goes.
+    public var requestLog: any RequestLog
     /// The clock.
     public var now: @Sendable () -> Date
     /// As many bytes as asked for that nobody can predict.
@@ -143,6 +145,7 @@ public struct APIParts: Sendable {
         bucketValidator: any BucketValidator, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
+        requestLog: any RequestLog,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
         self.authenticator = authenticator
@@ -167,6 +170,7 @@ public struct APIParts: Sendable {
         self.metricsText = metricsText
         self.metricsFactory = metricsFactory
         self.logger = logger
+        self.requestLog = requestLog
         self.now = now
         self.randomBytes = randomBytes
     }

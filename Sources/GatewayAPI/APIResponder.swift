@@ -36,7 +36,8 @@ public struct APIResponder: HTTPResponder {
         case .inner: router = Router(routes.inner)
         }
         self.settings = settings
-        observe = Observe(logger: parts.logger, metrics: metrics)
+        observe = Observe(
+            logger: parts.logger, requestLog: parts.requestLog, metrics: metrics, paths: router.paths)
         crossOrigin = CrossOrigin(allowedOrigins: settings.allowedOrigins)
         renderProblems = RenderProblems(logger: parts.logger)
         authenticate = Authenticate(
@@ -62,9 +63,16 @@ public struct APIResponder: HTTPResponder {
     /// Answers a request.
     public func respond(to request: ServerRequest) async -> ServerResponse {
         let request = makeRequest(request)
-        return await observe.respond(to: request) { request in
-            crossOrigin.allow(await renderProblems.respond(to: request, next: dispatch), to: request)
+        observe.begins()
+        var response: ServerResponse
+        do {
+            response = try await dispatch(request)
+        } catch {
+            response = renderProblems.response(to: error, of: request)
         }
+        crossOrigin.allow(&response, to: request)
+        observe.ends(request, with: &response)
+        return response
     }
 
     /// Answers what never became a request, in the form of every other problem.
@@ -73,18 +81,20 @@ public struct APIResponder: HTTPResponder {
     }
 
     private func makeRequest(_ request: ServerRequest) -> APIRequest {
+        let start = ContinuousClock.now
         let headers = request.head.headerFields
         let (target, match) = router.match(request.head.method, raw: request.head.target)
         let peer = IPAddress(request.remoteAddress)
         let isFromProxy = peer.map(settings.trustedProxies.trusts) ?? false
         return APIRequest(
             id: (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID(),
+            start: start,
             method: request.head.method,
             headers: headers,
             target: target,
             match: match,
             body: request.body,
-            sourceAddress: peer.flatMap { settings.trustedProxies.source(of: $0, headers) }
+            sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer
         )
     }
 

@@ -31,6 +31,30 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
+    /// Appends a number in decimal digits, of which there are at most ``decimalRoom``.
+    public mutating func append(decimal value: Int64) {
+        if value < 0 { append(UInt8(ascii: "-")) }
+        var rest = value.magnitude
+        var digits = 1
+        var bound: UInt64 = 10
+        while digits < 19, rest >= bound {
+            digits += 1
+            bound *= 10
+        }
+        precondition(digits <= freeCapacity, "There is no room for so many digits")
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            for index in (count..<(count + digits)).reversed() {
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                unsafe buffer[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+                rest = quotient
+            }
+            count += digits
+        }
+    }
+
+    /// Room that a number takes, its sign included.
+    public static var decimalRoom: Int { 20 }
+
     /// Writes bytes over others that are there, the first of them at `start`.
     @inlinable
     public mutating func overwrite(from start: Int, with bytes: [UInt8]) {

@@ -11,6 +11,25 @@ extension String {
         }
         return (same ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
+
+    /// Whether a text is these bytes. Not for secrets that somebody guesses at.
+    @inlinable
+    public func isSameBytes(as bytes: Span<UInt8>) -> Bool {
+        guard utf8.count == bytes.count else { return false }
+        return unsafe bytes.withUnsafeBufferPointer { right in
+            let same = unsafe utf8.withContiguousStorageIfAvailable { unsafe $0.isSameBytes(as: right) }
+            return unsafe same ?? utf8.elementsEqual(right)
+        }
+    }
+
+    /// Whether there is no control character below U+0020 in it and neither of two other characters of ASCII.
+    @inlinable
+    public func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
+        let isFree = unsafe utf8.withContiguousStorageIfAvailable { bytes in
+            unsafe bytes.isFree(ofControlsAnd: first, second)
+        }
+        return isFree ?? !utf8.contains { $0 < 0x20 || $0 == first || $0 == second }
+    }
 }
 
 extension UnsafeBufferPointer<UInt8> {
@@ -20,5 +39,15 @@ extension UnsafeBufferPointer<UInt8> {
             return isEmpty && other.isEmpty
         }
         return unsafe left == right || memcmp(left, right, count) == 0
+    }
+
+    @usableFromInline
+    func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
+        var flaws: UInt8 = 0
+        for index in indices {
+            let byte = unsafe self[index]
+            flaws |= (byte < 0x20 ? 1 : 0) | (byte == first ? 1 : 0) | (byte == second ? 1 : 0)
+        }
+        return flaws == 0
     }
 }

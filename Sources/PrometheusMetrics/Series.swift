@@ -3,57 +3,64 @@ import Synchronization
 
 /// One series: a number, or the counts of a histogram.
 final class Series: Sendable {
-    private struct State {
-        var value = 0.0
-        /// Observations per bucket, the last one beyond all bounds; empty for plain numbers.
+    private struct Histogram {
+        var sum = 0.0
+        /// Observations per bucket, the last one beyond all bounds.
         var counts: [UInt64]
     }
 
     private let kind: Kind
     private let bounds: [Double]
-    private let state: Mutex<State>
+    /// The bits of the number.
+    private let number = Atomic<UInt64>(0)
+    private let histogram: Mutex<Histogram>
 
     init(_ kind: Kind, buckets: [Double]) {
         self.kind = kind
         bounds = kind == .histogram ? buckets : []
-        state = Mutex(State(counts: kind == .histogram ? Array(repeating: 0, count: buckets.count + 1) : []))
+        histogram = Mutex(Histogram(counts: kind == .histogram ? Array(repeating: 0, count: buckets.count + 1) : []))
     }
 
     /// Adds to a counter or gauge.
     private func add(_ amount: Double) {
-        state.withLock { $0.value += amount }
+        var known = number.load(ordering: .relaxed)
+        while true {
+            let sum = (Double(bitPattern: known) + amount).bitPattern
+            let (isDone, current) = number.compareExchange(expected: known, desired: sum, ordering: .relaxed)
+            if isDone { return }
+            known = current
+        }
     }
 
-    /// Sets a gauge, or counts a value in a histogram, whose `value` is the sum.
+    /// Sets a gauge, or counts a value in a histogram.
     private func observe(_ value: Double) {
         guard !value.isNaN else { return }
-        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
-        state.withLock { state in
-            if state.counts.isEmpty {
-                state.value = value
-            } else {
-                state.value += value
-                state.counts[bucket] += 1
-            }
+        guard kind == .histogram else { return number.store(value.bitPattern, ordering: .relaxed) }
+        var bucket = 0
+        while bucket < bounds.count, value > bounds[bucket] { bucket += 1 }
+        histogram.withLock { histogram in
+            histogram.sum += value
+            histogram.counts[bucket] += 1
         }
     }
 
     /// Writes the lines of this series; `labels` is the text between the braces.
     func write(name: String, labels: String, to text: inout String) {
-        let state = state.withLock { $0 }
         let braces = labels.isEmpty ? "" : "{\(labels)}"
-        guard !state.counts.isEmpty else {
-            text += "\(name)\(braces) \(Exposition.number(state.value))\n"
+        guard kind == .histogram else {
+            let number = Double(bitPattern: number.load(ordering: .relaxed))
+            text += "\(name)\(braces) \(Exposition.number(number))\n"
             return
         }
+        let histogram = histogram.withLock { $0 }
         var total: UInt64 = 0
         let separator = labels.isEmpty ? "" : ","
-        for (index, count) in state.counts.enumerated() {
+        for (index, count) in histogram.counts.enumerated() {
             total += count
             let bound = index < bounds.count ? Exposition.number(bounds[index]) : "+Inf"
             text += "\(name)_bucket{\(labels)\(separator)le=\"\(bound)\"} \(total)\n"
         }
-        text += "\(name)_sum\(braces) \(Exposition.number(state.value))\n"
+        text += "\(name)_sum\(braces) \(Exposition.number(histogram.sum))\n"
         text += "\(name)_count\(braces) \(total)\n"
     }
 }
@@ -67,7 +74,7 @@ extension Series: CounterHandler, FloatingPointCounterHandler {
     }
 
     func reset() {
-        state.withLock { $0.value = 0 }
+        number.store(0, ordering: .relaxed)
     }
 }
 

@@ -1,4 +1,6 @@
 import Foundation
+import GatewayAPI
+import GatewayCore
 import Logging
 import Testing
 
@@ -57,5 +59,60 @@ import Testing
             line(handler, "Request\nanswered", ["status": "\(201)", "path": "a/b", "list": ["one"]])
                 == #"{"level":"info","list":"[\"one\"]","logger":"sluice","message":"Request\nanswered","path":"a/b","#
                 + #""source":"Tests","status":"201","time":"2030-03-17T17:46:40.750Z"}"# + "\n")
+    }
+
+    @Test func `numbers and times of all lengths are written`() {
+        for (microseconds, text) in [(0, "0"), (9, "9"), (10, "10"), (99_999, "99999"), (.max, "\(Int64.max)")]
+            as [(Int64, String)]
+        {
+            #expect(requestLine(.text, microseconds: microseconds).contains(" duration.us=\(text) "))
+        }
+        for (milliseconds, text) in [(0, ".000Z"), (7, ".007Z"), (42, ".042Z"), (999, ".999Z")] {
+            var clock = LogClock()
+            let instant = Date(timeIntervalSince1970: 1_900_000_000 + (Double(milliseconds) + 0.5) / 1000)
+            #expect(clock.time(of: instant).text == "2030-03-17T17:46:40" + text)
+        }
+    }
+
+    @Test(arguments: [LogLine.Format.text, .json])
+    func `the line of a request is what its metadata would make`(format: LogLine.Format) throws {
+        let handler = LineLogHandler(label: "sluice", format: format)
+        for (principal, code) in [
+            (nil, nil), ("user:alice", nil), ("user:a\"b\\c é", "AccessDenied"), ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t"),
+        ] as [(String?, String?)] {
+            var metadata: Logger.Metadata = [
+                "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",
+            ]
+            metadata["principal"] = principal.map { .string($0) }
+            metadata["code"] = code.map { .string($0) }
+            let event = LogEvent(
+                level: .info, message: "Request answered", metadata: metadata, source: "GatewayAPI", file: #fileID,
+                function: #function, line: #line)
+            #expect(
+                try requestLine(format, principal: principal.map { try Principal($0) }, code: code)
+                    == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
+        }
+    }
+
+    @Test func `requests have lines where those of level info are written`() {
+        var setup = LogSetup()
+        for (level, isOn) in [(Logger.Level.trace, true), (.info, true), (.notice, false), (.critical, false)] {
+            setup.level = level
+            #expect(setup.requests.isOn == isOn)
+        }
+    }
+
+    private func requestLine(
+        _ format: LogLine.Format, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil
+    ) -> String {
+        let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
+        var clock = LogClock()
+        var lines: [UInt8] = []
+        log.append(
+            AnsweredRequest(
+                id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
+                principal: principal, code: code),
+            at: clock.time(of: time), to: &lines)
+        return String(decoding: lines, as: UTF8.self)
     }
 }

@@ -91,14 +91,15 @@ struct ProblemTests {
     }
 
     @Test("any other error is 500 without detail; its type is in the log, its text is not")
-    func otherErrors() async {
+    func otherErrors() {
         struct Leak: Error, CustomStringConvertible { var description: String { "password=hunter2" } }
         let gateway = TestGateway(authenticator: FailingAuthenticator())
         let render = RenderProblems(logger: gateway.logger)
         let request = APIRequest(
-            id: "r9", method: .get, headers: [:], target: nil, match: .none, body: .collected([]), sourceAddress: nil
+            id: "r9", start: .now, method: .get, headers: [:], target: nil, match: .none, body: .collected([]),
+            sourceAddress: nil
         )
-        let answer = TestAnswer(await render.respond(to: request) { _ in throw Leak() })
+        let answer = TestAnswer(render.response(to: Leak(), of: request))
         #expect(answer.status == 500)
         #expect(answer.string("code") == "InternalError")
         #expect(answer.string("detail") == nil)

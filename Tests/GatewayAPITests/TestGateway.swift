@@ -17,6 +17,7 @@ struct TestGateway {
 
     let responder: APIResponder
     let logs = InMemoryLogHandler()
+    let requestLog = MemoryRequestLog()
     let logger: Logger
     let ledger: StubLedger
     let policy: StubPolicy
@@ -86,6 +87,7 @@ struct TestGateway {
             metricsText: { metrics.text() },
             metricsFactory: metrics,
             logger: logger,
+            requestLog: requestLog,
             now: { Self.now },
             randomBytes: randomBytes
         )
@@ -94,7 +96,8 @@ struct TestGateway {
 
     /// All that was logged, as one text.
     var logLines: String {
-        logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }.joined(separator: "\n")
+        (logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }
+            + requestLog.requests.withLock { $0 }.map { "\($0)" }).joined(separator: "\n")
     }
 
     /// Sends a request. The answer is held against the contract.
@@ -117,6 +120,15 @@ struct TestGateway {
             body: answer.bytes)
         expectContractKept(exchange, sourceLocation: sourceLocation)
         return answer
+    }
+}
+
+/// Remembers the lines of requests.
+final class MemoryRequestLog: RequestLog {
+    let requests = Mutex<[AnsweredRequest]>([])
+
+    func answered(_ request: AnsweredRequest) {
+        requests.withLock { $0.append(request) }
     }
 }
 

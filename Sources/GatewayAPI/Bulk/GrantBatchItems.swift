@@ -34,7 +34,7 @@ struct GrantBatchItems {
         self.batch = batch
     }
 
-    private mutating func addWrite(_ value: JSONValue, _ index: Int, _ new: NewRow) {
+    private mutating func addWrite(_ value: JSONNode, _ index: Int, _ new: NewRow) {
         do throws(GatewayError) {
             var item = try JSONObject(value, at: "writes[\(index)]")
             let id = try name(in: &item)
@@ -54,7 +54,7 @@ struct GrantBatchItems {
         }
     }
 
-    private mutating func addRemoval(_ value: JSONValue, _ index: Int) {
+    private mutating func addRemoval(_ value: JSONNode, _ index: Int) {
         do throws(GatewayError) {
             var item = try JSONObject(value, at: "deletes[\(index)]")
             guard let id = try name(in: &item) else { throw item.invalid("id", "The member is missing.") }

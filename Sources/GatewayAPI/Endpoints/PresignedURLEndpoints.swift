@@ -68,7 +68,7 @@ final class PresignedURLEndpoints: Sendable {
     }
 
     private static func wanted(
-        _ item: JSONValue, at place: Int, of useCase: PresignedURLs
+        _ item: JSONNode, at place: Int, of useCase: PresignedURLs
     ) throws(GatewayError) -> IssueRequest {
         var body = try JSONObject(item)
         let fields = try IssueRequest.Fields(&body)
@@ -105,8 +105,7 @@ extension IssuedURL {
         json.member("method", method.rawValue)
         json.member("bucket", bucket.rawValue)
         json.member("key", key.rawValue)
-        json.name("url")
-        json.verbatim(url.reveal())
+        json.member("url", verbatim: url.reveal())
         json.name("headers")
         json.object { json in
             for header in headers { json.member(header.name, header.value) }

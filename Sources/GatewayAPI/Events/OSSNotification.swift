@@ -29,7 +29,7 @@ enum OSSNotification {
     }
 
     private static func message(_ bytes: [UInt8], _ receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
-        var message = try JSONObject(JSONReader.read(bytes))
+        var message = try JSONObject(JSONText(bytes))
         if let data = try message.object("data") { return [try event(data)] }
         if let bucket = try message.string("bucket") {
             let object = try message.required("object", message.string("object"))

@@ -3,16 +3,40 @@ import GatewayCore
 /// Takes the members of an object one by one, by name and type, and at the end refuses those that nobody took.
 struct JSONObject {
     private let path: String
-    private var members: [JSONValue.Member]
+    private let node: JSONNode
+    private let count: Int
+    /// Where the members of a text begin.
+    private let first: Int
+    /// Which members were taken: the first 64, and those beyond.
+    private var taken: UInt64 = 0
+    private var takenBeyond: Set<Int> = []
+    private var takenCount = 0
+
+    /// Opens the object that a text is.
+    init(_ text: JSONText) throws(GatewayError) {
+        try self.init(text.root)
+    }
+
+    /// Opens an object by itself.
+    init(_ value: JSONValue, at path: String = "") throws(GatewayError) {
+        try self.init(.tree(value), at: path)
+    }
 
     /// Opens an object; `path` is its own name in errors, empty for the whole body.
-    init(_ value: JSONValue, at path: String = "") throws(GatewayError) {
-        guard case .object(let members) = value else {
-            throw .invalidArgument(
-                field: path.isEmpty ? "body" : path, reason: "An object is expected, not \(value.kind).")
-        }
+    init(_ node: JSONNode, at path: String = "") throws(GatewayError) {
         self.path = path
-        self.members = members
+        self.node = node
+        switch node {
+        case .text(let text, let place) where text.kind(at: place) == .object:
+            count = text.memberCount(at: place)
+            first = place + 1
+        case .tree(.object(let members)):
+            count = members.count
+            first = 0
+        default:
+            throw .invalidArgument(
+                field: path.isEmpty ? "body" : path, reason: "An object is expected, not \(node.value.kind).")
+        }
     }
 
     /// The name of a member as errors have it, for example `response.contentType`.
@@ -22,15 +46,13 @@ struct JSONObject {
 
     /// Takes a member; `nil` where it is absent or null.
     mutating func value(_ name: String) -> JSONValue? {
-        guard let index = members.firstIndex(where: { $0.name == name }) else { return nil }
-        let value = members.remove(at: index).value
-        return value == .null ? nil : value
+        take(name)?.value
     }
 
     /// Takes a string.
     mutating func string(_ name: String) throws(GatewayError) -> String? {
-        guard let value = value(name) else { return nil }
-        guard case .string(let text) = value else { throw mismatch(name, "A string", value) }
+        guard let node = take(name) else { return nil }
+        guard let text = node.string else { throw mismatch(name, "A string", node.value) }
         return text
     }
 
@@ -53,37 +75,38 @@ struct JSONObject {
 
     /// Takes an array of strings of at most so many.
     mutating func strings(_ name: String, atMost count: Int = 100) throws(GatewayError) -> [String]? {
-        guard let value = value(name) else { return nil }
-        guard case .array(let items) = value else { throw mismatch(name, "An array of strings", value) }
+        guard let node = take(name) else { return nil }
+        guard let items = node.items else { throw mismatch(name, "An array of strings", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         var texts: [String] = []
         for (index, item) in items.enumerated() {
-            guard case .string(let text) = item else { throw mismatch("\(name)[\(index)]", "A string", item) }
+            guard let text = item.string else { throw mismatch("\(name)[\(index)]", "A string", item.value) }
             texts.append(text)
         }
         return texts
     }
 
     /// Takes an array of anything, of at most so many items.
-    mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONValue]? {
-        guard let value = value(name) else { return nil }
-        guard case .array(let items) = value else { throw mismatch(name, "An array", value) }
+    mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONNode]? {
+        guard let node = take(name) else { return nil }
+        guard let items = node.items else { throw mismatch(name, "An array", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         return items
     }
 
     /// Takes an object within.
     mutating func object(_ name: String) throws(GatewayError) -> JSONObject? {
-        guard let value = value(name) else { return nil }
-        return try JSONObject(value, at: self.name(of: name))
+        guard let node = take(name) else { return nil }
+        return try JSONObject(node, at: self.name(of: name))
     }
 
     /// Takes an object whose members are all strings, under names of the caller's choice.
     mutating func dictionary(_ name: String, atMost count: Int) throws(GatewayError) -> [String: String]? {
         guard let inner = try object(name) else { return nil }
-        guard inner.members.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
+        guard inner.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
+        guard case .object(let members) = inner.node.value else { return [:] }
         var pairs: [String: String] = [:]
-        for member in inner.members {
+        for member in members {
             guard case .string(let text) = member.value else {
                 throw inner.mismatch(member.name, "A string", member.value)
             }
@@ -112,9 +135,10 @@ struct JSONObject {
 
     /// Ends the object: whatever was not taken is refused by name.
     func end() throws(GatewayError) {
-        if let unknown = members.first {
-            throw invalid(unknown.name, "There is no such member.")
-        }
+        guard takenCount < count, case .object(let members) = node.value,
+            let unknown = members.indices.first(where: { !isTaken($0) })
+        else { return }
+        throw invalid(members[unknown].name, "There is no such member.")
     }
 
     /// The error for a member.
@@ -129,5 +153,46 @@ struct JSONObject {
     /// A name chosen by the client comes back in the answer, but not at any length.
     private static func shortened(_ name: String) -> String {
         name.count <= 64 ? name : name.prefix(64) + "…"
+    }
+}
+
+extension JSONObject {
+    /// Takes a member, wherever it is; `nil` where it is absent or null.
+    private mutating func take(_ name: String) -> JSONNode? {
+        guard takenCount < count else { return nil }
+        let found: JSONNode? =
+            switch node {
+            case .text(let text, _): takePlace(of: name, in: text).map { .text(text, $0) }
+            case .tree(.object(let members)): takeMember(name, of: members).map { .tree($0) }
+            case .tree: nil
+            }
+        return found.flatMap { $0.isNull ? nil : $0 }
+    }
+
+    private mutating func takePlace(of name: String, in text: JSONText) -> Int? {
+        var place = first
+        for index in 0..<count {
+            if !isTaken(index), text.isName(name, at: place) {
+                setTaken(index)
+                return place + 1
+            }
+            place = text.next(after: place + 1)
+        }
+        return nil
+    }
+
+    private mutating func takeMember(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
+        guard let index = members.indices.first(where: { !isTaken($0) && members[$0].name == name }) else { return nil }
+        setTaken(index)
+        return members[index].value
+    }
+
+    private func isTaken(_ index: Int) -> Bool {
+        index < 64 ? taken >> UInt64(index) & 1 == 1 : takenBeyond.contains(index)
+    }
+
+    private mutating func setTaken(_ index: Int) {
+        takenCount += 1
+        if index < 64 { taken |= 1 << UInt64(index) } else { takenBeyond.insert(index) }
     }
 }

@@ -10,19 +10,36 @@ struct JSONReader {
     private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
+    private var places: [JSONText.Place] = []
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Reads a whole text.
+    /// Reads a whole text into one value.
     static func read(_ bytes: [UInt8]) throws(GatewayError) -> JSONValue {
-        guard (try? UTF8Span(validating: bytes.span)) != nil else { throw flaw("The body is not UTF-8.") }
+        try JSONText(bytes).root.value
+    }
+
+    /// Finds the values of a whole text, each before those within it.
+    static func places(in bytes: [UInt8]) throws(GatewayError) -> [JSONText.Place] {
+        guard (try? UTF8Span(validating: bytes.span)) != nil, UInt32(exactly: bytes.count) != nil else {
+            throw flaw("The body is not UTF-8.")
+        }
         var reader = JSONReader(bytes)
-        let value = try reader.value()
+        reader.places.reserveCapacity(32)
+        try reader.value()
         reader.skipWhitespace()
         guard reader.position == bytes.count else { throw reader.flawHere("Nothing may follow the JSON value") }
-        return value
+        return reader.places
+    }
+
+    /// The characters of a string with escapes that was found before.
+    static func text(in bytes: [UInt8], from start: Int) -> String {
+        var reader = JSONReader(bytes)
+        reader.position = start
+        guard let text = try? reader.unescaped() else { preconditionFailure("What was found can be read.") }
+        return text
     }
 
     private static func flaw(_ reason: String) -> GatewayError {
@@ -45,77 +62,125 @@ struct JSONReader {
         return true
     }
 
-    private mutating func value() throws(GatewayError) -> JSONValue {
+    /// Notes a value that ends here and has nothing within it.
+    private mutating func found(_ kind: JSONText.Place.Kind, from start: Int, to end: Int) {
+        places.append(
+            JSONText.Place(
+                kind: kind, start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
+                next: UInt32(truncatingIfNeeded: places.count + 1)))
+    }
+
+    private mutating func value() throws(GatewayError) {
         skipWhitespace()
         switch next {
-        case UInt8(ascii: "{"): return try nested { (reader) throws(GatewayError) in try reader.object() }
-        case UInt8(ascii: "["): return try nested { (reader) throws(GatewayError) in try reader.array() }
-        case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
-        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): return .number(try number())
+        case UInt8(ascii: "{"):
+            let place = try begin(.object)
+            let count = try members()
+            end(place, count: count)
+        case UInt8(ascii: "["):
+            let place = try begin(.array)
+            try items()
+            end(place, count: 0)
+        case UInt8(ascii: "\""): try string()
+        case UInt8(ascii: "t"): try word("true", .true)
+        case UInt8(ascii: "f"): try word("false", .false)
+        case UInt8(ascii: "n"): try word("null", .null)
+        case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): try number()
         case .none: throw flawHere("The JSON text ends early")
         default: throw flawHere("A JSON value was expected")
         }
     }
 
-    private mutating func nested(
-        _ read: (inout JSONReader) throws(GatewayError) -> JSONValue
-    ) throws(GatewayError) -> JSONValue {
+    private mutating func begin(_ kind: JSONText.Place.Kind) throws(GatewayError) -> Int {
         guard depth < Self.maxDepth else { throw flawHere("The JSON text is nested too deeply") }
         depth += 1
+        found(kind, from: position, to: 0)
         position += 1
-        let value = try read(&self)
+        return places.count - 1
+    }
+
+    private mutating func end(_ place: Int, count: Int) {
         depth -= 1
-        return value
+        places[place].end = UInt32(truncatingIfNeeded: count)
+        places[place].next = UInt32(truncatingIfNeeded: places.count)
     }
 
-    private mutating func word(_ text: String, _ value: JSONValue) throws(GatewayError) -> JSONValue {
+    private mutating func word(_ text: String, _ kind: JSONText.Place.Kind) throws(GatewayError) {
         guard bytes[position...].starts(with: text.utf8) else { throw flawHere("A JSON value was expected") }
+        found(kind, from: position, to: position + text.utf8.count)
         position += text.utf8.count
-        return value
     }
 
-    private mutating func object() throws(GatewayError) -> JSONValue {
-        var members: [JSONValue.Member] = []
+    /// Reads the members of an object, and counts them.
+    private mutating func members() throws(GatewayError) -> Int {
+        let first = places.count
+        var count = 0
         var names: Set<String> = []
         skipWhitespace()
-        if take(UInt8(ascii: "}")) { return .object([]) }
+        if take(UInt8(ascii: "}")) { return 0 }
         repeat {
             skipWhitespace()
             guard next == UInt8(ascii: "\"") else { throw flawHere("A member's name was expected") }
-            let name = try string()
-            guard isNew(name, among: members, &names) else { throw flawHere("A member is named twice") }
+            let name = places.count
+            try string()
+            guard isNew(name, among: first, count, &names) else { throw flawHere("A member is named twice") }
             skipWhitespace()
             guard take(UInt8(ascii: ":")) else { throw flawHere("':' was expected") }
-            members.append(JSONValue.Member(name: name, value: try value()))
+            try value()
+            count += 1
             skipWhitespace()
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "}")) else { throw flawHere("',' or '}' was expected") }
-        return .object(members)
+        return count
     }
 
-    /// Whether no member has the name yet. Few are compared one by one; only many are worth a set.
-    private func isNew(_ name: String, among members: [JSONValue.Member], _ names: inout Set<String>) -> Bool {
-        guard members.count >= 16 else { return !members.contains { $0.name == name } }
-        if names.isEmpty { names = Set(members.map(\.name)) }
-        return names.insert(name).inserted
+    /// Whether no member from a place on has a name yet. Few are compared one by one; only many are worth a set.
+    private func isNew(_ name: Int, among first: Int, _ count: Int, _ names: inout Set<String>) -> Bool {
+        guard count >= 16 else {
+            var other = first
+            while other < name {
+                if isSameName(other, name) { return false }
+                other = Int(places[other + 1].next)
+            }
+            return true
+        }
+        if names.isEmpty {
+            var other = first
+            while other < name {
+                names.insert(text(of: places[other]))
+                other = Int(places[other + 1].next)
+            }
+        }
+        return names.insert(text(of: places[name])).inserted
     }
 
-    private mutating func array() throws(GatewayError) -> JSONValue {
-        var items: [JSONValue] = []
+    private func isSameName(_ left: Int, _ right: Int) -> Bool {
+        let (left, right) = (places[left], places[right])
+        guard left.kind == .plainString, right.kind == .plainString else { return text(of: left) == text(of: right) }
+        guard left.end - left.start == right.end - right.start else { return false }
+        let (leftStart, rightStart) = (Int(left.start), Int(right.start))
+        for index in 0..<(Int(left.end) - leftStart)
+        where bytes[leftStart + index] != bytes[rightStart + index] {
+            return false
+        }
+        return true
+    }
+
+    private func text(of place: JSONText.Place) -> String {
+        Self.text(in: bytes, from: Int(place.start))
+    }
+
+    private mutating func items() throws(GatewayError) {
         skipWhitespace()
-        if take(UInt8(ascii: "]")) { return .array([]) }
+        if take(UInt8(ascii: "]")) { return }
         repeat {
-            items.append(try value())
+            try value()
             skipWhitespace()
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "]")) else { throw flawHere("',' or ']' was expected") }
-        return .array(items)
     }
 
-    private mutating func number() throws(GatewayError) -> String {
+    private mutating func number() throws(GatewayError) {
         let start = position
         _ = take(UInt8(ascii: "-"))
         if !take(UInt8(ascii: "0")) { try digits() }
@@ -124,7 +189,7 @@ struct JSONReader {
             _ = take(UInt8(ascii: "+")) || take(UInt8(ascii: "-"))
             try digits()
         }
-        return String(decoding: bytes[start..<position], as: UTF8.self)
+        found(.number, from: start, to: position)
     }
 
     private mutating func digits() throws(GatewayError) {
@@ -132,9 +197,37 @@ struct JSONReader {
         while let byte = next, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { position += 1 }
         guard position > start else { throw flawHere("A digit was expected") }
     }
+}
 
-    private mutating func string() throws(GatewayError) -> String {
-        position += 1
+// MARK: Strings
+
+extension JSONReader {
+    private mutating func string() throws(GatewayError) {
+        let start = position + 1
+        let end = endOfPlain(from: start)
+        if end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
+            position = end + 1
+            return found(.plainString, from: start, to: end)
+        }
+        position = start
+        _ = try unescaped()
+        found(.string, from: start, to: position - 1)
+    }
+
+    /// The first byte that is no character of ASCII which stands for itself.
+    private func endOfPlain(from start: Int) -> Int {
+        let bytes = bytes.span
+        var index = start
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
+            index += 1
+        }
+        return index
+    }
+
+    /// Reads the rest of a string behind its quote.
+    private mutating func unescaped() throws(GatewayError) -> String {
         var start = position
         var text = ""
         while let byte = next {

@@ -1,12 +1,12 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 
 /// Appends JSON to bytes; commas and escapes are its business.
 struct JSONWriter {
     /// What was written so far.
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
-    private static let hexDigits = Array("0123456789abcdef".utf8)
 
     /// Begins an empty text.
     init(capacity: Int = 512) {
@@ -35,26 +35,31 @@ struct JSONWriter {
 
     /// Writes a member's name; its value follows.
     mutating func name(_ name: String) {
-        separate()
-        quote(name)
-        bytes.append(UInt8(ascii: ":"))
+        let name = QuotedText(name)
+        append(room: name.room + 1) { output in
+            name.append(to: &output)
+            output.append(UInt8(ascii: ":"))
+        }
         needsComma = false
     }
 
     /// Writes a string.
     mutating func string(_ text: String) {
-        separate()
-        quote(text)
-        needsComma = true
+        let text = QuotedText(text)
+        append(room: text.room) { text.append(to: &$0) }
     }
 
-    /// Writes a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor backslashes.
-    mutating func verbatim(_ text: String) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(contentsOf: text.utf8)
-        bytes.append(UInt8(ascii: "\""))
-        needsComma = true
+    /// Writes a member whose value `write` appends within quotes: text in which nothing is to be escaped.
+    private mutating func member(
+        _ name: String, verbatimRoom room: Int, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        let name = QuotedText(name)
+        append(room: name.room + room + 3) { output in
+            name.append(to: &output)
+            output.append(copying: ":\"")
+            write(&output)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Writes an integer.
@@ -86,9 +91,7 @@ struct JSONWriter {
     }
 
     private mutating func literal(_ text: String) {
-        separate()
-        bytes.append(contentsOf: text.utf8)
-        needsComma = true
+        append(room: text.utf8.count) { $0.append(copying: text) }
     }
 
     private mutating func separate() {
@@ -96,38 +99,51 @@ struct JSONWriter {
         needsComma = false
     }
 
-    private mutating func quote(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
-        if Self.standsForItself(text) {
-            bytes.append(contentsOf: text.utf8)
+    /// Appends a value, or a member, that takes at most so many bytes.
+    private mutating func append(room: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
+        bytes.append(addingCapacity: room + 1) { output in
+            if needsComma { output.append(UInt8(ascii: ",")) }
+            write(&output)
+        }
+        needsComma = true
+    }
+}
+
+/// A text as it stands in JSON: between quotes, with what must be escaped escaped.
+private struct QuotedText {
+    private let text: String
+    /// Whether nothing in it is to be escaped, as in most.
+    private let isPlain: Bool
+
+    init(_ text: String) {
+        self.text = text
+        isPlain = text.isFree(ofControlsAnd: UInt8(ascii: "\""), UInt8(ascii: "\\"))
+    }
+
+    /// Room that suffices for it.
+    var room: Int { (isPlain ? 1 : 6) * text.utf8.count + 2 }
+
+    func append(to output: inout OutputSpan<UInt8>) {
+        output.append(UInt8(ascii: "\""))
+        if isPlain {
+            output.append(copying: text)
         } else {
-            for byte in text.utf8 { escape(byte) }
+            for byte in text.utf8 { Self.escape(byte, to: &output) }
         }
-        bytes.append(UInt8(ascii: "\""))
+        output.append(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing in a text is to be escaped, as in most.
-    private static func standsForItself(_ text: String) -> Bool {
-        let span = text.utf8Span.span
-        for index in span.indices {
-            let byte = span[index]
-            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return false }
-        }
-        return true
-    }
-
-    private mutating func escape(_ byte: UInt8) {
+    private static func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
         switch byte {
-        case UInt8(ascii: "\""): bytes.append(contentsOf: #"\""#.utf8)
-        case UInt8(ascii: "\\"): bytes.append(contentsOf: #"\\"#.utf8)
-        case 0x0a: bytes.append(contentsOf: #"\n"#.utf8)
-        case 0x0d: bytes.append(contentsOf: #"\r"#.utf8)
-        case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+        case UInt8(ascii: "\""): output.append(copying: #"\""#)
+        case UInt8(ascii: "\\"): output.append(copying: #"\\"#)
+        case 0x0a: output.append(copying: #"\n"#)
+        case 0x0d: output.append(copying: #"\r"#)
+        case 0x09: output.append(copying: #"\t"#)
         case 0..<0x20:
-            bytes.append(contentsOf: #"\u00"#.utf8)
-            bytes.append(Self.hexDigits[Int(byte >> 4)])
-            bytes.append(Self.hexDigits[Int(byte & 15)])
-        default: bytes.append(byte)
+            output.append(copying: #"\u00"#)
+            output.append(copying: Hex.encode([byte]))
+        default: output.append(byte)
         }
     }
 }
@@ -135,8 +151,18 @@ struct JSONWriter {
 extension JSONWriter {
     /// Writes a member that is a string.
     mutating func member(_ name: String, _ text: String) {
-        self.name(name)
-        string(text)
+        let (name, text) = (QuotedText(name), QuotedText(text))
+        append(room: name.room + text.room + 1) { output in
+            name.append(to: &output)
+            output.append(UInt8(ascii: ":"))
+            text.append(to: &output)
+        }
+    }
+
+    /// Writes a member that is a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor
+    /// backslashes.
+    mutating func member(_ name: String, verbatim text: String) {
+        member(name, verbatimRoom: text.utf8.count) { $0.append(copying: text) }
     }
 
     /// Writes a member that is a string, unless there is none.
@@ -150,6 +176,16 @@ extension JSONWriter {
         integer(value)
     }
 
+    /// Writes a member that is an integer.
+    mutating func member(_ name: String, _ value: Int) {
+        let name = QuotedText(name)
+        append(room: name.room + OutputSpan<UInt8>.decimalRoom + 1) { output in
+            name.append(to: &output)
+            output.append(UInt8(ascii: ":"))
+            output.append(decimal: Int64(value))
+        }
+    }
+
     /// Writes a member that is a boolean.
     mutating func member(_ name: String, _ value: Bool) {
         self.name(name)
@@ -158,12 +194,13 @@ extension JSONWriter {
 
     /// Writes a member that is an identifier, in lower case.
     mutating func member(_ name: String, _ id: UUID) {
-        member(name, id.lowercaseText)
+        member(name, verbatimRoom: UUID.textByteCount) { id.appendLowercaseText(to: &$0) }
     }
 
     /// Writes a member that is an instant, in UTC.
     mutating func member(_ name: String, _ instant: Date?) {
-        if let instant { member(name, Timestamp.text(of: instant)) }
+        guard let instant else { return }
+        member(name, verbatimRoom: Timestamp.room) { Timestamp.append(instant, to: &$0) }
     }
 
     /// Writes a member that is an array of strings.

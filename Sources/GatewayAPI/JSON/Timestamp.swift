@@ -1,24 +1,39 @@
 import Foundation
 import GatewayCore
+import LibCrypto
 
 /// Instants as RFC 3339 has them, in UTC.
 enum Timestamp {
+    /// Room that suffices for an instant.
+    static let room = 40
+
     /// Writes `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds where there are any.
     static func text(of instant: Date) -> String {
+        String(room: room) { append(instant, to: &$0) }
+    }
+
+    /// Appends the text of an instant, for which there must be ``room``.
+    static func append(_ instant: Date, to output: inout OutputSpan<UInt8>) {
         let milliseconds = Int64((instant.timeIntervalSince1970 * 1000).rounded())
         let (day, time) = divide(milliseconds, by: 86_400_000)
         let (year, month, dayOfMonth) = civil(fromDay: day)
-        let second = time / 1000
-        var text: [UInt8] = []
-        text.reserveCapacity(24)
-        append(year, 4, to: &text, before: "-")
-        append(month, 2, to: &text, before: "-")
-        append(dayOfMonth, 2, to: &text, before: "T")
-        append(second / 3600, 2, to: &text, before: ":")
-        append(second / 60 % 60, 2, to: &text, before: ":")
-        append(second % 60, 2, to: &text, before: time % 1000 == 0 ? "Z" : ".")
-        if time % 1000 != 0 { append(time % 1000, 3, to: &text, before: "Z") }
-        return String(decoding: text, as: UTF8.self)
+        let (second, fraction) = time.quotientAndRemainder(dividingBy: 1000)
+        append(max(0, year), 4, to: &output)
+        output.append(UInt8(ascii: "-"))
+        append(month, 2, to: &output)
+        output.append(UInt8(ascii: "-"))
+        append(dayOfMonth, 2, to: &output)
+        output.append(UInt8(ascii: "T"))
+        append(second / 3600, 2, to: &output)
+        output.append(UInt8(ascii: ":"))
+        append(second / 60 % 60, 2, to: &output)
+        output.append(UInt8(ascii: ":"))
+        append(second % 60, 2, to: &output)
+        if fraction != 0 {
+            output.append(UInt8(ascii: "."))
+            append(fraction, 3, to: &output)
+        }
+        output.append(UInt8(ascii: "Z"))
     }
 
     /// Reads `yyyy-MM-ddTHH:mm:ss[.fraction]Z` of the years 1970…9999; only `Z` is taken.
@@ -49,17 +64,14 @@ enum Timestamp {
         return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// Appends a number with zeros before it, and a sign after it.
-    private static func append(_ value: Int64, _ width: Int, to text: inout [UInt8], before sign: Unicode.Scalar) {
-        let value = max(0, value)
-        var divisor: Int64 = 1
-        for _ in 1..<width { divisor *= 10 }
-        while divisor * 10 <= value { divisor *= 10 }
-        while divisor > 0 {
-            text.append(UInt8(ascii: "0") + UInt8(value / divisor % 10))
-            divisor /= 10
+    /// Appends a number with zeros before it.
+    private static func append(_ value: Int64, _ width: Int, to output: inout OutputSpan<UInt8>) {
+        var bound: Int64 = 10
+        for _ in 1..<width {
+            if value < bound { output.append(UInt8(ascii: "0")) }
+            bound *= 10
         }
-        text.append(UInt8(ascii: sign))
+        output.append(decimal: value)
     }
 
     private static func divide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {

@@ -93,7 +93,7 @@ extension PolicyProposal {
 
 extension JSONObject {
     /// Takes an array of items of a change.
-    fileprivate mutating func items(_ name: String) throws(GatewayError) -> [JSONValue] {
+    fileprivate mutating func items(_ name: String) throws(GatewayError) -> [JSONNode] {
         try values(name, atMost: SimulateEndpoints.maxItems) ?? []
     }
 }

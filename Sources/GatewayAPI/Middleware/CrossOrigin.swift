@@ -8,16 +8,15 @@ struct CrossOrigin: Sendable {
     let allowedOrigins: Set<String>
 
     /// Adds what the browser asks for to an answer.
-    func allow(_ response: ServerResponse, to request: APIRequest) -> ServerResponse {
-        guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return response }
-        var response = response
+    func allow(_ response: inout ServerResponse, to request: APIRequest) {
+        guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return }
         let allowsAny = allowedOrigins.contains("*")
         if !allowsAny {
             let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
             response.head.headerFields[.vary] = others + "Origin"
         }
         guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
-            return response
+            return
         }
         response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin
         if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
@@ -32,18 +31,13 @@ struct CrossOrigin: Sendable {
                 ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id
                 """
         }
-        return response
     }
 }
 
 extension APIRequest {
     /// The path of the request, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        let path: Router.Path
-        switch match {
-        case .route(_, let found, _), .otherMethod(let found): path = found
-        case .none: return nil
-        }
-        return path.template.hasPrefix("/v1/") ? path : nil
+        guard let path, path.template.hasPrefix("/v1/") else { return nil }
+        return path
     }
 }

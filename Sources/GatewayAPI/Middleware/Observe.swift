@@ -6,22 +6,41 @@ import Logging
 /// Gives every answer its request id, its line in the log and its place in the metrics.
 struct Observe: Sendable {
     let logger: Logger
+    let requestLog: any RequestLog
     let metrics: RequestMetrics
+    /// Of the paths, by their numbers.
+    private let figures: [RouteFigures]
+    private let figuresOfNone: RouteFigures
 
-    /// Watches a request that `next` answers.
-    func respond(to request: APIRequest, next: (APIRequest) async -> ServerResponse) async -> ServerResponse {
-        let clock = ContinuousClock()
-        let start = clock.now
+    /// Watches the requests for some paths.
+    init(logger: Logger, requestLog: any RequestLog, metrics: RequestMetrics, paths: [Router.Path]) {
+        self.logger = logger
+        self.requestLog = requestLog
+        self.metrics = metrics
+        figures = paths.map { metrics.figures(of: $0.template) }
+        figuresOfNone = metrics.figures(of: APIRequest.noTemplate)
+    }
+
+    /// Watches a request that begins.
+    func begins() {
         metrics.began()
-        var response = await next(request)
+    }
+
+    /// Watches a request that was answered.
+    func ends(_ request: APIRequest, with response: inout ServerResponse) {
         response.head.headerFields.append(.requestID, request.id)
-        let duration = clock.now - start
-        metrics.ended(
-            method: request.method, route: request.routeTemplate, status: response.head.status, after: duration)
+        let nanoseconds = (ContinuousClock.now - request.start).nanoseconds
+        let method = Self.name(of: request.method)
+        let status = response.head.status.code
         let facts = request.notes.current
+        metrics.ended()
+        (request.path.map { figures[$0.number] } ?? figuresOfNone)
+            .answered(method: method, status: status, after: nanoseconds)
         if let code = facts.problemCode { metrics.refused(code: code) }
-        log(request, response.head.status, duration, facts)
-        return response
+        requestLog.answered(
+            AnsweredRequest(
+                id: request.id, method: method, route: request.routeTemplate, status: status,
+                microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode))
     }
 
     /// The answer to what never became a request.
@@ -38,17 +57,19 @@ struct Observe: Sendable {
         return response
     }
 
-    private func log(
-        _ request: APIRequest, _ status: HTTPResponse.Status, _ duration: Duration, _ facts: RequestNotes.Facts
-    ) {
-        guard logger.logLevel <= .info else { return }
-        var metadata: Logger.Metadata = [
-            "request.id": .string(request.id), "method": .string(RequestMetrics.name(of: request.method)),
-            "route": .string(request.routeTemplate), "status": .string(String(status.code)),
-            "duration.us": .string(String(duration.nanoseconds / 1000)),
-        ]
-        if let principal = facts.principal { metadata["principal"] = .string(principal.rawValue) }
-        if let code = facts.problemCode { metadata["code"] = .string(code) }
-        logger.info("Request answered", metadata: metadata)
+    /// The method as dimension and in logs; clients may send any token.
+    private static func name(of method: HTTPRequest.Method) -> String {
+        switch method {
+        case .get, .head, .post, .put, .delete, .options, .patch: method.rawValue
+        default: "other"
+        }
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, of at most 292 years.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(seconds, -9_000_000_000), 9_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 }

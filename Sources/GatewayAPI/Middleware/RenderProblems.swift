@@ -6,17 +6,14 @@ import Logging
 struct RenderProblems: Sendable {
     let logger: Logger
 
-    func respond(to request: APIRequest, next: (APIRequest) async throws -> ServerResponse) async -> ServerResponse {
-        do {
-            return try await next(request)
-        } catch {
-            let problem = problem(for: error, of: request)
-            request.notes.note(problemCode: problem.code)
-            if case .route(let route, _, _) = request.match, route.refusals == .credentialsURI {
-                return CredentialsURI.response(CredentialsURI.body(of: problem))
-            }
-            return problem.response(requestID: request.id)
+    /// The answer to a request for which something was thrown.
+    func response(to error: any Error, of request: APIRequest) -> ServerResponse {
+        let problem = problem(for: error, of: request)
+        request.notes.note(problemCode: problem.code)
+        if case .route(let route, _, _) = request.match, route.refusals == .credentialsURI {
+            return CredentialsURI.response(CredentialsURI.body(of: problem))
         }
+        return problem.response(requestID: request.id)
     }
 
     private func problem(for error: any Error, of request: APIRequest) -> Problem {

@@ -1,24 +1,25 @@
-import HTTPTypes
 import Metrics
 import Synchronization
 
 /// The gateway's figures; every dimension is bounded: route templates, known methods, statuses and codes.
 final class RequestMetrics: Sendable {
-    private enum Series: Hashable {
-        case answered(method: String, route: String, status: Int)
-        case issued(action: String, method: String)
-        case refused(code: String)
-        case told(outcome: String)
-    }
-
     private let factory: any MetricsFactory
     private let inFlight: Meter
-    private let counters = Mutex<[Series: Counter]>([:])
-    private let timers = Mutex<[String: Timer]>([:])
+    private let issued: Counters
+    private let refused: Counters
+    private let told: Counters
 
     init(factory: any MetricsFactory) {
         self.factory = factory
-        self.inFlight = Meter(label: "sluice_http_requests_in_flight", dimensions: [], factory: factory)
+        inFlight = Meter(label: "sluice_http_requests_in_flight", dimensions: [], factory: factory)
+        issued = Counters("sluice_issued_total", "action", "method", factory: factory)
+        refused = Counters("sluice_refused_total", "code", factory: factory)
+        told = Counters("sluice_store_events_total", "outcome", factory: factory)
+    }
+
+    /// The figures of the requests for a path.
+    func figures(of template: String) -> RouteFigures {
+        RouteFigures(template: template, factory: factory)
     }
 
     /// Counts a request that begins.
@@ -27,67 +28,83 @@ final class RequestMetrics: Sendable {
     }
 
     /// Counts a request that was answered.
-    func ended(method: HTTPRequest.Method, route: String, status: HTTPResponse.Status, after duration: Duration) {
+    func ended() {
         inFlight.decrement()
-        let method = Self.name(of: method)
-        increment(.answered(method: method, route: route, status: status.code), "sluice_http_requests_total") {
-            [("method", method), ("route", route), ("status", String(status.code))]
-        }
-        let timer = timers.withLock { timers in
-            if let timer = timers[route] { return timer }
-            let timer = Timer(
-                label: "sluice_http_request_duration_seconds", dimensions: [("route", route)], factory: factory
-            )
-            timers[route] = timer
-            return timer
-        }
-        timer.recordNanoseconds(duration.nanoseconds)
     }
 
     /// Counts a credential that was issued.
     func issued(action: String, method: String) {
-        increment(.issued(action: action, method: method), "sluice_issued_total") {
-            [("action", action), ("method", method)]
-        }
+        issued.increment(action, method)
     }
 
     /// Counts a refusal by its stable code.
     func refused(code: String) {
-        increment(.refused(code: code), "sluice_refused_total") { [("code", code)] }
+        refused.increment(code)
     }
 
     /// Counts what stores told.
     func took(noted: Int, ignored: Int) {
-        for (outcome, count) in [("noted", noted), ("ignored", ignored)] {
-            increment(.told(outcome: outcome), "sluice_store_events_total", by: count) { [("outcome", outcome)] }
-        }
-    }
-
-    /// The method as dimension and in logs; clients may send any token.
-    static func name(of method: HTTPRequest.Method) -> String {
-        switch method {
-        case .get, .head, .post, .put, .delete, .options, .patch: method.rawValue
-        default: "other"
-        }
-    }
-
-    private func increment(
-        _ series: Series, _ label: String, by count: Int = 1, _ dimensions: () -> [(String, String)]
-    ) {
-        let counter = counters.withLock { counters in
-            if let counter = counters[series] { return counter }
-            let counter = Counter(label: label, dimensions: dimensions(), factory: factory)
-            counters[series] = counter
-            return counter
-        }
-        counter.increment(by: count)
+        told.increment("noted", by: noted)
+        told.increment("ignored", by: ignored)
     }
 }
 
-extension Duration {
-    /// Whole nanoseconds, of at most 292 years.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, -9_000_000_000), 9_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
+/// The figures of the requests for one path, on nobody's page before there is one.
+final class RouteFigures: Sendable {
+    private let answered: Counters
+    private let factory: any MetricsFactory
+    private let template: String
+    private let timer = Mutex<Timer?>(nil)
+
+    fileprivate init(template: String, factory: any MetricsFactory) {
+        self.template = template
+        self.factory = factory
+        answered = Counters(
+            "sluice_http_requests_total", "method", "status", besides: [("route", template)], factory: factory)
+    }
+
+    /// Counts a request that was answered.
+    func answered(method: String, status: Int, after nanoseconds: Int64) {
+        answered.increment(method, String(status))
+        let timer = timer.withLock { timer in
+            if let timer { return timer }
+            let made = Timer(
+                label: "sluice_http_request_duration_seconds", dimensions: [("route", template)], factory: factory)
+            timer = made
+            return made
+        }
+        timer.recordNanoseconds(nanoseconds)
+    }
+}
+
+/// Counters of one name by the values of one dimension or two, each made when it is first needed.
+///
+/// They are few: to compare their values one by one costs less than to hash them.
+private final class Counters: Sendable {
+    private let name: String
+    private let dimensions: [String]
+    private let others: [(String, String)]
+    private let factory: any MetricsFactory
+    private let made = Mutex<[(first: String, second: String, counter: Counter)]>([])
+
+    init(_ name: String, _ dimensions: String..., besides others: [(String, String)] = [], factory: any MetricsFactory)
+    {
+        self.name = name
+        self.dimensions = dimensions
+        self.others = others
+        self.factory = factory
+    }
+
+    func increment(_ first: String, _ second: String = "", by count: Int = 1) {
+        let counter = made.withLock { made in
+            if let place = made.firstIndex(where: { $0.first == first && $0.second == second }) {
+                return made[place].counter
+            }
+            let counter = Counter(
+                label: name, dimensions: Array(zip(dimensions, [first, second])) + others, factory: factory)
+            made.append((first, second, counter))
+            return counter
+        }
+        counter.increment(by: count)
     }
 }

@@ -7,6 +7,8 @@ import Synchronization
 final class APIRequest: Sendable {
     /// Identifier in logs, answers and rows.
     let id: String
+    /// When it came.
+    let start: ContinuousClock.Instant
     let method: HTTPRequest.Method
     let headers: HeaderFields
     /// The target, taken apart; `nil` where it cannot be.
@@ -23,14 +25,16 @@ final class APIRequest: Sendable {
     let claim: IdempotencyClaim?
 
     init(
-        id: String, method: HTTPRequest.Method, headers: HeaderFields, target: RequestTarget?, match: Router.Match,
-        body: RequestBody, sourceAddress: IPAddress?, notes: RequestNotes = RequestNotes(),
+        id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
+        target: RequestTarget?, match: Router.Match, body: RequestBody, sourceAddress: IPAddress?,
+        notes: RequestNotes = RequestNotes(),
         claim: IdempotencyClaim? = nil, repeatable: RepeatableIssuing? = nil
     ) {
         self.notes = notes
         self.claim = claim
         self.repeatable = repeatable
         self.id = id
+        self.start = start
         self.method = method
         self.headers = headers
         self.target = target
@@ -42,7 +46,7 @@ final class APIRequest: Sendable {
     /// The same request under a claim of its idempotency key.
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
-            id: id, method: method, headers: headers, target: target, match: match, body: body,
+            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
             sourceAddress: sourceAddress, notes: notes, claim: claim, repeatable: repeatable)
     }
 
@@ -52,30 +56,38 @@ final class APIRequest: Sendable {
         return parameters[index]
     }
 
-    /// What metrics and logs call the path: the template, never what the client sent.
-    var routeTemplate: String {
+    /// The path, where there is such a one.
+    var path: Router.Path? {
         switch match {
-        case .route(let route, _, _): route.template
-        case .otherMethod(let path): path.template
-        case .none: "none"
+        case .route(_, let path, _), .otherMethod(let path): path
+        case .none: nil
         }
     }
 
+    /// What metrics and logs call the path: the template, never what the client sent.
+    var routeTemplate: String { path?.template ?? Self.noTemplate }
+
+    static let noTemplate = "none"
+
     /// Reads the body as one strict JSON object.
     func jsonObject() throws -> JSONObject {
-        try JSONObject(jsonValue())
+        try JSONObject(jsonText(orOf: nil))
     }
 
     /// Reads the body as one strict JSON value.
     ///
     /// - Parameter other: A media type that is accepted besides `application/json`.
     func jsonValue(orOf other: String? = nil) throws -> JSONValue {
+        try jsonText(orOf: other).root.value
+    }
+
+    private func jsonText(orOf other: String?) throws -> JSONText {
         let type = headers[.contentType] ?? ""
         guard type == "application/json" || ["application/json", other].contains(Self.essence(of: type)) else {
             throw APIError.unsupportedMediaType
         }
         guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
-        return try JSONReader.read(bytes)
+        return try JSONText(bytes)
     }
 
     /// A media type without its parameters, in lower case.

@@ -15,9 +15,17 @@ struct Router: Sendable {
     }
 
     /// One path with all its operations.
-    struct Path: Sendable {
+    final class Path: Sendable {
         let template: String
-        fileprivate(set) var routes: [Route]
+        let routes: [Route]
+        /// Its place among all paths of the router.
+        let number: Int
+
+        fileprivate init(template: String, routes: [Route], number: Int) {
+            self.template = template
+            self.routes = routes
+            self.number = number
+        }
 
         /// What `Allow` lists: `GET` brings `HEAD`, and `OPTIONS` always works.
         var allowedMethods: [HTTPRequest.Method] {
@@ -47,6 +55,8 @@ struct Router: Sendable {
     private var literals: [String: (path: Path, target: RequestTarget)] = [:]
     /// Every route, in the order given.
     let routes: [Route]
+    /// Every path, by its number.
+    private(set) var paths: [Path] = []
 
     /// Lays out routes.
     ///
@@ -63,12 +73,14 @@ struct Router: Sendable {
             current = child(of: current, for: segment)
         }
         let end = route.takesRest ? \Node.rest : \Node.path
-        var path = nodes[current][keyPath: end] ?? Path(template: route.template, routes: [])
+        let known = nodes[current][keyPath: end]
         precondition(
-            path.template == route.template && !path.routes.contains { $0.method == route.method },
+            known.map { $0.template == route.template && !$0.routes.contains { $0.method == route.method } } ?? true,
             "\(route.method) \(route.template) contradicts another route."
         )
-        path.routes.append(route)
+        let path = Path(
+            template: route.template, routes: (known?.routes ?? []) + [route], number: known?.number ?? paths.count)
+        if path.number < paths.count { paths[path.number] = path } else { paths.append(path) }
         nodes[current][keyPath: end] = path
         if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
             literals[route.template] = (path, target)

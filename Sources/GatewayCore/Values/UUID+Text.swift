@@ -1,25 +1,30 @@
 public import Foundation
+import LibCrypto
 
 extension UUID {
+    /// Bytes of its text.
+    public static var textByteCount: Int { 36 }
+
     /// The text in lower case (RFC 9562, section 4). Foundation's own is in upper case and goes through a printf.
     public var lowercaseText: String {
+        String(room: Self.textByteCount) { appendLowercaseText(to: &$0) }
+    }
+
+    /// Appends the text in lower case, for which there must be room.
+    public func appendLowercaseText(to output: inout OutputSpan<UInt8>) {
         let id = uuid
         let bytes: InlineArray<16, UInt8> = [
             id.0, id.1, id.2, id.3, id.4, id.5, id.6, id.7, id.8, id.9, id.10, id.11, id.12, id.13, id.14, id.15,
         ]
-        var text = InlineArray<36, UInt8>(repeating: UInt8(ascii: "-"))
-        var position = 0
-        for index in bytes.indices {
-            if index == 4 || index == 6 || index == 8 || index == 10 { position += 1 }
-            text[position] = Self.digit(bytes[index] >> 4)
-            text[position + 1] = Self.digit(bytes[index] & 0x0f)
-            position += 2
-        }
-        guard let ascii = try? UTF8Span(validating: text.span) else { return uuidString.lowercased() }
-        return String(copying: ascii)
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+        let span = bytes.span
+        Hex.append(span.extracting(0..<4), to: &output)
+        output.append(UInt8(ascii: "-"))
+        Hex.append(span.extracting(4..<6), to: &output)
+        output.append(UInt8(ascii: "-"))
+        Hex.append(span.extracting(6..<8), to: &output)
+        output.append(UInt8(ascii: "-"))
+        Hex.append(span.extracting(8..<10), to: &output)
+        output.append(UInt8(ascii: "-"))
+        Hex.append(span.extracting(10..<16), to: &output)
     }
 }

@@ -21,6 +21,7 @@ final class LogOutput: Sendable {
 
     private struct State {
         var unwritten: [UInt8] = []
+        var clock = LogClock()
         var isScheduled = false
     }
 
@@ -33,10 +34,10 @@ final class LogOutput: Sendable {
         atexit { LogOutput.standardError.flush() }
     }
 
-    /// Takes a line, its line end included.
-    func write(_ line: [UInt8], isUrgent: Bool) {
+    /// Takes a line, which `append` puts behind those before it, its line end included.
+    func write(isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
         let (isFirst, isTooMuch) = state.withLock { state in
-            state.unwritten += line
+            append(&state.unwritten, &state.clock)
             defer { state.isScheduled = true }
             return (!state.isScheduled, state.unwritten.count > Self.mostUnwritten)
         }

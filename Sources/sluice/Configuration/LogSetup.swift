@@ -3,7 +3,7 @@ import Logging
 /// How log lines look, and from which level on they are written.
 struct LogSetup {
     var level = Logger.Level.info
-    var format = LineLogHandler.Format.text
+    var format = LogLine.Format.text
 
     /// The defaults.
     init() {}
@@ -20,6 +20,13 @@ struct LogSetup {
         format = reader.choice(.logFormat, ["text": .text, "json": .json]) ?? format
     }
 
+    private static let label = "sluice"
+
+    /// Takes the lines of answered requests.
+    var requests: LineRequestLog {
+        LineRequestLog(label: Self.label, format: format, logLevel: level)
+    }
+
     /// Makes lines go to standard error from now on; once in a process.
     func install() -> Logger {
         LoggingSystem.bootstrap { [level, format] label in
@@ -27,6 +34,6 @@ struct LogSetup {
             handler.logLevel = level
             return handler
         }
-        return Logger(label: "sluice")
+        return Logger(label: Self.label)
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import EmbeddedDefault
 import Foundation
+import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
@@ -55,14 +56,16 @@ struct DevCommand: AsyncParsableCommand {
         say("Starting PostgreSQL in \(directory.path) …")
         let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
         do {
-            try await serve(postgres, directory, logger)
+            try await serve(postgres, directory, logger, logs.requests)
         } catch {
             await postgres.stop()
             throw error
         }
     }
 
-    private func serve(_ postgres: EmbeddedPostgres, _ directory: DataDirectory, _ logger: Logger) async throws {
+    private func serve(
+        _ postgres: EmbeddedPostgres, _ directory: DataDirectory, _ logger: Logger, _ requestLog: any RequestLog
+    ) async throws {
         let keys = try DemoKeys.load(from: directory)
         try await prepareSchema(postgres, logger)
         let (store, storeServer) = try makeStore(keys, directory, logger)
@@ -78,7 +81,7 @@ struct DevCommand: AsyncParsableCommand {
         settings.listen.port = port
         settings.allowedOrigins = ["*"]
         let gateway = try await namingFlag("--port") {
-            try await Gateway(settings, metrics: metrics, logger: logger)
+            try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         }
         let demo = try DemoRows(stores: gateway.stores, keys: keys)
         try await demo.make(storeEndpoint: "http://127.0.0.1:\(storeServer.port)")

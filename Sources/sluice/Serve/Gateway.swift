@@ -30,7 +30,9 @@ struct Gateway {
     /// - Throws: ``Migrator/Failure`` where the database was not migrated, ``SettingMistakes`` where its secrets were sealed
     ///   with another master key, `PostgresError` where it cannot be reached,
     ///   `HTTPServerError` where an address is taken.
-    init(_ settings: Settings, metrics: PrometheusFactory, logger: Logger) async throws {
+    init(
+        _ settings: Settings, metrics: PrometheusFactory, logger: Logger, requestLog: any RequestLog
+    ) async throws {
         let database = try DatabaseParts(settings, logger: logger)
         try await database.check(masterKeys: settings.masterKeys, logger: logger)
 
@@ -95,8 +97,8 @@ struct Gateway {
             bucketValidator: BucketProbe(client: cloud, now: Self.now),
             auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
-            metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, now: Self.now,
-            randomBytes: Self.random)
+            metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, requestLog: requestLog,
+            now: Self.now, randomBytes: Self.random)
 
         let servers = try Self.servers(settings, parts, logger: logger)
         server = servers[0]

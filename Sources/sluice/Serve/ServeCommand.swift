@@ -37,7 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = logs.install()
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
-        let gateway = try await Gateway(settings, metrics: metrics, logger: logger)
+        let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: logs.requests)
         try await ServiceGroup(running: gateway.services, logger: logger).run()
     }
 }

@@ -1,0 +1,46 @@
+import Foundation
+import GatewayAPI
+import GatewayCore
+import Logging
+
+/// Writes the line of each answered request to standard error, among all others.
+///
+/// It is the one line that every request has, so that it goes straight into the output.
+struct LineRequestLog: RequestLog {
+    let label: String
+    let format: LogLine.Format
+    /// From which level on lines are written.
+    let logLevel: Logger.Level
+
+    /// Whether requests have lines, which are at level info.
+    var isOn: Bool { logLevel <= .info }
+
+    func answered(_ request: AnsweredRequest) {
+        guard isOn else { return }
+        let now = Date.now
+        LogOutput.standardError.write(isUrgent: false) { lines, clock in
+            append(request, at: clock.time(of: now), to: &lines)
+        }
+    }
+
+    /// Appends the line of a request.
+    func append(_ request: AnsweredRequest, at time: LogTime, to lines: inout [UInt8]) {
+        let principal = request.principal?.rawValue
+        let bytes =
+            128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
+            + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
+        lines.append(addingCapacity: LogLine.room(fields: 7, bytes: bytes)) { output in
+            var line = LogLine(
+                format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
+                in: &output)
+            if let code = request.code { line.field("code", code, in: &output) }
+            line.field("duration.us", request.microseconds, in: &output)
+            line.field("method", request.method, in: &output)
+            if let principal { line.field("principal", principal, in: &output) }
+            line.field("request.id", request.id, in: &output)
+            line.field("route", request.route, in: &output)
+            line.field("status", Int64(request.status), in: &output)
+            line.end(in: &output)
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import LibCrypto
+import Logging
+
+/// A line of the log on its way behind those before it: begun, given its fields in the order of their names, and ended.
+///
+/// Control characters in it are escaped: what a client sent cannot pass for a line of its own.
+struct LogLine {
+    /// What a line looks like.
+    enum Format {
+        /// Time in UTC, level, logger, fields by name, source and message.
+        case text
+        /// One JSON object: `time`, `level`, `message`, `logger`, `source`, and fields by their names, all of them texts.
+        case json
+    }
+
+    private let format: Format
+    private let level: Logger.Level
+    private let label: String
+    private let source: String
+    private let message: String
+    private let time: LogTime
+    /// Which of the members of its own a line of JSON has next, and whether one is before it.
+    private var nextMember = 0
+    private var hasMember = false
+
+    /// Begins a line.
+    init(
+        _ format: Format, level: Logger.Level, label: String, source: String, message: String, at time: LogTime,
+        in output: inout OutputSpan<UInt8>
+    ) {
+        self.format = format
+        self.level = level
+        self.label = label
+        self.source = source
+        self.message = message
+        self.time = time
+        switch format {
+        case .json: output.append(UInt8(ascii: "{"))
+        case .text:
+            output.append(copying: time.second)
+            output.append(copying: "Z ")
+            output.append(copying: level.rawValue)
+            output.append(UInt8(ascii: " "))
+            output.append(copying: label)
+            output.append(UInt8(ascii: ":"))
+        }
+    }
+
+    /// Room that suffices for a line with some fields whose texts have so many bytes in all, whatever is to be escaped.
+    static func room(fields: Int, bytes: Int) -> Int {
+        128 + 8 * fields + 6 * bytes
+    }
+
+    /// Adds a field.
+    mutating func field(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
+        switch format {
+        case .text:
+            output.append(UInt8(ascii: " "))
+            Self.append(name, to: &output)
+            output.append(UInt8(ascii: "="))
+            Self.append(text, to: &output)
+        case .json:
+            writeOwnMembers(before: name, to: &output)
+            // A member of its own comes before one of another's that has its name.
+            guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return }
+            member(name, text, in: &output)
+        }
+    }
+
+    /// Adds a field that is a number.
+    mutating func field(_ name: String, _ number: Int64, in output: inout OutputSpan<UInt8>) {
+        guard format == .text else { return field(name, String(number), in: &output) }
+        output.append(UInt8(ascii: " "))
+        output.append(copying: name)
+        output.append(UInt8(ascii: "="))
+        output.append(decimal: number)
+    }
+
+    /// Ends the line.
+    mutating func end(in output: inout OutputSpan<UInt8>) {
+        switch format {
+        case .text:
+            output.append(copying: " [")
+            output.append(copying: source)
+            output.append(copying: "] ")
+            Self.append(message, to: &output)
+        case .json:
+            writeOwnMembers(before: nil, to: &output)
+            output.append(UInt8(ascii: "}"))
+        }
+        output.append(UInt8(ascii: "\n"))
+    }
+
+    private static func append(_ text: String, to output: inout OutputSpan<UInt8>) {
+        guard !text.isFree(ofControlsAnd: 0x7f, 0x7f) else { return output.append(copying: text) }
+        for scalar in text.unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7f {
+                output.append(copying: scalar.escaped(asASCII: true))
+            } else {
+                output.append(copying: String(scalar))
+            }
+        }
+    }
+}
+
+// MARK: Lines of JSON
+
+extension LogLine {
+    /// Every line has these, and they stand among the fields by their names.
+    private static let ownMembers = ["level", "logger", "message", "source", "time"]
+
+    private mutating func writeOwnMembers(before name: String?, to output: inout OutputSpan<UInt8>) {
+        while nextMember < Self.ownMembers.count, name.map({ Self.ownMembers[nextMember] < $0 }) ?? true {
+            let own = Self.ownMembers[nextMember]
+            let text =
+                switch own {
+                case "level": level.rawValue
+                case "logger": label
+                case "message": message
+                case "source": source
+                default: time.text
+                }
+            member(own, text, in: &output)
+            nextMember += 1
+        }
+    }
+
+    private mutating func member(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
+        if hasMember { output.append(UInt8(ascii: ",")) }
+        hasMember = true
+        Self.quote(name, to: &output)
+        output.append(UInt8(ascii: ":"))
+        Self.quote(text, to: &output)
+    }
+
+    private static func quote(_ text: String, to output: inout OutputSpan<UInt8>) {
+        output.append(UInt8(ascii: "\""))
+        if text.isFree(ofControlsAnd: UInt8(ascii: "\""), UInt8(ascii: "\\")) {
+            output.append(copying: text)
+        } else {
+            for byte in text.utf8 { escape(byte, to: &output) }
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    private static func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
+        switch byte {
+        case UInt8(ascii: "\""): output.append(copying: #"\""#)
+        case UInt8(ascii: "\\"): output.append(copying: #"\\"#)
+        case 0x08: output.append(copying: #"\b"#)
+        case 0x09: output.append(copying: #"\t"#)
+        case 0x0a: output.append(copying: #"\n"#)
+        case 0x0c: output.append(copying: #"\f"#)
+        case 0x0d: output.append(copying: #"\r"#)
+        case 0..<0x20:
+            output.append(copying: #"\u00"#)
+            output.append(copying: Hex.encode([byte]))
+        default: output.append(byte)
+        }
+    }
+}

@@ -100,7 +100,7 @@ let package = Package(
 
         .target(
             name: "GatewayPostgres",
-            dependencies: ["EmbeddedFiles", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
+            dependencies: ["EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
             swiftSettings: onCallersExecutor
         ),
         // Requests to other servers: key sets of issuers, uploads in stores.
@@ -112,8 +112,8 @@ let package = Package(
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "ContractModel", "EmbeddedDefault", "GatewayAPI", "GatewayCloud", "GatewayCore", "GatewayPostgres",
-                "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
+                "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict

@@ -28,6 +28,8 @@ public final class EventLoop: TaskExecutor {
     private let wakeUp: WakeUp
     private let hasStarted = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
+    /// Whether there is something to do that no descriptor tells.
+    private let isWorkDue = Atomic<Bool>(false)
     private let thread = Atomic<UInt>(0)
     private let jobs = Mutex(Jobs())
     private let waits = Mutex(Waits())
@@ -51,8 +53,9 @@ public final class EventLoop: TaskExecutor {
     /// Whether the caller is on the loop's thread.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Makes the thread look at its work, from any thread.
+    /// Makes the thread give its work a turn, from any thread.
     public func wake() {
+        isWorkDue.store(true, ordering: .sequentiallyConsistent)
         wakeUp.signal()
     }
 
@@ -72,9 +75,12 @@ public final class EventLoop: TaskExecutor {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
         var polled: [pollfd] = []
         while !isStopped.load(ordering: .sequentiallyConsistent) {
-            rest(beside: work, &polled)
+            let isDue = rest(beside: work, &polled)
             runJobs()
-            work?.work()
+            if isWorkDue.exchange(false, ordering: .sequentiallyConsistent) || isDue {
+                work?.work()
+                runJobs()
+            }
         }
         work?.end()
         thread.store(0, ordering: .relaxed)
@@ -125,10 +131,17 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
-    /// Runs what is waiting; what that makes runnable waits until the descriptors were looked at.
+    /// Runs what is waiting, and what that makes runnable, as long as it does not go on for ever: who asks for a second turn
+    /// has it after the descriptors were looked at, of all that came at once.
     private func runJobs() {
-        let taken = jobs.withLock { exchange(&$0.waiting, with: []) }
-        for job in taken { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        for _ in 0..<8 {
+            // A signal after this is for what is not taken here.
+            wakeUp.rise(isSignalled: false)
+            let taken = jobs.withLock { exchange(&$0.waiting, with: []) }
+            guard !taken.isEmpty else { return }
+            for job in taken { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        }
+        wakeUp.signal()
     }
 
     private func close() {
@@ -148,12 +161,16 @@ public final class EventLoop: TaskExecutor {
     // MARK: Waiting
 
     /// Waits for whatever comes first, and resumes the tasks whose waiting is over.
-    private func rest(beside work: (any LoopWork)?, _ polled: inout [pollfd]) {
+    ///
+    /// - Returns: Whether the work has something to do.
+    private func rest(beside work: (any LoopWork)?, _ polled: inout [pollfd]) -> Bool {
         let pending = waits.withLock { $0.pending }
-        var milliseconds = work?.timeout ?? -1
+        let patience = work?.timeout ?? -1
+        var milliseconds = patience
         for wait in pending { milliseconds = wait.shortening(milliseconds) }
-        let sleeps = milliseconds != 0 && wakeUp.lieDown()
-        guard sleeps || !pending.isEmpty else { return wakeUp.rise(isSignalled: false) }
+        let sleeps =
+            milliseconds != 0 && !isWorkDue.load(ordering: .sequentiallyConsistent) && wakeUp.lieDown()
+        guard sleeps || !pending.isEmpty else { return patience == 0 }
 
         polled.removeAll(keepingCapacity: true)
         polled.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
@@ -162,9 +179,10 @@ public final class EventLoop: TaskExecutor {
             polled.append(wait.descriptors[0])
             polled.append(wait.descriptors[1])
         }
-        _ = unsafe poll(&polled, nfds_t(polled.count), sleeps ? milliseconds : 0)
-        wakeUp.rise(isSignalled: polled[0].revents != 0)
+        let ready = unsafe poll(&polled, nfds_t(polled.count), sleeps ? milliseconds : 0)
+        if sleeps { wakeUp.rise(isSignalled: polled[0].revents != 0) }
         if !pending.isEmpty { resume(pending, polled) }
+        return patience == 0 || polled[1].revents != 0 || sleeps && ready == 0
     }
 
     /// Only this thread takes waits out, and others only append: those looked at are the first.

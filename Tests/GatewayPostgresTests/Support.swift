@@ -100,7 +100,7 @@ func withLedger<Result: Sendable>(
 ) async throws -> Result {
     let connection = try PostgresConnection(testing: connectionString)
     let configuration = try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger")
-    let ledger = PostgresLedger(
+    let ledger = try PostgresLedger(
         configuration: configuration, denials: DenialCounter(connection: connection, logger: .silent),
         limits: limits, logger: .silent)
     return try await withThrowingTaskGroup(of: Void.self) { group in

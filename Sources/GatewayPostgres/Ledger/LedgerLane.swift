@@ -1,3 +1,4 @@
+import EventLoops
 import GatewayCore
 import LibPQ
 import Logging
@@ -5,17 +6,15 @@ import Logging
 /// Records what gathers in a queue over one connection: while one call is under way, the next batch comes together.
 struct LedgerLane: Sendable {
     let queue: LedgerQueue
-    let connection: PostgresConnection
+    let configuration: PostgresConfiguration
+    /// Runs the lane. Where it serves the requests too, proposals and answers are not handed from thread to thread.
+    let loop: EventLoop
     let maxBatch: Int
     let logger: Logger
 
-    /// Runs until the queue is closed and empty, on the connection's own thread: nothing is handed from thread to thread but
-    /// the proposals and the answers.
+    /// Runs until the queue is closed and empty; to be called by a task that prefers the loop.
     func run() async {
-        await run(on: connection)
-    }
-
-    private func run(on connection: isolated PostgresConnection) async {
+        let connection = LoopConnection(configuration, loop: loop, logger: logger)
         while true {
             let entries = await queue.next(upTo: maxBatch)
             guard !entries.isEmpty else { return }
@@ -29,7 +28,7 @@ struct LedgerLane: Sendable {
     }
 
     private func record(
-        _ entries: ArraySlice<LedgerQueue.Entry>, on connection: isolated PostgresConnection
+        _ entries: ArraySlice<LedgerQueue.Entry>, on connection: LoopConnection
     ) async {
         guard let deadline = entries.map(\.deadline).max() else { return }
         let batch = RecordBatch(entries)

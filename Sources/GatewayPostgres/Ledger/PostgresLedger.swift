@@ -1,3 +1,4 @@
+public import EventLoops
 public import GatewayCore
 public import LibPQ
 public import Logging
@@ -5,8 +6,9 @@ public import ServiceLifecycle
 
 /// The ledger in PostgreSQL: written by each caller as if alone, sent together.
 ///
-/// Proposals of one principal go over one connection, so that two connections seldom wait for the same counter. It records
-/// while ``run()`` runs: what comes before waits for it, what comes after is refused.
+/// A proposal goes over a connection of the loop that it comes from, so that it moves to no other thread; where there are
+/// several, or it comes from elsewhere, its principal chooses, so that two connections seldom wait for the same counter. It
+/// records while ``run()`` runs: what comes before waits for it, what comes after is refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// How much is sent and kept.
     public struct Limits: Sendable {
@@ -32,6 +34,9 @@ public final class PostgresLedger: IssuanceLedger, Service {
     }
 
     private let lanes: [LedgerLane]
+    /// The loops that drive the connections, each with its lanes.
+    private let loops: [(loop: EventLoop, lanes: [LedgerLane])]
+    private let ownsLoops: Bool
     private let denials: DenialCounter
     private let limits: Limits
 
@@ -40,19 +45,32 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// - Parameters:
     ///   - configuration: How to reach the server; the settings that recording needs are added to those of its sessions.
     ///   - denials: Where refusals are counted; to be run by its own service.
+    ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for each.
     public init(
-        configuration: PostgresConfiguration, denials: DenialCounter, limits: Limits = Limits(), logger: Logger
-    ) {
+        configuration: PostgresConfiguration, denials: DenialCounter, limits: Limits = Limits(),
+        loops: [EventLoop] = [],
+        logger: Logger
+    ) throws(EventLoopError) {
         var configuration = configuration
         configuration.sessionSettings += Self.sessionSettings
         self.denials = denials
         self.limits = limits
-        lanes = (0..<max(1, limits.connections)).map { _ in
+        let count = max(1, limits.connections)
+        let drivers = loops.isEmpty ? try Self.makeLoops(count) : loops
+        ownsLoops = loops.isEmpty
+        let lanes = (0..<count).map { place in
             LedgerLane(
-                queue: LedgerQueue(capacity: limits.maxQueue),
-                connection: PostgresConnection(configuration, logger: logger), maxBatch: max(1, limits.maxBatch),
-                logger: logger)
+                queue: LedgerQueue(capacity: limits.maxQueue), configuration: configuration,
+                loop: drivers[place % drivers.count], maxBatch: max(1, limits.maxBatch), logger: logger)
         }
+        self.lanes = lanes
+        self.loops = drivers.map { loop in (loop, lanes.filter { $0.loop === loop }) }
+    }
+
+    private static func makeLoops(_ count: Int) throws(EventLoopError) -> [EventLoop] {
+        var made: [EventLoop] = []
+        for _ in 0..<count { made.append(try EventLoop()) }
+        return made
     }
 
     /// What recording needs of a session. The planner knows nothing of the arrays' sizes; with these it keeps to one plan of
@@ -68,9 +86,12 @@ public final class PostgresLedger: IssuanceLedger, Service {
     public func run() async {
         await withTaskGroup { group in
             group.addTask { await self.watchDeadlines() }
+            if ownsLoops {
+                for (loop, _) in loops { group.addTask { await onThread { loop.run() } } }
+            }
             await withTaskGroup { recorders in
                 for lane in lanes {
-                    recorders.addTask { await lane.run() }
+                    recorders.addTask(executorPreference: lane.loop) { await lane.run() }
                 }
                 await withTaskCancellationOrGracefulShutdownHandler {
                     await recorders.waitForAll()
@@ -79,9 +100,9 @@ public final class PostgresLedger: IssuanceLedger, Service {
                 }
             }
             group.cancelAll()
-        }
-        for lane in lanes {
-            await lane.connection.close()
+            if ownsLoops {
+                for (loop, _) in loops { loop.stop() }
+            }
         }
     }
 
@@ -114,10 +135,15 @@ public final class PostgresLedger: IssuanceLedger, Service {
             let entries = (start..<end).map { place in
                 LedgerQueue.Entry(proposals: proposals, deadline: deadline, answers: answers, place: place)
             }
-            lanes[Int(UInt(bitPattern: principal.hashValue) % UInt(lanes.count))].queue.append(entries[...])
+            lane(for: principal).queue.append(entries[...])
             start = end
         }
         return await answers.all()
+    }
+
+    private func lane(for principal: Principal) -> LedgerLane {
+        let near = loops.first { $0.loop.isCurrent && !$0.lanes.isEmpty }?.lanes ?? lanes
+        return near.count == 1 ? near[0] : near[Int(UInt(bitPattern: principal.hashValue) % UInt(near.count))]
     }
 
     /// Counts a refusal.

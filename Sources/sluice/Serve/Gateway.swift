@@ -1,3 +1,4 @@
+import EventLoops
 import Foundation
 import GatewayAPI
 import GatewayCloud
@@ -41,9 +42,10 @@ struct Gateway {
         let cloud = OutboundClient(policy: settings.outbound)
         let authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger)
         let denials = DenialCounter(connection: database.background, logger: logger)
-        let ledger = PostgresLedger(
+        let loops = try (0..<settings.http.threads).map { _ in try EventLoop() }
+        let ledger = try PostgresLedger(
             configuration: database.configuration, denials: denials,
-            limits: .init(connections: settings.database.ledgerConnections), logger: logger)
+            limits: .init(connections: settings.database.ledgerConnections), loops: loops, logger: logger)
         let stores = AdminStores(
             PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now),
             PostgresGrantBulk(connections: database.bulk, logger: logger))
@@ -100,7 +102,7 @@ struct Gateway {
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, requestLog: requestLog,
             now: Self.now, randomBytes: Self.random)
 
-        let servers = try Self.servers(settings, parts, logger: logger)
+        let servers = try Self.servers(settings, parts, loops: loops, logger: logger)
         server = servers[0]
         self.stores = stores
         services =
@@ -133,9 +135,14 @@ struct Gateway {
         return BootstrapAuthenticator(key: key, cache: cache, before: tokens)
     }
 
-    private static func servers(_ settings: Settings, _ parts: APIParts, logger: Logger) throws -> [HTTPServer] {
+    /// The listeners; apps are served by the loops given.
+    private static func servers(
+        _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
+    ) throws -> [HTTPServer] {
         let api = APISettings(allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies)
-        func server(_ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String) throws -> HTTPServer {
+        func server(
+            _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
+        ) throws -> HTTPServer {
             var logger = logger
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
@@ -143,12 +150,12 @@ struct Gateway {
             configuration.reservedDescriptors += 3 * settings.database.connectionCount
             return try HTTPServer(
                 configuration: configuration,
-                responder: APIResponder(parts, api, on: listener), logger: logger)
+                responder: APIResponder(parts, api, on: listener), logger: logger, loops: loops)
         }
         guard let adminListen = settings.adminListen else {
-            return [try server(settings.listen, .everything, "api")]
+            return [try server(settings.listen, .everything, "api", loops: loops)]
         }
-        return [try server(settings.listen, .app, "api"), try server(adminListen, .inner, "admin")]
+        return [try server(settings.listen, .app, "api", loops: loops), try server(adminListen, .inner, "admin")]
     }
 }
 

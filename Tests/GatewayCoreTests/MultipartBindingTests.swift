@@ -23,12 +23,11 @@ import Testing
         if step == .complete {
             return try IssueRequest(completing: upload, storeUploadID: "X1", objectLength: length)
         }
-        var request = try IssueRequest(
+        let request = try IssueRequest(
             part: PartWish(number: 1, contentLength: length), of: upload, storeUploadID: "X1",
             issuance: Fixture.id(701))
-        request.multipart = .part(
-            .init(storeUploadID: "X1", number: 1, issuance: Fixture.id(701), objectLength: length))
-        return request
+        return request.with(
+            .part(.init(storeUploadID: "X1", number: 1, issuance: Fixture.id(701), objectLength: length)))
     }
 
     private func decided(

@@ -216,9 +216,11 @@ struct CacheAuthenticator: Authenticator {
     @Test(arguments: [Int64(0), 1])
     func `a token that was checked by another log is checked again`(ahead: Int64) async throws {
         let authenticator = CacheAuthenticator(cache: cache)
-        var caller = try await authenticator.authenticate(Secret("k"))
-        let position = caller.position
-        caller.position = PolicyPosition(sequence: position.sequence + ahead, tag: Fixture.id(901))
+        let known = try await authenticator.authenticate(Secret("k"))
+        let caller = Caller(
+            principal: known.principal, groups: known.groups, roles: known.roles, claims: known.claims,
+            expiresAt: known.expiresAt, token: known.token, scope: known.scope,
+            position: PolicyPosition(sequence: known.position.sequence + ahead, tag: Fixture.id(901)))
         let ledger = ScriptedLedger()
         let urls = PresignedURLs(
             cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },

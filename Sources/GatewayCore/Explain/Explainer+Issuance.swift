@@ -52,7 +52,7 @@ extension IssueRequest {
     /// A request like the one that an issuance answered, as far as the ledger tells.
     ///
     /// Temporary credentials, which are for a prefix, and forms that leave the name to the client are taken for one object below it.
-    init(recorded row: RecordedIssuance) throws(GatewayError) {
+    convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
         var fields = Fields()
         fields.action = row.actions.first
         fields.bucket = row.bucket
@@ -69,15 +69,15 @@ extension IssueRequest {
             fields.method = row.method == "HEAD" ? "HEAD" : nil
         }
         let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
-        try self.init(fields, delivery: delivery)
-        switch delivery {
-        // How long the object would be is not in the row; no bytes go to the store by it either.
-        case .multipartStart, .multipartComplete: multipart = .complete(storeUploadID: "", objectLength: 0)
-        case .multipartPart:
-            multipart = .part(
-                .init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
-        case .presignedURL, .postPolicy, .redirect, .sts, .remoteSignature: break
-        }
+        let step: MultipartStep? =
+            switch delivery {
+            // How long the object would be is not in the row; no bytes go to the store by it either.
+            case .multipartStart, .multipartComplete: .complete(storeUploadID: "", objectLength: 0)
+            case .multipartPart:
+                .part(.init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
+            case .presignedURL, .postPolicy, .redirect, .sts, .remoteSignature: nil
+            }
+        try self.init(fields, delivery: delivery, multipart: step, repeatable: nil, newName: nil)
     }
 }
 

@@ -42,12 +42,11 @@ extension Explainer {
         let members = Self.members(of: caller, named: groups, inRows: rows)
         let grants = try await history.grants(
             of: members.map(\.principal), in: bucket, for: key, after: moment.sequence)
-        var policy = present
-        policy.principals = members.map { member in
+        let principals = members.map { member in
             let quotas = present.principals.first { $0.principal == member.principal }?.quotas ?? []
             return PrincipalPolicy(principal: member.principal, rows: PrincipalRows(quotas: quotas))
         }
-        policy.literalGrants = grants
+        let policy = present.replacing(principals: principals, literalGrants: grants)
         return State(policy: policy, members: members, moment: moment, isCurrent: false)
     }
 
@@ -92,17 +91,16 @@ extension AccessPolicy {
         var found: [Match] = []
         forEachMatch(of: request, for: subject) { found.append($0) }
         return found.sorted { left, right in
-            left.grant.effect == right.grant.effect ? left < right : left.grant.effect == .deny
-        }.map { ($0.grant, $0.grant.prefix.expanded(for: subject) ?? ExactText($0.grant.prefix.text)) }
+            let effect = left.row.grant.effect
+            return effect == right.row.grant.effect ? left < right : effect == .deny
+        }.map(\.row.grant).map { ($0, $0.prefix.expanded(for: subject) ?? ExactText($0.prefix.text)) }
     }
 
     private func holding(only grant: Grant) -> AccessPolicy {
-        var policy = self
-        policy.principals = principals.map {
+        let principals = principals.map {
             PrincipalPolicy(principal: $0.principal, rows: PrincipalRows(quotas: $0.quotas))
         }
-        policy.literalGrants = [grant]
-        return policy
+        return replacing(principals: principals, literalGrants: [grant])
     }
 
     /// Quotas that count a request, in the order of their identifiers, with whose use they count.

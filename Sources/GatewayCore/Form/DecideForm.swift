@@ -45,8 +45,8 @@ extension AccessPolicy {
             else { return }
             deny = grant
         }
-        for principal in principals { principal.forEachGrant(in: bucket, consider) }
-        literalGrants.forEach(consider)
+        forEachPrincipal { $0.forEachGrant(in: bucket) { consider($0.grant) } }
+        for row in placedGrants { consider(row.grant) }
         return deny
     }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// What a caller asks for with `POST /v1/post-policies`, in a form that cannot be wrong.
-public struct PostPolicyRequest: Sendable, Equatable {
+public struct PostPolicyRequest: Sendable {
     /// The members of the JSON body as they came, absent where they were not there.
     public struct Fields: Sendable {
         /// Name of the bucket.
@@ -32,7 +32,7 @@ public struct PostPolicyRequest: Sendable, Equatable {
     }
 
     /// On what the form may write.
-    enum Target: Sendable, Equatable {
+    enum Target: Sendable {
         /// One object.
         case key(ObjectKey)
         /// Every object whose key begins with a text that is empty or ends in `/`.

@@ -18,7 +18,7 @@ extension PresignedURLs {
     ) async throws(GatewayError) -> IssuedPostPolicy {
         var caller = caller
         var isConfirmed = false
-        let upload = identified([request.uploads[0]])[0]
+        let upload = identified(request.uploads[0], at: 0)
         for _ in 0..<Self.maxAttempts {
             let policy = try await policy(for: request, caller)
             let instant = now()

@@ -1,4 +1,3 @@
-import LibCrypto
 import Signing
 
 /// How the size of an upload is bound.
@@ -81,6 +80,7 @@ extension SchemeBinding {
         if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; state 'contentMD5'") }
         if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
         if request.process != nil, processParameter == nil { return unbound("'process'") }
+        guard request.action == .getObject else { return nil }
         if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
             return unbound("'\(wrong.0.rawValue)'")
         }
@@ -93,14 +93,12 @@ extension IssueRequest {
     func boundHeaders(by binding: SchemeBinding, size: SizeBinding?) -> [NamedValue] {
         guard action == .putObject else { return [] }
         var headers: [NamedValue] = []
-        headers.reserveCapacity(6 + metadata.entries.count)
+        headers.reserveCapacity(3 + metadata.entries.count)
         // The type of an object in parts is bound when it is started.
         if let contentType, bindsContentType { headers.append(NamedValue("content-type", contentType.text)) }
-        if let contentMD5 { headers.append(NamedValue("content-md5", Base64.encode(contentMD5))) }
+        if let contentMD5Text { headers.append(NamedValue("content-md5", contentMD5Text)) }
         if let header = size?.header { headers.append(header) }
-        if let checksumSHA256 {
-            headers.append(NamedValue("x-amz-checksum-sha256", Base64.encode(checksumSHA256)))
-        }
+        if let checksumSHA256Text { headers.append(NamedValue("x-amz-checksum-sha256", checksumSHA256Text)) }
         for entry in metadata.entries {
             headers.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
         }
@@ -111,6 +109,7 @@ extension IssueRequest {
     /// The parameters that a URL for this request binds, decoded.
     func boundQuery(by binding: SchemeBinding, forcesDownload: Bool) -> [NamedValue] {
         var query = multipartQuery
+        guard action == .getObject else { return query }
         query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
         return query
@@ -118,7 +117,6 @@ extension IssueRequest {
 
     /// The headers that the answer to a download shall have.
     fileprivate func overrides(forcesDownload: Bool) -> [(SchemeBinding.Override, String)] {
-        guard action == .getObject else { return [] }
         let disposition = response.contentDisposition ?? (forcesDownload ? "attachment" : nil)
         let values: [(SchemeBinding.Override, String?)] = [
             (.cacheControl, response.cacheControl),

@@ -2,61 +2,9 @@ public import Foundation
 import LibCrypto
 
 /// What a caller asks for with `POST /v1/presigned-urls`, in a form that cannot be wrong.
-public struct IssueRequest: Sendable, Equatable {
-    /// The method that the URL is for.
-    public enum Method: String, Sendable, CaseIterable {
-        case put = "PUT"
-        case get = "GET"
-        case head = "HEAD"
-        /// Of browser forms, and of what the gateway itself starts and completes uploads in parts with.
-        case post = "POST"
-
-        /// What it is a method of.
-        public var action: Action {
-            switch self {
-            case .put, .post: .putObject
-            case .get, .head: .getObject
-            }
-        }
-    }
-
-    /// The members of the JSON body as they came, absent where they were not there.
-    public struct Fields: Sendable {
-        /// `PutObject` or `GetObject`.
-        public var action: String?
-        /// `PUT`, or `GET` or `HEAD`; follows from the action where absent.
-        public var method: String?
-        /// Name of the bucket.
-        public var bucket: String?
-        /// Key of the object.
-        public var key: String?
-        /// In place of a key, for an upload that the gateway names: what the name begins with, empty or ending in `/`.
-        public var keyPrefix: String?
-        /// What such a name ends with, after a dot: up to 32 letters and digits, with single dots between them.
-        public var keyExtension: String?
-        /// Content type of the upload; demanded for `PutObject`.
-        public var contentType: String?
-        /// MD5 of the upload, base64 of 16 bytes.
-        public var contentMD5: String?
-        /// SHA-256 of the upload, base64 of 32 bytes.
-        public var checksumSHA256: String?
-        /// Length of the upload in bytes, 0…5 GiB.
-        public var contentLength: Int64?
-        /// Life of the URL in seconds, at least 1.
-        public var expiresIn: Int?
-        /// Headers of the download's response.
-        public var response: ResponseOverrides.Fields?
-        /// How the store shall change the object on its way, in the words of Alibaba OSS.
-        public var process: String?
-        /// The object's own metadata, by names without `x-amz-meta-` or what the store puts there.
-        public var metadata: [String: String]?
-        /// Only `*`: write only where there is no object yet.
-        public var ifNoneMatch: String?
-
-        /// All absent.
-        public init() {}
-    }
-
+///
+/// A class, as it goes through many hands and nothing of it changes.
+public final class IssueRequest: Sendable {
     /// Longest body of one upload: 5 GiB.
     public static let maxContentLength: Int64 = 5 << 30
 
@@ -72,8 +20,12 @@ public struct IssueRequest: Sendable, Equatable {
     public let contentType: MediaType?
     /// MD5 of the upload, 16 bytes.
     public let contentMD5: [UInt8]?
+    /// The same in base64.
+    let contentMD5Text: String?
     /// SHA-256 of the upload, 32 bytes.
     public let checksumSHA256: [UInt8]?
+    /// The same in base64.
+    let checksumSHA256Text: String?
     /// Length of the upload in bytes.
     public let contentLength: Int64?
     /// Life of the URL in seconds that is asked for; a longer one than is allowed is cut, and the answer says so.
@@ -89,9 +41,9 @@ public struct IssueRequest: Sendable, Equatable {
     /// How what is issued reaches the caller.
     public let delivery: Delivery
     /// What it does to an upload in parts; `nil` for a whole object.
-    public internal(set) var multipart: MultipartStep?
+    public let multipart: MultipartStep?
     /// What makes it the same issuance again, where the request came with an idempotency key.
-    var repeatable: RepeatableIssuance?
+    let repeatable: RepeatableIssuance?
 
     /// Checks the fields of a request.
     ///
@@ -101,18 +53,32 @@ public struct IssueRequest: Sendable, Equatable {
     ///   - newName: Makes a name that nothing has, for an object that is to be named here; without it a key must be given.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action, and what
     ///   `newName` throws.
-    public init(
+    public convenience init(
         _ fields: Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
     ) throws(GatewayError) {
+        try self.init(fields, delivery: delivery, multipart: nil, repeatable: nil, newName: newName)
+    }
+
+    /// Checks the fields of a request that may be a step of an upload in parts.
+    init(
+        _ fields: Fields, delivery: Delivery, multipart: MultipartStep?, repeatable: RepeatableIssuance?,
+        newName: (() throws(GatewayError) -> UUID)?
+    ) throws(GatewayError) {
         self.delivery = delivery
+        self.multipart = multipart
+        self.repeatable = repeatable
         action = try Action(parsing: Self.demand(fields.action, "action"))
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
-        try Self.checkFit(of: fields, to: action)
+        if let misfit = fields.misfit(for: action) {
+            throw .invalidArgument(field: misfit, reason: "The field has no meaning for \(action.rawValue).")
+        }
         key = try Self.key(fields, newName: newName)
         contentType = try Self.contentType(fields.contentType, for: action)
         contentMD5 = try Self.bytes(16, of: fields.contentMD5, "contentMD5")
+        contentMD5Text = fields.contentMD5
         checksumSHA256 = try Self.bytes(32, of: fields.checksumSHA256, "checksumSHA256")
+        checksumSHA256Text = fields.checksumSHA256
         if let length = fields.contentLength, !(0...Self.maxContentLength ~= length) {
             throw .invalidArgument(field: "contentLength", reason: "A length is 0 to 5,368,709,120 bytes.")
         }
@@ -121,14 +87,45 @@ public struct IssueRequest: Sendable, Equatable {
             throw .invalidArgument(field: "expiresIn", reason: "A URL lives at least 1 second.")
         }
         expiresIn = fields.expiresIn
-        response = try ResponseOverrides(fields.response ?? ResponseOverrides.Fields())
-        process = try fields.process.map { text throws(GatewayError) in try ObjectProcess(text) }
+        response = if let response = fields.response { try ResponseOverrides(response) } else { .none }
+        process = if let process = fields.process { try ObjectProcess(process) } else { nil }
         try require(process == nil || method == .get, "process", "Only a GET is processed.")
-        metadata = try ObjectMetadata(fields.metadata ?? [:])
+        metadata = if let metadata = fields.metadata { try ObjectMetadata(metadata) } else { .none }
         if let condition = fields.ifNoneMatch, condition != "*" {
             throw .invalidArgument(field: "ifNoneMatch", reason: "Only '*' can be bound.")
         }
         createsOnly = fields.ifNoneMatch != nil
+    }
+
+    private init(_ other: IssueRequest, multipart: MultipartStep?, repeatable: RepeatableIssuance?) {
+        action = other.action
+        method = other.method
+        bucket = other.bucket
+        key = other.key
+        contentType = other.contentType
+        contentMD5 = other.contentMD5
+        contentMD5Text = other.contentMD5Text
+        checksumSHA256 = other.checksumSHA256
+        checksumSHA256Text = other.checksumSHA256Text
+        contentLength = other.contentLength
+        expiresIn = other.expiresIn
+        response = other.response
+        process = other.process
+        metadata = other.metadata
+        createsOnly = other.createsOnly
+        delivery = other.delivery
+        self.multipart = multipart
+        self.repeatable = repeatable
+    }
+
+    /// The same as another step of the upload.
+    func with(_ step: MultipartStep) -> IssueRequest {
+        IssueRequest(self, multipart: step, repeatable: repeatable)
+    }
+
+    /// The same as an issuance that can be made again.
+    func with(_ issuance: RepeatableIssuance) -> IssueRequest {
+        IssueRequest(self, multipart: multipart, repeatable: issuance)
     }
 
     private static func demand(_ value: String?, _ field: String) throws(GatewayError) -> String {
@@ -173,23 +170,6 @@ public struct IssueRequest: Sendable, Equatable {
             )
         }
         return method
-    }
-
-    private static func checkFit(of fields: Fields, to action: Action) throws(GatewayError) {
-        let misfits: [(field: String, isThere: Bool)] =
-            switch action {
-            case .putObject: [("response", fields.response != nil), ("process", fields.process != nil)]
-            case .getObject:
-                [
-                    ("contentType", fields.contentType != nil), ("contentMD5", fields.contentMD5 != nil),
-                    ("checksumSHA256", fields.checksumSHA256 != nil), ("contentLength", fields.contentLength != nil),
-                    ("metadata", fields.metadata != nil), ("ifNoneMatch", fields.ifNoneMatch != nil),
-                    ("keyPrefix", fields.keyPrefix != nil), ("keyExtension", fields.keyExtension != nil),
-                ]
-            }
-        if let misfit = misfits.first(where: \.isThere) {
-            throw .invalidArgument(field: misfit.field, reason: "The field has no meaning for \(action.rawValue).")
-        }
     }
 
     private static func contentType(_ text: String?, for action: Action) throws(GatewayError) -> MediaType? {

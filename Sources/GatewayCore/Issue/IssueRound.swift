@@ -1,6 +1,6 @@
 import Foundation
 
-/// Requests of one caller on their way to their answers.
+/// Requests of one caller on their way to their answers together.
 struct IssueRound {
     let requests: [IssueRequest]
     /// Who asks, as last authenticated.
@@ -50,19 +50,6 @@ struct IssueRound {
 }
 
 extension PresignedURLs {
-    /// What was permitted when the request was signed first, where it was; it is permitted now as well.
-    ///
-    /// - Throws: `idempotency` for what has expired meanwhile, or would be another thing now.
-    func again(
-        _ request: IssueRequest, _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
-    ) throws(GatewayError) -> Permit {
-        guard let signedAt = request.repeatable?.signedAt else { return permit }
-        guard case .permit(let then) = decideAt(signedAt), then.expiresAt > instant else {
-            throw .idempotency(.answerGone)
-        }
-        return then
-    }
-
     /// Requests that are recorded together. More would gain nothing, and would fill the queue that everybody waits in.
     private static let chunk = 128
 
@@ -82,14 +69,11 @@ extension PresignedURLs {
         guard !prepared.isEmpty else { return }
         let verdicts = await ledger.record(prepared.map(\.issuance.proposal), deadline: round.deadline)
         for ((place, issuance), verdict) in zip(prepared, verdicts) {
-            switch verdict {
-            case .success(.recorded(let remaining)):
-                round.answer(place, .success(issuance.answer(remaining: remaining)))
-            case .success(.quotaExceeded(let refusal)):
-                let error = round.caller.error(for: refusal)
-                round.answer(place, .failure(refused(error, round.caller, issuance.permit.bucket.name)))
-            case .success(.stale): break
-            case .failure(let error): round.answer(place, .failure(error))
+            do throws(GatewayError) {
+                guard let issued = try answer(issuance, by: verdict.get(), for: round.caller) else { continue }
+                round.answer(place, .success(issued))
+            } catch {
+                round.answer(place, .failure(error))
             }
         }
     }
@@ -106,8 +90,10 @@ extension PresignedURLs {
             )
             for (place, policy) in zip(places, policies) {
                 do throws(GatewayError) {
-                    guard let issuance = try prepare(round.requests[place], under: policy, in: round) else { continue }
-                    prepared.append((place, issuance))
+                    let issuance = try prepare(
+                        round.requests[place], for: round.caller, under: policy, from: round.sourceAddress,
+                        requestID: round.requestID, isConfirmed: round.isConfirmed)
+                    if let issuance { prepared.append((place, issuance)) }
                 } catch {
                     round.answer(place, .failure(error))
                 }
@@ -116,30 +102,5 @@ extension PresignedURLs {
             for place in places { round.answer(place, .failure(error)) }
         }
         return prepared
-    }
-
-    /// Decides a request and signs what is permitted; `nil` where policy has to be read before anything can be said.
-    private func prepare(
-        _ request: IssueRequest, under policy: AccessPolicy, in round: IssueRound
-    ) throws(GatewayError) -> Issuance? {
-        let caller = round.caller
-        let instant = now()
-        if let end = caller.expiresAt, end <= instant { throw .expiredToken }
-        // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
-        guard caller.position.mayPrecede(policy.position) else { return nil }
-        let decision = decide(
-            request, for: caller.subject, under: policy, sourceAddress: round.sourceAddress, now: instant
-        )
-        switch decision {
-        case .permit(let permit):
-            let permit = try again(request, permit, at: instant) { signedAt in
-                decide(
-                    request, for: caller.subject, under: policy, sourceAddress: round.sourceAddress, now: signedAt)
-            }
-            return try prepare(request, permit, caller, policy, round.requestID)
-        case .refuse(let refusal):
-            guard round.isConfirmed else { return nil }
-            throw refused(refusal.error, caller, policy.bucket?.name)
-        }
     }
 }

@@ -13,8 +13,15 @@ public struct ObjectMetadata: Sendable, Equatable {
     /// Most bytes of all names and values together, the stores' own limit.
     public static let maxByteCount = 2048
 
+    /// No metadata.
+    static let none = ObjectMetadata(entries: [])
+
     /// The entries, sorted by name.
     public let entries: [Entry]
+
+    private init(entries: [Entry]) {
+        self.entries = entries
+    }
 
     /// Checks metadata.
     ///

@@ -56,7 +56,8 @@ public final class PresignedURLs: Sendable {
     ///   - place: Which of several in one request it is.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
     public func request(_ fields: IssueRequest.Fields, at place: Int = 0) throws(GatewayError) -> IssueRequest {
-        try IssueRequest(fields) { () throws(GatewayError) in try self.newName(at: place) }
+        guard fields.keyPrefix != nil else { return try IssueRequest(fields) }
+        return try IssueRequest(fields) { () throws(GatewayError) in try self.newName(at: place) }
     }
 
     /// The same use case for a request that came with an idempotency key: what it issued already is proved and signed again.
@@ -82,11 +83,24 @@ public final class PresignedURLs: Sendable {
         _ request: IssueRequest, for caller: Caller, sourceAddress: IPAddress?, requestID: String,
         deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> IssuedURL {
-        let results = await issue(
-            [request], for: caller, sourceAddress: sourceAddress, requestID: requestID, deadline: deadline
-        )
-        guard let result = results.first else { throw .unavailable(retryAfter: 1) }
-        return try result.get()
+        let request = identified(request, at: 0)
+        var caller = caller
+        var isConfirmed = false
+        for _ in 0..<Self.maxAttempts {
+            let policy = try await cache.access(
+                of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
+            let issuance = try prepare(
+                request, for: caller, under: policy, from: sourceAddress, requestID: requestID,
+                isConfirmed: isConfirmed)
+            if let issuance {
+                let verdict = try await ledger.record(issuance.proposal, deadline: deadline)
+                if let issued = try answer(issuance, by: verdict, for: caller) { return issued }
+            }
+            try await cache.advance()
+            isConfirmed = true
+            caller = try await authenticator.authenticate(caller.token)
+        }
+        throw .slowDown(retryAfter: 1)
     }
 
     /// Issues URLs, each for itself, and records them together.
@@ -98,7 +112,8 @@ public final class PresignedURLs: Sendable {
         deadline: ContinuousClock.Instant
     ) async -> [Result<IssuedURL, GatewayError>] {
         var round = IssueRound(
-            requests: identified(requests), caller: caller, sourceAddress: sourceAddress, requestID: requestID,
+            requests: requests.enumerated().map { identified($1, at: $0) }, caller: caller,
+            sourceAddress: sourceAddress, requestID: requestID,
             deadline: deadline
         )
         do throws(GatewayError) {

@@ -1,5 +1,7 @@
 /// Headers that a download's response shall have, whatever the object says of itself.
-public struct ResponseOverrides: Sendable, Equatable {
+///
+/// A class, as few requests have any.
+public final class ResponseOverrides: Sendable {
     /// The members of `response` as they came, absent where they were not there.
     public struct Fields: Sendable {
         /// `Content-Disposition`, in ASCII.
@@ -34,6 +36,18 @@ public struct ResponseOverrides: Sendable, Equatable {
     /// `Content-Encoding`.
     public let contentEncoding: String?
 
+    /// No overrides; those of every upload.
+    static let none = ResponseOverrides()
+
+    private init() {
+        contentDisposition = nil
+        contentType = nil
+        contentLanguage = nil
+        cacheControl = nil
+        expires = nil
+        contentEncoding = nil
+    }
+
     /// Checks overrides.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that cannot be a header's, such as one with a
@@ -55,14 +69,7 @@ public struct ResponseOverrides: Sendable, Equatable {
         } else {
             contentDisposition = disposition
         }
-        contentType = try fields.contentType.map { text throws(GatewayError) in
-            guard let type = MediaType(text) else {
-                throw .invalidArgument(
-                    field: "response.contentType", reason: "A content type reads 'type/subtype; name=value'."
-                )
-            }
-            return type
-        }
+        contentType = try Self.mediaType(fields.contentType)
         contentLanguage = try Self.header(fields.contentLanguage, "contentLanguage")
         cacheControl = try Self.header(fields.cacheControl, "cacheControl")
         expires = try Self.header(fields.expires, "expires")
@@ -127,6 +134,16 @@ public struct ResponseOverrides: Sendable, Equatable {
             )
         }
         return text
+    }
+
+    private static func mediaType(_ text: String?) throws(GatewayError) -> MediaType? {
+        guard let text else { return nil }
+        guard let type = MediaType(text) else {
+            throw .invalidArgument(
+                field: "response.contentType", reason: "A content type reads 'type/subtype; name=value'."
+            )
+        }
+        return type
     }
 
     private static func dispositionType(_ text: String) -> [UInt8] {

@@ -1,7 +1,9 @@
 import Signing
 
 /// What a signing scheme can bind, and in which words: what differs between the vendors, and nothing else.
-struct SchemeBinding: Sendable {
+///
+/// A class, as every decision looks at one of these few.
+final class SchemeBinding: Sendable {
     /// What stands before the names of metadata.
     let metadataPrefix: String
     /// Whether a `content-length` can be signed.
@@ -20,6 +22,22 @@ struct SchemeBinding: Sendable {
     let takesQuestionMarks: Bool
     /// What browser forms can say.
     let form: Form
+
+    private init(
+        metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
+        createsOnlyHeader: NamedValue?, overrides: Set<Override>, processParameter: String?, takesQuestionMarks: Bool,
+        form: Form
+    ) {
+        self.metadataPrefix = metadataPrefix
+        self.bindsLength = bindsLength
+        self.lengthRangeHeader = lengthRangeHeader
+        self.bindsChecksum = bindsChecksum
+        self.createsOnlyHeader = createsOnlyHeader
+        self.overrides = overrides
+        self.processParameter = processParameter
+        self.takesQuestionMarks = takesQuestionMarks
+        self.form = form
+    }
 
     /// A header of a download's response.
     enum Override: String, CaseIterable {

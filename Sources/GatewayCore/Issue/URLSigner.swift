@@ -33,7 +33,7 @@ public final class URLSigner: Sendable {
     /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
         try url(
-            request.httpMethod, of: request.key, in: permit.bucket, with: permit.credential,
+            request.httpMethod, of: request.key, in: permit.bucketRow.bucket, with: permit.credentialRow.credential,
             headers: permit.headers, query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
         )
     }

@@ -30,7 +30,7 @@ extension IssueRequest {
     ///   - fields: The fields; `contentLength` is the most that all parts together may have, if anything is said of it.
     ///   - newName: See ``init(_:newName:)``.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and what `newName` throws.
-    init(
+    convenience init(
         starting fields: Fields, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) {
         let longest = Self.maxContentLength * Int64(UploadedPart.maxCount)
@@ -41,31 +41,34 @@ extension IssueRequest {
         whole.action = Action.putObject.rawValue
         whole.contentLength = nil
         whole.expiresIn = Self.ownLife
-        try self.init(whole, delivery: .multipartStart, newName: newName)
-        multipart = .start(objectLength: fields.contentLength)
+        try self.init(
+            whole, delivery: .multipartStart, multipart: .start(objectLength: fields.contentLength), repeatable: nil,
+            newName: newName)
     }
 
     /// Asks for a part of an upload.
-    init(
-        part wish: PartWish, of upload: MultipartUpload, storeUploadID: String, issuance: UUID
+    convenience init(
+        part wish: PartWish, of upload: MultipartUpload, storeUploadID: String, issuance: UUID,
+        repeatable: RepeatableIssuance? = nil
     ) throws(GatewayError) {
         try UploadedPart.check(number: wish.number)
         var fields = Fields(upload)
         fields.contentMD5 = wish.contentMD5
         fields.contentLength = wish.contentLength
         fields.expiresIn = wish.expiresIn
-        try self.init(fields, delivery: .multipartPart)
-        multipart = .part(.init(storeUploadID: storeUploadID, number: wish.number, issuance: issuance))
+        let part = MultipartStep.Part(storeUploadID: storeUploadID, number: wish.number, issuance: issuance)
+        try self.init(
+            fields, delivery: .multipartPart, multipart: .part(part), repeatable: repeatable, newName: nil)
     }
 
     /// Asks for an upload to be completed.
-    init(
+    convenience init(
         completing upload: MultipartUpload, storeUploadID: String, objectLength: Int64?
     ) throws(GatewayError) {
         var fields = Fields(upload)
         fields.expiresIn = Self.ownLife
-        try self.init(fields, delivery: .multipartComplete)
-        multipart = .complete(storeUploadID: storeUploadID, objectLength: objectLength)
+        let step = MultipartStep.complete(storeUploadID: storeUploadID, objectLength: objectLength)
+        try self.init(fields, delivery: .multipartComplete, multipart: step, repeatable: nil, newName: nil)
     }
 
     /// Life in seconds of URLs that the gateway uses itself, at once.

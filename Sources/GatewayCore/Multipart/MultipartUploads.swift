@@ -121,10 +121,9 @@ public struct MultipartUploads: Sendable {
             let issuance = if let repeatable { repeatable.id(at: now()) } else { try urls.newID(at: now()) }
             drafts.append(
                 Result { () throws(GatewayError) in
-                    var draft = try IssueRequest(
-                        part: wish, of: upload, storeUploadID: storeUploadID, issuance: issuance)
-                    draft.repeatable = repeatable
-                    return draft
+                    try IssueRequest(
+                        part: wish, of: upload, storeUploadID: storeUploadID, issuance: issuance,
+                        repeatable: repeatable)
                 }
             )
         }
@@ -231,9 +230,7 @@ extension IssueRequest {
     fileprivate func with(objectLength: Int64?) -> IssueRequest {
         guard case .part(var part) = multipart else { return self }
         part.objectLength = objectLength
-        var request = self
-        request.multipart = .part(part)
-        return request
+        return with(.part(part))
     }
 }
 

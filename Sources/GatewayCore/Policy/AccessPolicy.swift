@@ -2,130 +2,84 @@
 public struct AccessPolicy: Sendable {
     /// The state of policy; everything here is at least this new.
     public var position: PolicyPosition
-    /// The caller first, then the caller's groups, then `*`; none twice.
-    public var principals: [PrincipalPolicy]
+    /// The caller's own rows, where the other rows are shared with other callers.
+    let caller: PrincipalPolicy?
+    /// All other rows.
+    private(set) var shared: SharedPolicy
     /// Literal grants found one by one, for principals whose grants are not all held.
-    public var literalGrants: [Grant]
-    /// The bucket, where there is one of that name.
-    public var bucket: Bucket?
-    /// The credential that signs for the bucket.
-    public var credential: StorageCredential?
-    /// Everything that this rests on, for the proof.
-    public var scopes: [PolicyScope]
+    var placedGrants: [GrantRow]
 
     /// Puts policy together.
+    ///
+    /// - Parameters:
+    ///   - position: The state of policy; everything else is at least this new.
+    ///   - principals: The caller first, then the caller's groups, then `*`; none twice.
+    ///   - literalGrants: Literal grants found one by one, for principals whose grants are not all held.
+    ///   - bucket: The bucket, where there is one of that name.
+    ///   - credential: The credential that signs for the bucket.
+    ///   - scopes: Everything that this rests on, for the proof.
     public init(
         position: PolicyPosition, principals: [PrincipalPolicy], literalGrants: [Grant] = [], bucket: Bucket?,
         credential: StorageCredential?, scopes: [PolicyScope]
     ) {
         self.position = position
-        self.principals = principals
-        self.literalGrants = literalGrants
-        self.bucket = bucket
-        self.credential = credential
-        self.scopes = scopes
-    }
-}
-
-/// The rows of one principal, laid out for lookups. Shared by all decisions that need them.
-public final class PrincipalPolicy: Sendable {
-    /// Most templates of one principal in one bucket that are looked at, those that deny before those that allow.
-    public static let maxTemplates = 64
-
-    /// The principal.
-    public let principal: Principal
-    /// Groups that rows put the principal in.
-    public let groups: [Principal]
-    /// Its quotas.
-    public let quotas: [Quota]
-    /// Its grants; without the literal ones where `isComplete` is false.
-    public let grants: [Grant]
-    /// Whether `grants` holds all of them.
-    public let isComplete: Bool
-    private let index: Index?
-
-    // Below this a look at every grant costs less than hashing candidates.
-    private static let scanLimit = 16
-
-    /// Lays rows out.
-    public init(principal: Principal, rows: PrincipalRows) {
-        self.principal = principal
-        groups = rows.groups
-        quotas = rows.quotas
-        grants = Self.order(rows.grants)
-        isComplete = rows.isComplete
-        index = rows.grants.count > Self.scanLimit ? Index(grants) : nil
+        caller = nil
+        shared = SharedPolicy(
+            principals: principals, bucket: bucket.map(BucketRow.init), credential: credential.map(CredentialRow.init),
+            scopes: scopes)
+        placedGrants = literalGrants.map(GrantRow.init)
     }
 
-    /// Hands out every grant that may match a key; the caller checks whether it does.
-    func forEachCandidate(in bucket: BucketName, key: ObjectKey, _ body: (Grant) -> Void) {
-        guard let index else {
-            var templateCount = 0
-            for grant in grants where grant.bucket == bucket {
-                if grant.prefix.isTemplate {
-                    templateCount += 1
-                    guard templateCount <= Self.maxTemplates else { continue }
-                }
-                body(grant)
-            }
-            return
-        }
-        for position in index.templates[bucket] ?? [] { body(grants[position]) }
-        guard index.hasLiterals(in: bucket) else { return }
-        for candidate in key.candidatePrefixes {
-            let place = Index.Place(bucket: bucket, prefix: candidate)
-            for position in index.literals[place] ?? [] { body(grants[position]) }
-        }
+    /// Adds a caller's own rows to those shared with others.
+    init(position: PolicyPosition, caller: PrincipalPolicy, shared: SharedPolicy) {
+        self.position = position
+        self.caller = caller
+        self.shared = shared
+        placedGrants = []
     }
 
-    /// Hands out every grant in a bucket that may match some key, within the bound on templates.
-    func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
-        var templateCount = 0
-        for grant in grants where grant.bucket == bucket {
-            if grant.prefix.isTemplate {
-                templateCount += 1
-                guard templateCount <= Self.maxTemplates else { continue }
-            }
-            body(grant)
-        }
+    /// The caller first, then the caller's groups, then `*`; none twice.
+    public var principals: [PrincipalPolicy] {
+        guard let caller else { return shared.principals }
+        return [caller] + shared.principals
     }
 
-    /// Denying grants first, so that a bound on how many are looked at never lets one slip.
-    private static func order(_ grants: [Grant]) -> [Grant] {
-        grants.count < 2
-            ? grants
-            : grants.sorted { left, right in
-                left.effect == right.effect ? left.id < right.id : left.effect == .deny
-            }
+    /// Literal grants found one by one, for principals whose grants are not all held.
+    public var literalGrants: [Grant] { placedGrants.map(\.grant) }
+
+    /// The bucket, where there is one of that name.
+    public var bucket: Bucket? { shared.bucket?.bucket }
+
+    /// The credential that signs for the bucket.
+    public var credential: StorageCredential? { shared.credential?.credential }
+
+    /// Everything that this rests on, for the proof.
+    public var scopes: [PolicyScope] {
+        guard let caller else { return shared.scopes }
+        return [caller.scope] + shared.scopes
     }
-}
 
-extension PrincipalPolicy {
-    /// Where grants stand in the array, by the place that names them.
-    private struct Index: Sendable {
-        struct Place: Hashable, Sendable {
-            let bucket: BucketName
-            let prefix: ExactText
-        }
+    /// The same with other principals and literal grants.
+    func replacing(principals: [PrincipalPolicy], literalGrants: [Grant]) -> AccessPolicy {
+        AccessPolicy(
+            position: position, principals: principals, literalGrants: literalGrants, bucket: bucket,
+            credential: credential, scopes: scopes)
+    }
 
-        var literals: [Place: [Int]] = [:]
-        var templates: [BucketName: [Int]] = [:]
-        private var literalBuckets: Set<BucketName> = []
+    /// Hands out the principals in their order.
+    @inline(__always)
+    func forEachPrincipal(_ body: (PrincipalPolicy) -> Void) {
+        if let caller { body(caller) }
+        for principal in shared.principals { body(principal) }
+    }
 
-        init(_ grants: [Grant]) {
-            for (position, grant) in grants.enumerated() {
-                switch grant.prefix {
-                case .literal(let prefix):
-                    literals[Place(bucket: grant.bucket, prefix: prefix), default: []].append(position)
-                    literalBuckets.insert(grant.bucket)
-                case .template:
-                    if templates[grant.bucket, default: []].count < PrincipalPolicy.maxTemplates {
-                        templates[grant.bucket, default: []].append(position)
-                    }
-                }
-            }
-        }
-
-        func hasLiterals(in bucket: BucketName) -> Bool { literalBuckets.contains(bucket) }
+    /// Everything that a decision for a caller rests on, for the proof.
+    func scopes(with other: Caller) -> [PolicyScope] {
+        var scopes: [PolicyScope] = []
+        scopes.reserveCapacity(shared.scopes.count + 3)
+        if let caller { scopes.append(caller.scope) }
+        for scope in shared.scopes { scopes.append(scope) }
+        other.addScopes(to: &scopes)
+        return scopes
     }
 }

@@ -5,8 +5,8 @@ final class CachedRows: Sendable {
     /// By kind.
     indirect enum Content: Sendable {
         case principal(PrincipalPolicy)
-        case bucket(Bucket?)
-        case credential(StorageCredential?)
+        case bucket(BucketRow?)
+        case credential(CredentialRow?)
         case issuer(Issuer?)
         case apiKey(APIKey?)
         case ticket(Ticket?)
@@ -27,10 +27,10 @@ final class CachedRows: Sendable {
             content = .principal(PrincipalPolicy(principal: principal, rows: rows))
             cost = 400 + 48 * rows.groups.count + 700 * rows.grants.count + 250 * rows.quotas.count
         case (.bucket, .bucket(let bucket)):
-            content = .bucket(bucket)
+            content = .bucket(bucket.map(BucketRow.init))
             cost = 800
         case (.credential, .credential(let credential)):
-            content = .credential(credential)
+            content = .credential(credential.map(CredentialRow.init))
             cost = 800 + (credential?.sessionToken?.reveal().utf8.count ?? 0)
         case (.issuer, .issuer(let issuer)):
             content = .issuer(issuer)

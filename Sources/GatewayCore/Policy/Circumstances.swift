@@ -14,36 +14,41 @@ struct Circumstances {
     }
 
     /// The first condition of a grant that does not hold; `nil` where all do.
-    func failure(of grant: Grant, for request: IssueRequest, in bucket: Bucket) -> GatewayError? {
-        let conditions = grant.conditions
+    func failure(of row: GrantRow, for request: IssueRequest, in place: BucketRow) -> GatewayError? {
+        let isUncommon = !row.isUnconditional || request.action == .getObject || request.delivery == .redirect
+        if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
+        return place.binding.flaw(of: request, forcesDownload: row.grant.conditions.forceDownload == true)
+    }
+
+    private func failure(
+        ofConditions row: GrantRow, for request: IssueRequest, in place: BucketRow
+    ) -> GatewayError? {
+        let grant = row.grant
         guard isDuring(grant), grant.notAfter.map({ secondsLeft(until: $0) >= 1 }) ?? true else {
             return .conditionFailed(.validity)
         }
-        if let networks = conditions.sourceCIDRs, !isWithin(networks) { return .conditionFailed(.sourceAddress) }
-        if request.delivery == .redirect, !bucket.allowsRedirects { return .conditionFailed(.redirect) }
-        let failure =
-            switch request.action {
-            case .putObject: uploadFailure(of: conditions, for: request, in: bucket)
-            case .getObject: downloadFailure(of: conditions, for: request)
-            }
-        return failure
-            ?? bucket.scheme.binding.flaw(of: request, forcesDownload: conditions.forceDownload == true)
+        if let networks = row.networks, !isWithin(networks) { return .conditionFailed(.sourceAddress) }
+        if request.delivery == .redirect, !place.bucket.allowsRedirects { return .conditionFailed(.redirect) }
+        return switch request.action {
+        case .putObject: uploadFailure(of: grant.conditions, for: request, in: place)
+        case .getObject: downloadFailure(of: grant.conditions, for: request)
+        }
     }
 
     /// The life of a URL and what fixed it; `nil` where the credential does not last a second.
     func life(
-        of request: IssueRequest, by grant: Grant, in bucket: Bucket, credential: StorageCredential
+        of request: IssueRequest, by row: GrantRow, in place: BucketRow, credential: CredentialRow
     ) -> (seconds: Int, origin: ExpiryOrigin)? {
         var life: (seconds: Int, origin: ExpiryOrigin) =
-            request.expiresIn.map { ($0, .request) } ?? (bucket.defaultTTL, .bucketDefault)
+            request.expiresIn.map { ($0, .request) } ?? (place.bucket.defaultTTL, .bucketDefault)
         func cut(to limit: Int?, _ origin: ExpiryOrigin) {
             if let limit, limit < life.seconds { life = (limit, origin) }
         }
-        cut(to: grant.conditions.maxTTL, .grantMaxTTL)
-        cut(to: grant.notAfter.map(secondsLeft), .grantValidity)
-        cut(to: bucket.maxTTL, .bucketMaxTTL)
+        cut(to: row.grant.conditions.maxTTL, .grantMaxTTL)
+        cut(to: row.grant.notAfter.map(secondsLeft), .grantValidity)
+        cut(to: place.bucket.maxTTL, .bucketMaxTTL)
         cut(to: schemeMaxTTL, .scheme)
-        cut(to: credential.expiresAt.map(secondsLeft), .credential)
+        cut(to: credential.credential.expiresAt.map(secondsLeft), .credential)
         return life.seconds >= 1 ? life : nil
     }
 
@@ -52,13 +57,13 @@ struct Circumstances {
         return Int(min(max(seconds, 0), TimeInterval(schemeMaxTTL) + 1))
     }
 
-    func isWithin(_ networks: [String]) -> Bool {
+    func isWithin(_ networks: [IPNetwork]) -> Bool {
         guard let sourceAddress else { return false }
-        return networks.contains { IPNetwork($0)?.contains(sourceAddress) ?? false }
+        return networks.contains { $0.contains(sourceAddress) }
     }
 
     private func uploadFailure(
-        of conditions: GrantConditions, for request: IssueRequest, in bucket: Bucket
+        of conditions: GrantConditions, for request: IssueRequest, in place: BucketRow
     ) -> GatewayError? {
         if let patterns = conditions.contentTypes,
             !(request.contentType.map { type in patterns.contains(where: type.isCovered) } ?? false)
@@ -70,7 +75,7 @@ struct Circumstances {
         }
         if let maxBytes = conditions.maxBytes {
             if let length = request.objectLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
-            let binding = bucket.scheme.binding
+            let (bucket, binding) = (place.bucket, place.binding)
             // Before anything is at the store that no part could follow.
             if request.needsLengthOfParts, !binding.bindsLength, !bucket.allowsUnenforcedSize {
                 return binding.unboundSize(of: request)

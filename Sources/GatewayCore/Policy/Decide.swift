@@ -22,64 +22,72 @@ public let schemeMaxTTL = 604_800
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Decision {
-    guard let bucket = policy.bucket,
-        subject.ticket?.covers(request.action, on: request.key, in: request.bucket) ?? true
+    guard let bucket = policy.shared.bucket,
+        subject.mayAsk(for: request.action, on: request.key, in: request.bucket)
     else { return .refuse(Refusal(.accessDenied)) }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
-    var matches: [Match] = []
-    var deny: Grant?
-    policy.forEachMatch(of: request, for: subject) { match in
-        if match.grant.effect == .allow {
-            matches.append(match)
-        } else if circumstances.isDuring(match.grant) {
-            deny = deny ?? match.grant
+    var match: Match?
+    var rest: [Match] = []
+    var deny: GrantRow?
+    policy.forEachMatch(of: request, for: subject) { found in
+        if found.row.grant.effect == .deny {
+            if deny == nil, circumstances.isDuring(found.row.grant) { deny = found.row }
+        } else if match == nil {
+            match = found
+        } else {
+            rest.append(found)
         }
     }
-    if let deny { return .refuse(Refusal(.accessDenied, grant: deny)) }
-    if matches.count > 1 { matches.sort() }
+    if let deny { return .refuse(Refusal(.accessDenied, grant: deny.grant)) }
+    if let only = match, !rest.isEmpty {
+        rest.append(only)
+        rest.sort(by: >)
+        match = rest.popLast()
+    }
     var firstFailure: Refusal?
-    for match in matches {
-        guard let failure = circumstances.failure(of: match.grant, for: request, in: bucket) else {
-            return permit(request, by: match, in: bucket, for: subject, under: policy, circumstances)
+    while let asked = match {
+        guard let failure = circumstances.failure(of: asked.row, for: request, in: bucket) else {
+            return permit(request, by: asked, in: bucket, for: subject, under: policy, circumstances)
         }
-        firstFailure = firstFailure ?? Refusal(failure, grant: match.grant)
+        firstFailure = firstFailure ?? Refusal(failure, grant: asked.row.grant)
+        match = rest.popLast()
     }
     return .refuse(firstFailure ?? Refusal(.accessDenied))
 }
 
 private func permit(
-    _ request: IssueRequest, by match: Match, in bucket: Bucket, for subject: Subject, under policy: AccessPolicy,
+    _ request: IssueRequest, by match: Match, in row: BucketRow, for subject: Subject, under policy: AccessPolicy,
     _ circumstances: Circumstances
 ) -> Decision {
+    let grant = match.row
     // Nothing the caller can do: an admin has to renew the credential.
-    guard let credential = policy.credential,
-        let life = circumstances.life(of: request, by: match.grant, in: bucket, credential: credential)
-    else { return .refuse(Refusal(.unavailable(retryAfter: 60), grant: match.grant)) }
-    let binding = bucket.scheme.binding
-    let size = binding.size(of: request, limit: match.grant.conditions.maxBytes)
-    let charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
+    guard let credential = policy.shared.credential,
+        let life = circumstances.life(of: request, by: grant, in: row, credential: credential)
+    else { return .refuse(Refusal(.unavailable(retryAfter: 60), grant: grant.grant)) }
+    let binding = row.binding
+    let size = binding.size(of: request, limit: grant.grant.conditions.maxBytes)
+    var charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)
     let reserves = charges.contains { $0.quota.metric == .bytes }
     if reserves, size == nil {
         let mayState = binding.bindsStatedLength(of: request)
         let error = mayState ? .conditionFailed(.contentLengthRequired) : binding.unboundSize(of: request)
-        return .refuse(Refusal(error, grant: match.grant))
+        return .refuse(Refusal(error, grant: grant.grant))
     }
     if request.needsLengthOfParts, !binding.bindsLength, policy.limitsBytes(of: request) {
-        return .refuse(Refusal(binding.unboundSize(of: request), grant: match.grant))
+        return .refuse(Refusal(binding.unboundSize(of: request), grant: grant.grant))
     }
+    if let ticket = subject.ticket { charges.append(ticket.charge) }
     return .permit(
         Permit(
-            grant: match.grant,
-            matchedByteCount: match.byteCount,
-            bucket: bucket,
+            match: match,
+            bucket: row,
             credential: credential,
-            expiresIn: life.seconds,
-            expiryOrigin: life.origin,
+            life: life,
             signedAt: circumstances.signedAt,
             headers: request.boundHeaders(by: binding, size: size),
-            query: request.boundQuery(by: binding, forcesDownload: match.grant.conditions.forceDownload == true),
+            query: request.boundQuery(by: binding, forcesDownload: grant.grant.conditions.forceDownload == true),
             enforcedBy: size?.enforcedBy ?? .none,
-            charges: charges + (subject.ticket.map { [$0.charge] } ?? []),
+            charges: charges,
             reservedBytes: reserves ? size?.maxBytes : nil
         )
     )
@@ -87,16 +95,19 @@ private func permit(
 
 /// A grant that covers key and action, in the order in which grants are asked.
 struct Match: Comparable {
-    let grant: Grant
+    let row: GrantRow
     let byteCount: Int
 
     static func < (left: Match, right: Match) -> Bool {
         if left.byteCount != right.byteCount { return left.byteCount > right.byteCount }
-        let (leftIsTemplate, rightIsTemplate) = (left.grant.prefix.isTemplate, right.grant.prefix.isTemplate)
-        if leftIsTemplate != rightIsTemplate { return rightIsTemplate }
-        let (leftBreadth, rightBreadth) = (left.grant.principal.breadth, right.grant.principal.breadth)
-        if leftBreadth != rightBreadth { return leftBreadth < rightBreadth }
-        return left.grant.id < right.grant.id
+        let (left, right) = (left.row.grant, right.row.grant)
+        if left.prefix.isTemplate != right.prefix.isTemplate { return right.prefix.isTemplate }
+        let (leftBreadth, rightBreadth) = (left.principal.breadth, right.principal.breadth)
+        return leftBreadth != rightBreadth ? leftBreadth < rightBreadth : left.id < right.id
+    }
+
+    static func == (left: Match, right: Match) -> Bool {
+        left.byteCount == right.byteCount && left.row.grant.id == right.row.grant.id
     }
 }
 
@@ -107,17 +118,16 @@ extension Principal {
 
 extension AccessPolicy {
     /// Hands out every grant that covers bucket, action and key for a subject.
+    @inline(__always)
     func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
-        func consider(_ grant: Grant) {
-            guard grant.bucket == request.bucket, grant.actions.contains(request.action),
-                let byteCount = grant.prefix.matchedByteCount(of: request.key, for: subject)
+        func consider(_ row: GrantRow) {
+            guard row.covers(request.action), row.grant.bucket == request.bucket,
+                let byteCount = row.matchedByteCount(of: request.key, for: subject)
             else { return }
-            body(Match(grant: grant, byteCount: byteCount))
+            body(Match(row: row, byteCount: byteCount))
         }
-        for principal in principals {
-            principal.forEachCandidate(in: request.bucket, key: request.key, consider)
-        }
-        for grant in literalGrants { consider(grant) }
+        forEachPrincipal { $0.forEachCandidate(in: request.bucket, key: request.key, consider) }
+        for row in placedGrants { consider(row) }
     }
 
     /// Whether a quota counts the bytes of what a request is a step of.
@@ -127,9 +137,9 @@ extension AccessPolicy {
 
     /// What quotas take for a request, in the order of their identifiers.
     fileprivate func charges(for request: IssueRequest, reserving bytes: Int64) -> [QuotaCharge] {
-        guard let caller = principals.first?.principal else { return [] }
+        guard let caller = (caller ?? shared.principals.first)?.principal else { return [] }
         var charges: [QuotaCharge] = []
-        for principal in principals {
+        forEachPrincipal { principal in
             for quota in principal.quotas where quota.applies(to: request) {
                 let amount = quota.metric == .urls ? 1 : bytes
                 charges.append(QuotaCharge(quota: quota, holder: quota.holder(for: caller), amount: amount))

@@ -4,37 +4,62 @@ public import Signing
 /// The answer of ``decide(_:for:under:sourceAddress:now:)``.
 public enum Decision: Sendable {
     /// The request may be signed, as the permit says.
-    indirect case permit(Permit)
+    case permit(Permit)
     /// The request is refused.
-    case refuse(Refusal)
+    indirect case refuse(Refusal)
 }
 
 /// What may be signed, why, and what it costs.
-public struct Permit: Sendable {
+///
+/// A class, as it goes through many hands and nothing of it changes.
+public final class Permit: Sendable {
     /// The grant that decided; its principal is the one that matched.
-    public var grant: Grant
-    /// Bytes of the key that the grant's prefix covers, variables filled in.
-    public var matchedByteCount: Int
+    public var grant: Grant { grantRow.grant }
     /// The bucket.
-    public var bucket: Bucket
+    public var bucket: Bucket { bucketRow.bucket }
     /// The credential to sign with.
-    public var credential: StorageCredential
+    public var credential: StorageCredential { credentialRow.credential }
+    /// Bytes of the key that the grant's prefix covers, variables filled in.
+    public let matchedByteCount: Int
     /// Life of the URL in seconds.
-    public var expiresIn: Int
+    public let expiresIn: Int
     /// What the life was taken from.
-    public var expiryOrigin: ExpiryOrigin
+    public let expiryOrigin: ExpiryOrigin
     /// Instant of signing: a whole second, not after the decision's.
-    public var signedAt: Date
+    public let signedAt: Date
     /// Headers that are bound and that the client must send.
-    public var headers: [NamedValue]
+    public let headers: [NamedValue]
     /// Parameters that are bound, decoded.
-    public var query: [NamedValue]
+    public let query: [NamedValue]
     /// Who enforces the size.
-    public var enforcedBy: SizeEnforcement
+    public let enforcedBy: SizeEnforcement
     /// What to charge; all of it or nothing.
-    public var charges: [QuotaCharge]
+    public let charges: [QuotaCharge]
     /// Bytes that byte quotas reserve; `nil` where none applies.
-    public var reservedBytes: Int64?
+    public let reservedBytes: Int64?
+
+    let grantRow: GrantRow
+    let bucketRow: BucketRow
+    let credentialRow: CredentialRow
+
+    init(
+        match: Match, bucket: BucketRow, credential: CredentialRow, life: (seconds: Int, origin: ExpiryOrigin),
+        signedAt: Date, headers: [NamedValue], query: [NamedValue], enforcedBy: SizeEnforcement,
+        charges: [QuotaCharge], reservedBytes: Int64?
+    ) {
+        grantRow = match.row
+        bucketRow = bucket
+        credentialRow = credential
+        matchedByteCount = match.byteCount
+        expiresIn = life.seconds
+        expiryOrigin = life.origin
+        self.signedAt = signedAt
+        self.headers = headers
+        self.query = query
+        self.enforcedBy = enforcedBy
+        self.charges = charges
+        self.reservedBytes = reservedBytes
+    }
 
     /// First instant at which the URL is dead, by the signing clock.
     public var expiresAt: Date { signedAt.addingTimeInterval(TimeInterval(expiresIn)) }

@@ -19,7 +19,14 @@ struct HeldPolicy {
     private struct PlacedGrants {
         // The rows that said that grants are to be looked up by place. When those go, this is void.
         let owner: PrincipalPolicy
-        let grants: [Grant]
+        let grants: [GrantRow]
+    }
+
+    /// Names rows that callers share: the bucket, and the groups of the credential and of the caller's rows.
+    private struct Sharing: Hashable {
+        let bucket: BucketName
+        let named: [Principal]
+        let inRows: [Principal]
     }
 
     /// How far the log of changes is read; `nil` before anything was.
@@ -28,7 +35,14 @@ struct HeldPolicy {
     private(set) var epoch: UInt64 = 0
     private var rows: LeastRecentlyUsed<PolicyKey, CachedRows>
     private var places: LeastRecentlyUsed<GrantPlace, PlacedGrants>
+    /// Rows put together once for many callers. Void as soon as one of them leaves ``rows``, however it does.
+    private var shared: LeastRecentlyUsed<Sharing, SharedPolicy>
+    /// The ones that were asked for last.
+    private var latest: (sharing: Sharing, rows: SharedPolicy)?
     private let maxGroups: Int
+
+    // Of groups in which users may be together there are few, or a great many that are seldom met twice.
+    private static let maxShared = 1024
 
     /// About how many bytes are held.
     var cost: Int { rows.cost + places.cost }
@@ -38,6 +52,7 @@ struct HeldPolicy {
     init(limits: PolicyCache.Limits) {
         rows = LeastRecentlyUsed(maxCount: limits.maxEntries, maxCost: limits.maxBytes)
         places = LeastRecentlyUsed(maxCount: limits.maxPlaces, maxCost: limits.maxBytes / 4)
+        shared = LeastRecentlyUsed(maxCount: Self.maxShared, maxCost: .max)
         maxGroups = limits.maxGroups
     }
 
@@ -47,28 +62,65 @@ struct HeldPolicy {
         return (position, held.content)
     }
 
+    /// What bears on a caller, where all of it is here and was put together before.
+    mutating func policy(of principal: Principal, groups: [Principal], to bucket: BucketName) -> AccessPolicy? {
+        guard let position, let held = rows.value(for: .principal(principal)),
+            case .principal(let caller) = held.content, caller.isUser, caller.isComplete,
+            groups.count + caller.groups.count <= maxGroups,
+            let shared = sharedRows(of: bucket, groups, caller.groups), shared.isComplete
+        else { return nil }
+        return AccessPolicy(position: position, caller: caller, shared: shared)
+    }
+
+    private mutating func sharedRows(
+        of bucket: BucketName, _ named: [Principal], _ inRows: [Principal]
+    ) -> SharedPolicy? {
+        if let latest, latest.sharing.bucket == bucket, latest.sharing.named == named, latest.sharing.inRows == inRows {
+            latest.rows.markUsed()
+            return latest.rows
+        }
+        let sharing = Sharing(bucket: bucket, named: named, inRows: inRows)
+        guard let rows = shared.value(for: sharing) else { return nil }
+        latest = (sharing, rows)
+        rows.markUsed()
+        return rows
+    }
+
     /// Puts together what bears on a caller, or says what has to be loaded first.
     mutating func attempt(_ question: Question) -> Attempt {
         var missing: Set<PolicyKey> = []
-        var principals: [PrincipalPolicy] = []
-        principals.reserveCapacity(question.groups.count + 3)
-        take(question.principal, into: &principals, missing: &missing)
-        let groupsOfRows = principals.first?.groups ?? []
+        var own: [PrincipalPolicy] = []
+        take(question.principal, into: &own, missing: &missing)
+        let groupsOfRows = own.first?.groups ?? []
         guard question.groups.count + groupsOfRows.count <= maxGroups else { return .tooManyGroups }
+        let shared = sharedRows(for: question, own.first, missing: &missing)
+        guard missing.isEmpty, let caller = own.first, let position else { return .missing(missing) }
+        var policy = AccessPolicy(position: position, caller: caller, shared: shared)
+        let missingPlaces = addPlacedGrants(to: &policy, for: question)
+        return missingPlaces.isEmpty ? .complete(policy) : .missingPlaces(missingPlaces)
+    }
+
+    /// What is not the caller's own; incomplete where anything is missing.
+    private mutating func sharedRows(
+        for question: Question, _ caller: PrincipalPolicy?, missing: inout Set<PolicyKey>
+    ) -> SharedPolicy {
+        // Whoever is no user may be among the groups, and then sees them without itself.
+        let name = caller?.isUser == true ? question.bucket : nil
+        let groupsOfRows = caller?.groups ?? []
+        if let name, let held = sharedRows(of: name, question.groups, groupsOfRows) { return held }
+        var principals = caller.map { [$0] } ?? []
         for group in question.groups where group.isGroup { take(group, into: &principals, missing: &missing) }
         for group in groupsOfRows where group.isGroup { take(group, into: &principals, missing: &missing) }
         take(.anyone, into: &principals, missing: &missing)
-
-        var scopes: [PolicyScope] = []
-        scopes.reserveCapacity(principals.count + 3)
-        for principal in principals { scopes.append(.principal(principal.principal)) }
+        if caller != nil { principals.removeFirst() }
+        var scopes = principals.map(\.scope)
         let (bucket, credential) = store(of: question.bucket, scopes: &scopes, missing: &missing)
-        guard missing.isEmpty, let position else { return .missing(missing) }
-        var policy = AccessPolicy(
-            position: position, principals: principals, bucket: bucket, credential: credential, scopes: scopes
-        )
-        let missingPlaces = addPlacedGrants(to: &policy, for: question)
-        return missingPlaces.isEmpty ? .complete(policy) : .missingPlaces(missingPlaces)
+        let rows = SharedPolicy(principals: principals, bucket: bucket, credential: credential, scopes: scopes)
+        // Names of buckets that are not there are anybody's choice, and not kept twice.
+        if let name, bucket != nil, missing.isEmpty {
+            shared.insert(rows, for: Sharing(bucket: name, named: question.groups, inRows: groupsOfRows), cost: 1)
+        }
+        return rows
     }
 
     private mutating func take(
@@ -83,7 +135,7 @@ struct HeldPolicy {
 
     private mutating func store(
         of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
-    ) -> (Bucket?, StorageCredential?) {
+    ) -> (BucketRow?, CredentialRow?) {
         guard let name else { return (nil, nil) }
         guard let held = rows.value(for: .bucket(name)), case .bucket(let bucket) = held.content else {
             missing.insert(.bucket(name))
@@ -91,7 +143,7 @@ struct HeldPolicy {
         }
         scopes.append(held.scope)
         guard let bucket else { return (nil, nil) }
-        let key = PolicyKey.credential(bucket.credentialID)
+        let key = PolicyKey.credential(bucket.bucket.credentialID)
         guard let held = rows.value(for: key), case .credential(let credential) = held.content else {
             missing.insert(key)
             return (bucket, nil)
@@ -101,13 +153,13 @@ struct HeldPolicy {
     }
 
     private mutating func addPlacedGrants(to policy: inout AccessPolicy, for question: Question) -> Set<GrantPlace> {
-        guard let bucket = question.bucket, let key = question.key, policy.bucket != nil else { return [] }
+        guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return [] }
         var missing: Set<GrantPlace> = []
         for principal in policy.principals where !principal.isComplete {
             for prefix in key.candidatePrefixes {
                 let place = GrantPlace(principal: principal.principal, bucket: bucket, prefix: prefix)
                 if let placed = places.value(for: place), placed.owner === principal {
-                    policy.literalGrants += placed.grants
+                    policy.placedGrants += placed.grants
                 } else {
                     missing.insert(place)
                 }
@@ -121,9 +173,12 @@ extension HeldPolicy {
     /// Takes loaded rows in; `false`, and nothing is kept, when they may be older than what was forgotten meanwhile.
     mutating func admit(_ load: PolicyLoad<[PolicyRows]>, of keys: [PolicyKey], askedAt epoch: UInt64) -> Bool {
         guard accepts(load.position, askedAt: epoch) else { return false }
+        noteUseOfShared()
         for (key, loaded) in zip(keys, load.rows) {
             guard let entry = CachedRows(loaded, of: key) else { continue }
-            rows.insert(entry, for: key, cost: entry.cost)
+            var dropped: [PolicyKey] = []
+            rows.insert(entry, for: key, cost: entry.cost, dropped: &dropped)
+            if key.isShared || dropped.contains(where: \.isShared) { forgetShared() }
         }
         return true
     }
@@ -135,7 +190,8 @@ extension HeldPolicy {
             guard let held = rows.value(for: .principal(place.principal)), case .principal(let owner) = held.content
             else { continue }
             let cost = 250 + place.prefix.rawValue.utf8.count + 700 * grants.count
-            self.places.insert(PlacedGrants(owner: owner, grants: grants), for: place, cost: cost)
+            self.places.insert(
+                PlacedGrants(owner: owner, grants: grants.map(GrantRow.init)), for: place, cost: cost)
         }
         return true
     }
@@ -145,16 +201,17 @@ extension HeldPolicy {
         switch changes {
         case .restart(let position):
             forgetEverything()
+            epoch += 1
             self.position = position
         case .scopes(let scopes, let position):
             self.position = position
             for scope in scopes {
                 guard let key = PolicyKey(scope) else {
-                    rows.removeAll()
-                    places.removeAll()
+                    forgetEverything()
                     return
                 }
                 rows.remove(key)
+                if key.isShared { forgetShared() }
             }
         }
     }
@@ -162,7 +219,19 @@ extension HeldPolicy {
     private mutating func forgetEverything() {
         rows.removeAll()
         places.removeAll()
-        epoch += 1
+        forgetShared()
+    }
+
+    private mutating func forgetShared() {
+        latest = nil
+        if shared.count > 0 { shared.removeAll() }
+    }
+
+    /// Rows that were used as part of ``shared`` are younger than they seem; before others leave, that must show.
+    private mutating func noteUseOfShared() {
+        var used: [SharedPolicy] = []
+        shared.forEach { if $0.takeUse() { used.append($0) } }
+        for key in used.flatMap(\.keys) { _ = rows.value(for: key) }
     }
 
     private mutating func accepts(_ loaded: PolicyPosition, askedAt epoch: UInt64) -> Bool {
@@ -173,5 +242,16 @@ extension HeldPolicy {
         }
         // An equal number with another tag is another log: a failover happened, and the next reading of the log shows it.
         return loaded.sequence > position.sequence || loaded == position
+    }
+}
+
+extension PolicyKey {
+    /// Whether the rows may be among those that callers share.
+    fileprivate var isShared: Bool {
+        switch self {
+        case .principal(let principal): !principal.isUser
+        case .bucket, .credential: true
+        case .issuer, .apiKey, .ticket: false
+        }
     }
 }

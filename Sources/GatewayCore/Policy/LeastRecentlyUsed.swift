@@ -43,7 +43,13 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     }
 
     /// Adds or replaces an entry, then drops others as long as there are too many.
-    package mutating func insert(_ value: Value, for key: Key, cost entryCost: Int) {
+    package mutating func insert(_ value: Value, for key: Key, cost: Int) {
+        var dropped: [Key] = []
+        insert(value, for: key, cost: cost, dropped: &dropped)
+    }
+
+    /// Adds or replaces an entry, then drops others as long as there are too many, and tells which.
+    package mutating func insert(_ value: Value, for key: Key, cost entryCost: Int, dropped: inout [Key]) {
         remove(key)
         let node = Node(
             key: key, value: value, cost: Int32(clamping: entryCost), newer: Self.none, older: Self.none
@@ -60,7 +66,15 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         cost += Int(node.cost)
         linkAsNewest(slot)
         while slots.count > maxCount || cost > maxCost, oldest != slot {
+            dropped.append(nodes[Int(oldest)].key)
             remove(nodes[Int(oldest)].key)
+        }
+    }
+
+    /// Hands out all values, in no order.
+    package func forEach(_ body: (Value) -> Void) {
+        for node in nodes {
+            if let value = node.value { body(value) }
         }
     }
 

@@ -90,6 +90,7 @@ public final class PolicyCache: Sendable {
     public func access(
         of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
     ) async throws(GatewayError) -> AccessPolicy {
+        if let bucket, let policy = held(of: principal, groups: groups, to: bucket) { return policy }
         let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
         guard let policy = try await policies(for: [question]).first else { throw .slowDown(retryAfter: 1) }
         return policy
@@ -104,6 +105,10 @@ public final class PolicyCache: Sendable {
         try await policies(
             for: objects.map { HeldPolicy.Question(principal: principal, groups: groups, bucket: $0, key: $1) }
         )
+    }
+
+    private func held(of principal: Principal, groups: [Principal], to bucket: BucketName) -> AccessPolicy? {
+        store.held.withLock { $0.policy(of: principal, groups: groups, to: bucket) }
     }
 
     private func policies(for questions: [HeldPolicy.Question]) async throws(GatewayError) -> [AccessPolicy] {
@@ -145,7 +150,7 @@ public final class PolicyCache: Sendable {
         var counts: [Principal: Int] = [:]
         for grant in load.rows { counts[grant.principal, default: 0] += 1 }
         guard counts.values.allSatisfy({ $0 <= store.literalGrantLimit }) else { return nil }
-        policy.literalGrants = load.rows
+        policy.placedGrants = load.rows.map(GrantRow.init)
         return policy
     }
 
@@ -183,9 +188,9 @@ public final class PolicyCache: Sendable {
         of bucket: BucketName
     ) async throws(GatewayError) -> (bucket: Bucket, credential: StorageCredential)? {
         guard case .bucket(let bucket?) = try await content(of: .bucket(bucket)).content,
-            case .credential(let credential?) = try await content(of: .credential(bucket.credentialID)).content
+            case .credential(let credential?) = try await content(of: .credential(bucket.bucket.credentialID)).content
         else { return nil }
-        return (bucket, credential)
+        return (bucket.bucket, credential.credential)
     }
 
     /// Reads the log of changes and drops what changed. When it returns, everything committed before the call is known.

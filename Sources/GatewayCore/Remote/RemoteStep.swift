@@ -102,7 +102,7 @@ struct RemoteStep {
         IssuanceProposal(
             id: id,
             position: caller.position,
-            scopes: policy.scopes + caller.scopes,
+            scopes: policy.scopes(with: caller),
             principal: caller.principal,
             matchedPrincipal: permit.grant.principal,
             grantID: permit.grant.id,

@@ -82,8 +82,8 @@ extension Ticket {
 
 extension AccessPolicy {
     fileprivate func forEachGrant(in bucket: BucketName, _ body: (Grant) -> Void) {
-        for principal in principals { principal.forEachGrant(in: bucket, body) }
-        for grant in literalGrants where grant.bucket == bucket { body(grant) }
+        forEachPrincipal { $0.forEachGrant(in: bucket) { body($0.grant) } }
+        for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
     }
 
     /// Quotas that apply to any of some actions, in the order of their identifiers.

@@ -130,7 +130,7 @@ extension SessionBuilder {
     private func failure(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
         let conditions = grant.conditions
         guard circumstances.isDuring(grant) else { return .conditionFailed(.validity) }
-        if let networks = conditions.sourceCIDRs, !circumstances.isWithin(networks) {
+        if let networks = conditions.networks, !circumstances.isWithin(networks) {
             return .conditionFailed(.sourceAddress)
         }
         let least = SessionRequest.durations.lowerBound

@@ -118,7 +118,7 @@ public struct Sessions: Sendable {
         return IssuanceProposal(
             id: repeatable?.issuance(at: 0).id(at: now()) ?? .version7(at: now(), randomBytes: bytes),
             position: caller.position,
-            scopes: policy.scopes + caller.scopes,
+            scopes: policy.scopes(with: caller),
             principal: caller.principal,
             matchedPrincipal: permit.grant.principal,
             grantID: permit.grant.id,

@@ -9,10 +9,10 @@ public enum Action: String, Sendable, Hashable, CaseIterable, Codable {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `action`.
     public init(parsing text: String) throws(GatewayError) {
-        let name = text.hasPrefix("oss:") ? text.dropFirst(4) : text.hasPrefix("s3:") ? text.dropFirst(3) : text[...]
-        guard let action = Action(rawValue: String(name)) else {
-            throw .invalidArgument(field: "action", reason: "An action is 'PutObject' or 'GetObject'.")
+        switch text {
+        case "PutObject", "s3:PutObject", "oss:PutObject": self = .putObject
+        case "GetObject", "s3:GetObject", "oss:GetObject": self = .getObject
+        default: throw .invalidArgument(field: "action", reason: "An action is 'PutObject' or 'GetObject'.")
         }
-        self = action
     }
 }

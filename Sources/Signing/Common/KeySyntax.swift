@@ -28,6 +28,7 @@ public enum KeySyntax {
     /// - Parameter key: 1…1,023 UTF-8 bytes; no leading `/` or `\`, no `.`, `..` or empty segment (a key that ends in `/` is
     ///   one with an empty last segment), no control character, no `${`.
     public static func flaw(inKey key: String) -> String? {
+        if isPlain(key.utf8Span.span) { return nil }
         guard 1...1023 ~= key.utf8.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
         if let flaw = flaw(inSegmentsOf: key, mayEndInSlash: false) { return flaw }
         let bytes = key.utf8Span.span
@@ -36,6 +37,23 @@ public enum KeySyntax {
             return "A key must not hold '${'."
         }
         return nil
+    }
+
+    /// Whether a key needs no closer look: in one pass, and without saying what is wrong. Most keys are so.
+    private static func isPlain(_ key: Span<UInt8>) -> Bool {
+        guard 1...1023 ~= key.count, key[0] != UInt8(ascii: "\\") else { return false }
+        var isFirstOfSegment = true
+        for index in key.indices {
+            let byte = key[index]
+            switch byte {
+            case 0..<0x20, 0x7f, UInt8(ascii: "{"): return false
+            case UInt8(ascii: "/"), UInt8(ascii: "."):
+                if isFirstOfSegment { return false }
+            default: break
+            }
+            isFirstOfSegment = byte == UInt8(ascii: "/")
+        }
+        return !isFirstOfSegment
     }
 
     /// Why the segments of a key or prefix are refused, as a sentence; `nil` for good ones.

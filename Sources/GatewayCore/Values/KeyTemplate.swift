@@ -1,0 +1,111 @@
+/// A template of keys taken apart, so that it need not be read again for each key.
+struct KeyTemplate: Sendable {
+    private enum Part {
+        /// As it stands, `/` included.
+        case literal(String)
+        /// One segment.
+        case variable(TemplateVariable)
+    }
+
+    private let parts: [Part]
+    /// Whether it is for all keys below it, and not for one whole key.
+    private let isDirectory: Bool
+
+    /// Takes a template's text apart. What is no variable stands for itself.
+    init(_ text: String) {
+        var parts: [Part] = []
+        var literal = ""
+        var isFirst = true
+        for segment in text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            if !isFirst { literal += "/" }
+            isFirst = false
+            if let variable = TemplateVariable(segment: segment) {
+                if !literal.isEmpty { parts.append(.literal(literal)) }
+                parts.append(.variable(variable))
+                literal = ""
+            } else {
+                literal += Substring(segment)
+            }
+        }
+        if !literal.isEmpty { parts.append(.literal(literal)) }
+        self.parts = parts
+        isDirectory = text.utf8.last == UInt8(ascii: "/")
+    }
+
+    /// How many bytes of a key it covers, variables filled in; `nil` where it does not match or a variable has no usable value.
+    func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
+        let key = key.rawValue.utf8Span.span
+        var end = 0
+        for part in parts {
+            switch part {
+            case .literal(let text):
+                let bytes = text.utf8Span.span
+                guard key.begins(with: bytes, at: end) else { return nil }
+                end += bytes.count
+            case .variable(let variable):
+                guard let text = subject.text(of: variable) else { return nil }
+                let bytes = text.utf8Span.span.extracting(droppingFirst: variable.droppedByteCount)
+                guard bytes.isSafeSegment(of: text), key.begins(with: bytes, at: end) else { return nil }
+                end += bytes.count
+            }
+        }
+        return isDirectory || end == key.count ? end : nil
+    }
+
+    /// The literal prefix that it stands for; `nil` where a variable has no usable value.
+    func expanded(for subject: Subject) -> ExactText? {
+        var expanded = ""
+        for part in parts {
+            switch part {
+            case .literal(let text): expanded += text
+            case .variable(let variable):
+                guard let text = subject.text(of: variable),
+                    text.utf8Span.span.extracting(droppingFirst: variable.droppedByteCount).isSafeSegment(of: text)
+                else { return nil }
+                expanded += Substring(text.utf8.dropFirst(variable.droppedByteCount))
+            }
+        }
+        return ExactText(expanded)
+    }
+}
+
+extension Subject {
+    /// The text that ends in what a variable stands for; `nil` where there is none.
+    fileprivate func text(of variable: TemplateVariable) -> String? {
+        switch variable {
+        case .subject: principal.isUser ? principal.rawValue : nil
+        case .claim(let name): claims[name]
+        }
+    }
+}
+
+extension TemplateVariable {
+    /// What stands before the value in the text that holds it: `user:` before the name of a principal.
+    fileprivate var droppedByteCount: Int {
+        switch self {
+        case .subject: 5
+        case .claim: 0
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether a value cannot change the shape of a key that it becomes a segment of.
+    ///
+    /// - Parameter text: What these bytes are the end of.
+    fileprivate func isSafeSegment(of text: String) -> Bool {
+        guard !isEmpty else { return false }
+        var isASCII = true
+        for index in indices {
+            switch self[index] {
+            case UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "$"),
+                UInt8(ascii: "%"), 0..<0x20, 0x7f:
+                return false
+            case 0x80...: isASCII = false
+            default: break
+            }
+        }
+        let isDots = count <= 2 && self[0] == UInt8(ascii: ".") && self[count - 1] == UInt8(ascii: ".")
+        return !isDots && (isASCII || text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+    }
+}

@@ -1,0 +1,37 @@
+/// Whom a decision is about, as far as templates can see.
+public struct Subject: Sendable {
+    /// The user.
+    public let principal: Principal
+    /// Claims that templates may use as `${claim:name}`, by name.
+    public let claims: [String: String]
+    /// The ticket that bounds what the subject may ask for, if there is one.
+    public var ticket: Ticket? { held?.ticket }
+
+    /// Apart, since few come with one and all are copied.
+    private let held: HeldTicket?
+
+    private final class HeldTicket: Sendable {
+        let ticket: Ticket
+
+        init(_ ticket: Ticket) {
+            self.ticket = ticket
+        }
+    }
+
+    /// Names a subject.
+    public init(principal: Principal, claims: [String: String] = [:], ticket: Ticket? = nil) {
+        self.principal = principal
+        self.claims = claims
+        held = ticket.map(HeldTicket.init)
+    }
+
+    /// Whether nothing but grants bounds what is asked for: there is no ticket, or the ticket is for it.
+    func mayAsk(for action: Action, on key: ObjectKey, in bucket: BucketName) -> Bool {
+        held?.ticket.covers(action, on: key, in: bucket) ?? true
+    }
+}
+
+extension Caller {
+    /// The caller as decisions and templates see it.
+    public var subject: Subject { Subject(principal: principal, claims: claims, ticket: ticket) }
+}

@@ -100,7 +100,9 @@ let package = Package(
 
         .target(
             name: "GatewayPostgres",
-            dependencies: ["EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle],
+            dependencies: [
+                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle,
+            ],
             swiftSettings: onCallersExecutor
         ),
         // Requests to other servers: key sets of issuers, uploads in stores.
@@ -113,7 +115,8 @@ let package = Package(
             name: "sluice",
             dependencies: [
                 "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics", "Signing",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
+                "Signing",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict

@@ -85,7 +85,7 @@ public struct APIResponder: HTTPResponder {
         let headers = request.head.headerFields
         let (target, match) = router.match(request.head.method, raw: request.head.target)
         let peer = IPAddress(request.remoteAddress)
-        let isFromProxy = peer.map(settings.trustedProxies.trusts) ?? false
+        let isFromProxy = if let peer { settings.trustedProxies.trusts(peer) } else { false }
         return APIRequest(
             id: (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID(),
             start: start,

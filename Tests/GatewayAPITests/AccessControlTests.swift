@@ -131,10 +131,15 @@ struct AccessControlTests {
         }
     }
 
-    @Test("the bootstrap key is an admin; everything else goes on to the next authenticator")
-    func bootstrap() async throws {
+    @Test(
+        "the bootstrap key is an admin, whatever it looks like; everything else goes on to the next authenticator",
+        arguments: [
+            "bootstrap-0123456789abcdef",
+            "sluice_abcdefghijkl_0123456789abcdef0123456789abcdef0123456789a",
+        ])
+    func bootstrap(text: String) async throws {
         let cache = PolicyCache(source: StubPolicy())
-        let key = Secret("bootstrap-0123456789abcdef")
+        let key = Secret(text)
         let gateway = TestGateway(
             authenticator: BootstrapAuthenticator(key: key, cache: cache, before: StubAuthenticator()))
         #expect(await gateway.send(.get, "/admin/v1/grants", token: key.reveal()).status == 200)

@@ -132,8 +132,13 @@ extension ServerResponse {
     ) -> ServerResponse {
         var json = JSONWriter(capacity: capacity)
         json.object(members)
-        return ServerResponse(head: ResponseHead(status: status, headerFields: jsonFields), body: .bytes(json.bytes))
+        var fields = jsonFields
+        fields.reserve(adding: Self.otherFieldsRoom)
+        return ServerResponse(head: ResponseHead(status: status, headerFields: fields), body: .bytes(json.bytes))
     }
+
+    /// Room for the id of the request and what is left of one quota.
+    private static let otherFieldsRoom = 256
 
     private static let jsonFields: HeaderFields = [.contentType: "application/json", .cacheControl: "no-store"]
 }

@@ -136,7 +136,7 @@ struct MultipartUploadEndpoints: Sendable {
     private func asked(_ request: APIRequest, _ caller: Caller) -> MultipartUploads.Request {
         MultipartUploads.Request(
             caller: caller, sourceAddress: request.sourceAddress, requestID: request.id,
-            deadline: ContinuousClock().now.advanced(by: timeout), repeatable: request.repeatable)
+            deadline: request.start.advanced(by: timeout), repeatable: request.repeatable)
     }
 }
 

@@ -13,7 +13,7 @@ extension PresignedURLEndpoints {
         let useCase = useCase.repeating(request.repeatable)
         let issued = try await useCase.issue(
             useCase.request(fields), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
-            deadline: ContinuousClock().now.advanced(by: timeout)
+            deadline: request.start.advanced(by: timeout)
         )
         metrics.issued(action: Action.putObject.rawValue, method: IssueRequest.Method.post.rawValue)
         var response = ServerResponse.json(.created) { issued.write(to: &$0) }

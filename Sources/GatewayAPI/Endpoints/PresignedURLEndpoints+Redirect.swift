@@ -13,7 +13,7 @@ extension PresignedURLEndpoints {
         fields.key = try Self.key(of: request)
         let issued = try await useCase.issue(
             IssueRequest(fields, delivery: .redirect), for: caller, sourceAddress: request.sourceAddress,
-            requestID: request.id, deadline: ContinuousClock().now.advanced(by: timeout)
+            requestID: request.id, deadline: request.start.advanced(by: timeout)
         )
         metrics.issued(issued)
         var response = ServerResponse(

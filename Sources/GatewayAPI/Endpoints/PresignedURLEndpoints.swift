@@ -21,19 +21,23 @@ final class PresignedURLEndpoints: Sendable {
 
     /// Issues one URL.
     @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        var body = try request.jsonObject()
-        let fields = try IssueRequest.Fields(&body)
-        try body.end()
         let useCase = useCase.repeating(request.repeatable)
         let issued = try await useCase.issue(
-            useCase.request(fields), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
-            deadline: ContinuousClock().now.advanced(by: timeout)
+            Self.wanted(request, of: useCase), for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
+            deadline: request.start.advanced(by: timeout)
         )
         metrics.issued(issued)
         var response = ServerResponse.json(.created, capacity: 960) { issued.write(to: &$0) }
         response.setRateLimit(issued.quotas)
         return response
+    }
+
+    private static func wanted(_ request: APIRequest, of useCase: PresignedURLs) throws -> IssueRequest {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let fields = try IssueRequest.Fields(&body)
+        try body.end()
+        return try useCase.request(fields)
     }
 
     /// Issues up to 1,000 URLs, each for itself.
@@ -48,7 +52,7 @@ final class PresignedURLEndpoints: Sendable {
         }
         var results = await useCase.issue(
             wishes.compactMap { try? $0.get() }, for: caller, sourceAddress: request.sourceAddress,
-            requestID: request.id, deadline: ContinuousClock().now.advanced(by: timeout)
+            requestID: request.id, deadline: request.start.advanced(by: timeout)
         )[...]
         let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
             wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1)) }

@@ -66,7 +66,7 @@ struct SessionEndpoints: Sendable {
     ) async throws(GatewayError) -> IssuedSession {
         let issued = try await useCase.repeating(request.repeatable).issue(
             wanted, for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
-            deadline: ContinuousClock().now.advanced(by: timeout))
+            deadline: request.start.advanced(by: timeout))
         for action in Action.allCases where issued.scope.actions.contains(action) {
             metrics.issued(action: action.rawValue, method: "*")
         }

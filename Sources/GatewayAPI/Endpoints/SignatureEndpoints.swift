@@ -30,7 +30,7 @@ struct SignatureEndpoints: Sendable {
         let string = try RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme)
         let signed = try await useCase.repeating(request.repeatable).sign(
             string, scheme: scheme, for: caller, sourceAddress: request.sourceAddress, requestID: request.id,
-            deadline: ContinuousClock().now.advanced(by: timeout))
+            deadline: request.start.advanced(by: timeout))
         metrics.issued(action: signed.action.rawValue, method: signed.method)
         var response = Self.wantsText(request.headers) ? Self.text(signed) : .json(.created) { signed.write(to: &$0) }
         response.setRateLimit(signed.quotas)

@@ -64,29 +64,33 @@ struct Authenticate: Sendable {
 
     /// The token of exactly one `Authorization: Bearer`.
     static func bearerToken(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
-        let values = headers[values: .authorization]
-        guard let value = values.first else {
-            throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
+        guard let value = headers.onlyValue(of: .authorization) else {
+            guard headers.contains(.authorization) else {
+                throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
+            }
+            throw .unauthenticated(reason: "There is more than one Authorization field.")
         }
-        guard values.count == 1 else { throw .unauthenticated(reason: "There is more than one Authorization field.") }
-        let parts = value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
-        guard parts.count == 2, let scheme = parts.first, isBearer(scheme) else {
+        let bytes = value.span
+        guard bytes.count > schemeByteCount, isBearer(bytes) else {
             throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
         }
-        let token = parts[1]
-        guard token.count <= TokenAuthenticator.longestTokenBytes else {
+        guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
             throw .unauthenticated(reason: "The token is too long.")
         }
-        guard token.allSatisfy(isTokenByte) else {
+        for index in schemeByteCount..<bytes.count where !isTokenByte(bytes[index]) {
             throw .unauthenticated(reason: "The token holds characters that no token has.")
         }
-        return Secret(String(Substring(token)))
+        return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
 
-    private static func isBearer(_ scheme: Substring.UTF8View) -> Bool {
-        scheme.elementsEqual("bearer".utf8) { sent, wanted in
-            sent == wanted || (UInt8(ascii: "A")...UInt8(ascii: "Z") ~= sent && sent | 0x20 == wanted)
-        }
+    /// Bytes of `Bearer` and the space behind it.
+    private static let schemeByteCount = 7
+
+    private static func isBearer(_ value: Span<UInt8>) -> Bool {
+        value[0] | 0x20 == UInt8(ascii: "b") && value[1] | 0x20 == UInt8(ascii: "e")
+            && value[2] | 0x20 == UInt8(ascii: "a") && value[3] | 0x20 == UInt8(ascii: "r")
+            && value[4] | 0x20 == UInt8(ascii: "e") && value[5] | 0x20 == UInt8(ascii: "r")
+            && value[6] == UInt8(ascii: " ")
     }
 
     /// `b64token` of RFC 6750, 2.1.

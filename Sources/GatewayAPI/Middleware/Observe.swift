@@ -69,7 +69,8 @@ struct Observe: Sendable {
 extension Duration {
     /// Whole nanoseconds, of at most 292 years.
     fileprivate var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, -9_000_000_000), 9_000_000_000) * 1_000_000_000 + attoseconds / 1_000_000_000
+        // What takes less than nine seconds is divided in one step.
+        if let attoseconds = Int64(exactly: attoseconds) { return attoseconds / 1_000_000_000 }
+        return Int64(clamping: attoseconds / 1_000_000_000)
     }
 }

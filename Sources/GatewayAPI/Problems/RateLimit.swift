@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPTypes
+import LibCrypto
 
 /// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id.
 enum RateLimit {
@@ -19,21 +20,48 @@ enum RateLimit {
 
     /// `"<quota>";r=<left>;t=<seconds>` for each quota.
     static func remaining(_ items: [Item]) -> String {
-        items.map { item in
-            let reset = item.resetsIn.map { ";t=\($0)" } ?? ""
-            return "\"\(item.quotaID)\";r=\(bounded(item.remaining))\(reset)"
-        }.joined(separator: ", ")
+        list(items) { item, output in
+            output.append(copying: ";r=")
+            output.append(decimal: bounded(item.remaining))
+            if let seconds = item.resetsIn {
+                output.append(copying: ";t=")
+                output.append(decimal: Int64(seconds))
+            }
+        }
     }
 
     /// `"<quota>";q=<limit>;w=<seconds>;qu="<unit>"` for each quota; months and totals have no window of fixed length.
     static func policy(_ items: [Item]) -> String {
-        items.map { item in
-            let window = seconds(of: item.period).map { ";w=\($0)" } ?? ""
-            return "\"\(item.quotaID)\";q=\(bounded(item.limit))\(window);qu=\"\(unit(of: item.metric))\""
-        }.joined(separator: ", ")
+        list(items) { item, output in
+            output.append(copying: ";q=")
+            output.append(decimal: bounded(item.limit))
+            if let seconds = seconds(of: item.period) {
+                output.append(copying: ";w=")
+                output.append(decimal: seconds)
+            }
+            output.append(copying: ";qu=\"")
+            output.append(copying: unit(of: item.metric))
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
-    private static func seconds(of period: Quota.Period) -> Int? {
+    /// Room that the parameters of an item take at most, with what stands around them.
+    private static let itemRoom = 96
+
+    private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {
+        let room = items.reduce(0) { $0 + $1.quotaID.utf8.count + itemRoom }
+        return String(room: room) { output in
+            for index in items.indices {
+                if index > 0 { output.append(copying: ", ") }
+                output.append(UInt8(ascii: "\""))
+                output.append(copying: items[index].quotaID)
+                output.append(UInt8(ascii: "\""))
+                parameters(items[index], &output)
+            }
+        }
+    }
+
+    private static func seconds(of period: Quota.Period) -> Int64? {
         switch period {
         case .minute: 60
         case .hour: 3600
@@ -58,7 +86,7 @@ extension RateLimit.Item {
     /// A quota that admitted a request.
     init(_ balance: QuotaBalance) {
         self.init(
-            quotaID: balance.quota.id.uuidString.lowercased(), metric: balance.quota.metric,
+            quotaID: balance.quota.id.lowercaseText, metric: balance.quota.metric,
             period: balance.quota.period, limit: balance.quota.limit, remaining: balance.remainder.remaining,
             resetsIn: balance.remainder.resetsIn
         )

@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import LibCrypto
 import Synchronization
 
 /// A request on its way through the middleware to its endpoint; a class, as everything on that way holds it.
@@ -19,20 +20,40 @@ final class APIRequest: Sendable {
     let sourceAddress: IPAddress?
     /// What inner parts learn and outer parts log.
     let notes: RequestNotes
-    /// What makes it issue the same again, where it came with an idempotency key.
-    let repeatable: RepeatableIssuing?
-    /// The claim of that key.
-    let claim: IdempotencyClaim?
+    private let claimed: Claimed?
 
-    init(
+    /// What few requests have: what goes with an idempotency key.
+    private final class Claimed: Sendable {
+        let claim: IdempotencyClaim
+        let repeatable: RepeatableIssuing
+
+        init(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) {
+            self.claim = claim
+            self.repeatable = repeatable
+        }
+    }
+
+    /// What makes it issue the same again, where it came with an idempotency key.
+    var repeatable: RepeatableIssuing? { claimed?.repeatable }
+    /// The claim of that key.
+    var claim: IdempotencyClaim? { claimed?.claim }
+
+    convenience init(
+        id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
+        target: RequestTarget?, match: Router.Match, body: RequestBody, sourceAddress: IPAddress?
+    ) {
+        self.init(
+            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
+            sourceAddress: sourceAddress, notes: RequestNotes(), claimed: nil)
+    }
+
+    private init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
         target: RequestTarget?, match: Router.Match, body: RequestBody, sourceAddress: IPAddress?,
-        notes: RequestNotes = RequestNotes(),
-        claim: IdempotencyClaim? = nil, repeatable: RepeatableIssuing? = nil
+        notes: RequestNotes, claimed: Claimed?
     ) {
         self.notes = notes
-        self.claim = claim
-        self.repeatable = repeatable
+        self.claimed = claimed
         self.id = id
         self.start = start
         self.method = method
@@ -47,7 +68,7 @@ final class APIRequest: Sendable {
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
             id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
-            sourceAddress: sourceAddress, notes: notes, claim: claim, repeatable: repeatable)
+            sourceAddress: sourceAddress, notes: notes, claimed: Claimed(claim, repeatable))
     }
 
     /// The segment that fills the template's parameter at an index.
@@ -82,12 +103,19 @@ final class APIRequest: Sendable {
     }
 
     private func jsonText(orOf other: String?) throws -> JSONText {
-        let type = headers[.contentType] ?? ""
-        guard type == "application/json" || ["application/json", other].contains(Self.essence(of: type)) else {
+        guard isJSON || [Self.jsonType, other].contains(Self.essence(of: headers[.contentType] ?? "")) else {
             throw APIError.unsupportedMediaType
         }
         guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
         return try JSONText(bytes)
+    }
+
+    private static let jsonType = "application/json"
+
+    /// Whether the body is said to be JSON in the very words, as most are.
+    private var isJSON: Bool {
+        guard let type = headers.onlyValue(of: .contentType) else { return false }
+        return Self.jsonType.isSameBytes(as: type.span)
     }
 
     /// A media type without its parameters, in lower case.

@@ -1,5 +1,6 @@
 import HTTPServing
 import HTTPTypes
+import LibCrypto
 
 /// Finds the route of a request by its segments, decoded once; literal segments go before
 /// `{parameter}:verb`, and that before `{parameter}`.
@@ -33,6 +34,12 @@ struct Router: Sendable {
         }
     }
 
+    /// A path without parameters, as most requests name it.
+    private struct Literal: Sendable {
+        var path: Path
+        let target: RequestTarget
+    }
+
     private struct Node: Sendable {
         var literals: [String: Int] = [:]
         var parameter: Int?
@@ -52,7 +59,8 @@ struct Router: Sendable {
     }
 
     private var nodes = [Node()]
-    private var literals: [String: (path: Path, target: RequestTarget)] = [:]
+    /// Paths without parameters, by the number of bytes: of one length there are few.
+    private var literals: [[Literal]] = []
     /// Every route, in the order given.
     let routes: [Route]
     /// Every path, by its number.
@@ -83,8 +91,21 @@ struct Router: Sendable {
         if path.number < paths.count { paths[path.number] = path } else { paths.append(path) }
         nodes[current][keyPath: end] = path
         if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
-            literals[route.template] = (path, target)
+            setLiteral(Literal(path: path, target: target))
         }
+    }
+
+    private mutating func setLiteral(_ literal: Literal) {
+        let length = literal.path.template.utf8.count
+        while literals.count <= length { literals.append([]) }
+        literals[length].removeAll { $0.path.template == literal.path.template }
+        literals[length].append(literal)
+    }
+
+    private func literal(_ target: String) -> Literal? {
+        let length = target.utf8.count
+        guard length < literals.count else { return nil }
+        return literals[length].first { $0.path.template.isSameBytes(as: target) }
     }
 
     /// The node behind a segment of a template, made where there is none.
@@ -105,12 +126,12 @@ struct Router: Sendable {
 
     /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.
     func route(_ method: HTTPRequest.Method, literal target: String) -> Route? {
-        literals[target]?.path.routes.first { $0.method == method }
+        literal(target)?.path.routes.first { $0.method == method }
     }
 
     /// Takes a raw target apart and finds what a method on it leads to; no target where it cannot be taken apart.
     func match(_ method: HTTPRequest.Method, raw: String) -> (target: RequestTarget?, match: Match) {
-        if let (path, target) = literals[raw] { return (target, match(method, path, [])) }
+        if let literal = literal(raw) { return (literal.target, match(method, literal.path, [])) }
         let target = try? RequestTarget(raw)
         return (target, target.map { match(method, $0.segments) } ?? .none)
     }

@@ -25,6 +25,11 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
         self.secret = secret
     }
 
+    /// Whether a text begins as all keys do.
+    public static func isMarked(_ text: Secret<String>) -> Bool {
+        text.reveal().utf8.starts(with: marker.utf8)
+    }
+
     /// Reads a key; `nil` for a text of another form, such as a JWT.
     public init?(parsing text: Secret<String>) {
         guard let secret = MarkedSecret(marker: Self.marker, parsing: text) else { return nil }

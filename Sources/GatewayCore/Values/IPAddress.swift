@@ -17,14 +17,19 @@ public struct IPAddress: Sendable, Hashable {
 
     /// Reads a whole string, as above; once a request.
     public init?(_ text: String) {
-        guard text.utf8.count <= Self.maxTextBytes else { return nil }
-        self.init(bytes: Array(text.utf8))
+        let utf8 = text.utf8
+        guard utf8.count <= Self.maxTextBytes else { return nil }
+        if let bits = Self.version4(utf8.span) {
+            self.init(isV4: true, bits: UInt128(bits))
+        } else {
+            self.init(bytes: Array(utf8))
+        }
     }
 
     private static let maxTextBytes = 46
 
     private init?(bytes: [UInt8]) {
-        if let bits = Self.version4(bytes[...]) {
+        if let bits = Self.version4(bytes.span) {
             self.init(isV4: true, bits: UInt128(bits))
         } else if let bits = Self.version6(bytes) {
             self.init(version6: bits)
@@ -43,12 +48,13 @@ public struct IPAddress: Sendable, Hashable {
         self.init(isV4: isMapped, bits: isMapped ? bits & 0xffff_ffff : bits)
     }
 
-    private static func version4(_ bytes: ArraySlice<UInt8>) -> UInt32? {
+    private static func version4(_ bytes: Span<UInt8>) -> UInt32? {
         var bits: UInt32 = 0
         var dots = 0
         var number: UInt32 = 0
         var digits = 0
-        for byte in bytes {
+        for index in bytes.indices {
+            let byte = bytes[index]
             switch byte {
             case UInt8(ascii: "."):
                 guard digits > 0, dots < 3 else { return nil }
@@ -83,7 +89,7 @@ public struct IPAddress: Sendable, Hashable {
         var groups: [UInt16] = []
         let parts = bytes.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         for (index, part) in parts.enumerated() {
-            if isTail, index == parts.count - 1, let address = version4(part) {
+            if isTail, index == parts.count - 1, let address = version4(part.span) {
                 groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
                 continue
             }

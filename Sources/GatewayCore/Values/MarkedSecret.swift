@@ -25,14 +25,15 @@ struct MarkedSecret: Sendable {
 
     /// Reads one; `nil` for a text of another form.
     init?(marker: String, parsing text: Secret<String>) {
-        let bytes = text.reveal().utf8
-        guard bytes.count == marker.utf8.count + 56, bytes.starts(with: marker.utf8) else { return nil }
-        let rest = bytes.dropFirst(marker.utf8.count)
-        let name = rest.prefix(12)
-        guard name.allSatisfy(Self.isNameByte), rest.dropFirst(12).first == UInt8(ascii: "_"),
-            rest.dropFirst(13).allSatisfy(Self.isBase64URL)
-        else { return nil }
-        self.name = String(decoding: name, as: UTF8.self)
+        let utf8 = text.reveal().utf8
+        let start = marker.utf8.count
+        guard utf8.count == start + 56, utf8.starts(with: marker.utf8) else { return nil }
+        let bytes = utf8.span
+        for index in start..<(start + 12) where !Self.isNameByte(bytes[index]) { return nil }
+        guard bytes[start + 12] == UInt8(ascii: "_") else { return nil }
+        for index in (start + 13)..<bytes.count where !Self.isBase64URL(bytes[index]) { return nil }
+        guard let name = try? UTF8Span(validating: bytes.extracting(start..<(start + 12))) else { return nil }
+        self.name = String(copying: name)
         self.text = text
     }
 

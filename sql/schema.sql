@@ -322,6 +322,7 @@ BEGIN
     END IF;
     EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
     EXECUTE format('DROP TABLE public.%I', v_name);
+    PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
     RETURN true;
 EXCEPTION WHEN lock_not_available THEN
     RETURN false;
@@ -368,6 +369,7 @@ BEGIN
         v_name
     );
     EXECUTE format('TRUNCATE public.%I', v_name);
+    PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
 END
 $_$;
 
@@ -392,6 +394,34 @@ BEGIN
         ORDER BY p.day;
 END
 $_$;
+
+CREATE TABLE public.issuance_sums (
+    minute timestamp with time zone NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
+);
+
+CREATE TABLE public.summed_days (
+    starts_at timestamp with time zone NOT NULL,
+    summed_to timestamp with time zone NOT NULL,
+    pages bigint NOT NULL,
+    CONSTRAINT summed_days_check CHECK (((summed_to > starts_at) AND (summed_to <= (starts_at + '24:00:00'::interval))))
+);
+
+CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS void
+    LANGUAGE sql
+    BEGIN ATOMIC
+ DELETE FROM public.issuance_sums AS s
+   WHERE ((s.minute >= forget_sums.p_starts_at) AND (s.minute < (forget_sums.p_starts_at + '24:00:00'::interval)));
+ DELETE FROM public.summed_days AS d
+   WHERE (d.starts_at = forget_sums.p_starts_at);
+END;
 
 CREATE TABLE public.grants (
     id uuid NOT NULL,
@@ -497,6 +527,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.leading_segments(p_key text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN ((split_part(p_key, '/'::text, 1) || '/'::text) || split_part(p_key, '/'::text, 2));
+
 CREATE TABLE public.landings (
     issuance_id uuid NOT NULL,
     finding text NOT NULL,
@@ -547,6 +581,16 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
                       JOIN public.issuances i ON (((i.id = s.id) AND (i.issued_at > (statement_timestamp() - '10 days'::interval)))))
                    WHERE (s.landed IS NOT NULL)
                    ORDER BY s.id) f ON CONFLICT DO NOTHING;
+END;
+
+CREATE FUNCTION public.policy_lock_sharers() RETURNS SETOF text
+    LANGUAGE sql
+    BEGIN ATOMIC
+ SELECT l.virtualtransaction
+    FROM pg_locks l
+   WHERE ((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ShareLock'::text) AND (l.database = ( SELECT d.oid
+            FROM pg_database d
+           WHERE (d.datname = current_database()))) AND ((l.classid)::bigint = ('7310868744'::bigint >> 32)) AND ((l.objid)::bigint = ('7310868744'::bigint & '4294967295'::bigint)) AND (l.objsubid = 1));
 END;
 
 CREATE FUNCTION public.prepare_issuances_partitions(p_days_ahead integer) RETURNS integer
@@ -1038,6 +1082,116 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.sum_issuances(p_least_pages integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET "TimeZone" TO 'UTC'
+    SET lock_timeout TO '100ms'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET work_mem TO '32MB'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $_$
+DECLARE
+    v_now timestamptz;
+    v_recording text[];
+    v_partition oid;
+    v_pages bigint;
+    v_day timestamptz;
+    v_end timestamptz;
+    v_from timestamptz;
+    v_to timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(7310868747) THEN
+        RETURN false;
+    END IF;
+    v_now := clock_timestamp();
+    v_recording := ARRAY(SELECT policy_lock_sharers());
+
+    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
+    INTO v_partition, v_day, v_end, v_from, v_pages
+    FROM (
+        -- Only CASE keeps the order in which things are looked at.
+        SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
+            CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END::timestamptz
+                AS starts_at
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'public.issuances'::regclass
+    ) p
+    LEFT JOIN summed_days d ON d.starts_at = p.starts_at
+    WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
+        AND (p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages)
+    ORDER BY p.starts_at DESC
+    LIMIT 1;
+    IF v_day IS NULL THEN
+        RETURN false;
+    END IF;
+    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end, v_now);
+
+    FOR i IN 1..500 LOOP
+        v_recording := ARRAY(SELECT policy_lock_sharers() INTERSECT SELECT unnest(v_recording));
+        EXIT WHEN v_recording = '{}';
+        PERFORM pg_sleep(0.002);
+    END LOOP;
+    IF v_recording <> '{}' THEN
+        RETURN false;
+    END IF;
+
+    IF v_to = least(v_now, v_end) THEN
+        BEGIN
+            PERFORM brin_summarize_new_values(x.indexrelid)
+            FROM pg_index x
+            JOIN pg_class c ON c.oid = x.indexrelid
+            JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
+            WHERE x.indrelid = v_partition;
+        EXCEPTION WHEN lock_not_available THEN
+            -- It is being vacuumed, which does the same.
+            NULL;
+        END;
+    END IF;
+
+    INSERT INTO issuance_sums (
+        minute, bucket, action, delivery, credential_id, byte_quotas, urls, bytes_bound, bytes_reserved
+    )
+    SELECT c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids, sum(c.urls), sum(c.bound), sum(c.urls * q.amount)
+    FROM (
+        SELECT date_bin('1 minute', i.issued_at, timestamptz 'epoch') AS minute, i.bucket, i.action, i.delivery,
+            i.credential_id, count(*) AS urls, sum(i.content_length) AS bound,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
+        FROM issuances i
+        WHERE i.issued_at >= v_from AND i.issued_at < v_to
+        GROUP BY 1, 2, 3, 4, 5, 8, 9
+    ) c
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
+        FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
+        JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+    ) q
+    GROUP BY c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
+
+    INSERT INTO summed_days AS d (starts_at, summed_to, pages)
+    VALUES (v_day, v_to, CASE WHEN v_to = v_now THEN v_pages ELSE 0 END)
+    ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
+    SET summed_to = excluded.summed_to, pages = CASE WHEN v_to = v_now THEN excluded.pages ELSE d.pages END;
+
+    -- A clock that was set back lets rows appear where all was summed up: such a day is begun anew once it is over.
+    IF v_to = v_end AND (
+        SELECT count(*) FROM issuances i WHERE i.issued_at >= v_day AND i.issued_at < v_end
+    ) <> (
+        SELECT coalesce(sum(s.urls), 0) FROM issuance_sums s WHERE s.minute >= v_day AND s.minute < v_end
+    ) THEN
+        PERFORM forget_sums(v_day);
+    END IF;
+    RETURN v_to < v_now;
+END
+$_$;
+
 CREATE FUNCTION public.uuid_v7() RETURNS uuid
     LANGUAGE sql
     RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
@@ -1458,6 +1612,9 @@ ALTER TABLE ONLY public.storage_credentials
 ALTER TABLE ONLY public.store_events
     ADD CONSTRAINT store_events_pkey PRIMARY KEY (bucket, object_key, made_at);
 
+ALTER TABLE ONLY public.summed_days
+    ADD CONSTRAINT summed_days_pkey PRIMARY KEY (starts_at);
+
 ALTER TABLE ONLY public.tickets
     ADD CONSTRAINT tickets_name_key UNIQUE (name);
 
@@ -1492,7 +1649,9 @@ CREATE INDEX group_members_member_principal_idx ON public.group_members USING bt
 
 CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING btree (created_at);
 
-CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='500', false_positive_rate='0.01')) WITH (pages_per_range='16', autosummarize='on');
+CREATE INDEX issuance_sums_minute_idx ON public.issuance_sums USING btree (minute);
+
+CREATE INDEX issuances_lookup_idx ON ONLY public.issuances USING brin (issued_at, expires_at, principal text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), grant_id uuid_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01'), public.leading_segments(object_key) text_bloom_ops (n_distinct_per_range='64', false_positive_rate='0.01')) WITH (pages_per_range='2', autosummarize=off);
 
 CREATE INDEX multipart_parts_upload_id_idx ON public.multipart_parts USING btree (upload_id, part_number);
 

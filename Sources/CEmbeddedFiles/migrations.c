@@ -88,6 +88,10 @@ static const char migration_0021[] = {
 #embed "../../sql/migrations/0021_ignore_order_of_actions.sql" suffix(, 0)
 };
 
+static const char migration_0022[] = {
+#embed "../../sql/migrations/0022_sum_issuances.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -113,6 +117,7 @@ static const struct {
     {"0019_create_idempotency_keys.sql", migration_0019},
     {"0020_create_landings.sql", migration_0020},
     {"0021_ignore_order_of_actions.sql", migration_0021},
+    {"0022_sum_issuances.sql", migration_0022},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

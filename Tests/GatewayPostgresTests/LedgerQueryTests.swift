@@ -165,7 +165,7 @@ import Testing
                 delivery, action, method, bucket, object_key, expires_at, request_id)
             SELECT gen_random_uuid(), to_timestamp(\(noon)) + n * interval '0.1 s', 1, 'user:' || n, '*',
                 md5(n::text)::uuid, md5('c')::uuid, 'presigned-url', 'GetObject', 'GET', 'demo',
-                repeat('a', 300) || n, to_timestamp(\(noon)) + interval '1 hour', 'r'
+                'a/' || n || '/' || repeat('a', 300), to_timestamp(\(noon)) + interval '1 hour', 'r'
             FROM generate_series(1, 40000) n;
             ANALYZE issuances;
             """)
@@ -175,7 +175,10 @@ import Testing
             SELECT brin_summarize_new_values(i.inhrelid) FROM pg_inherits i
             WHERE i.inhparent = 'issuances_lookup_idx'::regclass
             """)
-        for condition in ["i.principal = 'user:777'", "i.grant_id = md5('777')::uuid"] {
+        for condition in [
+            "i.principal = 'user:777'", "i.grant_id = md5('777')::uuid",
+            "leading_segments(i.object_key) = leading_segments('a/777/b')",
+        ] {
             let plan = try await world.connection.execute(
                 Statement<Void, String>(
                     """
@@ -188,5 +191,23 @@ import Testing
         let found = try await world.reader.issuances(
             IssuanceQuery(.lately { $0.principal = try? Principal("user:777") }))
         #expect(found.items.count == 1)
+        let below = try await world.reader.issuances(IssuanceQuery(.lately { $0.prefix = ExactText("a/777/a") }))
+        #expect(below.items.count == 1)
+    }
+
+    /// Prefixes are looked up by whole segments, but end anywhere.
+    @Test(
+        .database(.migrated),
+        arguments: ["", "a", "a/", "a/b", "a/b/", "a/b/c", "a/b/c/", "a//", "/", "é/ü/", "a/%/", "a/b/c/d"])
+    func prefixesEndAnywhere(_ prefix: String) async throws {
+        let world = try LedgerWorld()
+        let keys = [
+            "a", "ab", "a/", "a/b", "a/bc", "a/b/", "a/b/c", "a/bc/d", "a/b/c/d", "a/b/cd", "a//b", "/a/b", "é/ü/x",
+            "a/%/x",
+            "a/x/x",
+        ]
+        try await world.write(keys.map { Row(key: $0) })
+        let found = try await world.reader.issuances(IssuanceQuery(.lately { $0.prefix = ExactText(prefix) }))
+        #expect(Set(found.items.map(\.key)) == Set(keys.filter { $0.utf8.starts(with: prefix.utf8) }))
     }
 }

@@ -23,7 +23,8 @@ import Testing
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.grantsAround.text,
             PolicyStatements.changes.text, PostgresIssuances.page.text, PostgresIssuances.one.text,
             LedgerPool.days.text, PostgresIssuances.replay.text,
-            PostgresIssuances.templates.text, UsageRequest.statement.text, PostgresLedgerReports.denials.text,
+            PostgresIssuances.templates.text, UsageRequest.counted.text, UsageRequest.summed.text,
+            UsageUpkeep.sum.text, PostgresLedgerReports.denials.text,
             PostgresLedgerReports.grantUse.text, PolicyHistoryStatements.momentAt.text,
             PolicyHistoryStatements.moment.text, PolicyHistoryStatements.groups.text,
             PolicyHistoryStatements.grants.text,
@@ -73,6 +74,8 @@ import Testing
             "ALTER TABLE issuances ADD COLUMN extra text", "DROP TABLE grants", "CREATE TABLE mine (a integer)",
             "ALTER TABLE issuances DETACH PARTITION issuances_20200101",
             "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",
+            "DELETE FROM issuance_sums", "UPDATE issuance_sums SET urls = 0", "UPDATE summed_days SET pages = 0",
+            "INSERT INTO summed_days VALUES (now(), now() + interval '1 hour', 1)", "SELECT forget_sums(now())",
         ])
     func gatewayMayNot(_ sql: String) async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

@@ -34,11 +34,13 @@ extension IssuanceFilter {
 
     /// The condition that a row `i` of the ledger must meet, for parameters from `$1` to `$10`; see ``parameters(in:)``.
     ///
-    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not opened.
+    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not opened. A
+    /// prefix that holds the first two segments of its keys is looked up by them.
     static let condition = """
         i.issued_at >= $1 AND i.issued_at < $2
             AND ($3::text IS NULL OR i.principal = $3) AND ($4::text IS NULL OR i.bucket = $4)
             AND ($5::text IS NULL OR starts_with(i.object_key, $5))
+            AND ($5 IS NULL OR $5 NOT LIKE '%/%/%' OR leading_segments(i.object_key) = leading_segments($5))
             AND ($6::text IS NULL OR i.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR i.delivery = $7)
             AND ($8::uuid IS NULL OR i.grant_id = $8) AND ($9::uuid IS NULL OR i.credential_id = $9)
             AND (NOT $10 OR i.expires_at > now())

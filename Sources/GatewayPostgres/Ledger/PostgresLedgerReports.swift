@@ -30,11 +30,10 @@ public struct PostgresLedgerReports: LedgerReports {
             range.from = try PostgresTimestamp(token: values[0]).date
             after = .init(start: try PostgresTimestamp(token: values[1]), names: Array(values[2...]))
         }
-        var rows = try await ledger.execute(
-            UsageRequest.statement,
-            UsageRequest(
-                query: query, from: PostgresTimestamp(range.from),
-                to: PostgresTimestamp(range.to ?? ledger.openEnd), after: after, limit: limit + 1))
+        let request = UsageRequest(
+            query: query, from: PostgresTimestamp(range.from),
+            to: PostgresTimestamp(range.to ?? ledger.openEnd), after: after, limit: limit + 1)
+        var rows = try await ledger.execute(request.statement, request)
         guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
         rows.removeLast()
         let next = rows.last.map { last in

@@ -116,6 +116,7 @@ struct Gateway {
                     connection: database.background,
                     schedule: .init(daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays),
                     logger: logger),
+                UsageUpkeep(connection: database.background, logger: logger),
                 ReservationSweeper(
                     connection: database.background,
                     verifier: stored,

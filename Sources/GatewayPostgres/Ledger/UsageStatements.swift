@@ -1,0 +1,163 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// Parameters of a count of issuances.
+struct UsageRequest: Sendable {
+    /// Where a page ended.
+    struct Place: Sendable {
+        var start: PostgresTimestamp
+        /// Principal, bucket, grant, action and delivery; empty where counts are not kept apart by them.
+        var names: [String]
+    }
+
+    var query: UsageQuery
+    var from: PostgresTimestamp
+    var to: PostgresTimestamp
+    var after: Place?
+    var limit: Int
+
+    private static let dimensions: [UsageQuery.Dimension] = [.principal, .bucket, .grant, .action, .delivery]
+
+    private var parameters: [any PostgresValue] {
+        var values = query.filter.parameters(from: after.map { max($0.start, from) } ?? from, to: to)
+        values.append(query.step.rawValue)
+        for dimension in Self.dimensions { values.append(query.dimensions.contains(dimension)) }
+        values.append(after?.start)
+        for index in Self.dimensions.indices { values.append(after?.names[index]) }
+        values.append(Int64(limit))
+        return values
+    }
+
+    /// What counts the issuances asked for: from sums where they are kept apart finely enough.
+    var statement: Statement<UsageRequest, Usage> {
+        let filter = query.filter
+        let isSummed =
+            filter.principal == nil && filter.prefix == nil && filter.grantID == nil && !filter.isAlive
+            && query.dimensions.isDisjoint(with: [.principal, .grant])
+        return isSummed ? Self.summed : Self.counted
+    }
+
+    /// Reads the ledger alone.
+    static let counted = statement("", counts(""))
+
+    /// Adds the sums up, and reads the ledger where there are none: where a minute is cut, and what is newer.
+    ///
+    /// One statement, so that sums and rows are those of one instant.
+    static let summed = statement(
+        """
+        WITH summed AS MATERIALIZED (
+            SELECT b.starts_at, b.ends_at
+            FROM summed_days d
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN d.starts_at >= $1 THEN d.starts_at
+                        ELSE date_bin('1 minute', $1 + interval '59.999999 s', timestamptz 'epoch') END AS starts_at,
+                    CASE WHEN d.summed_to <= $2 THEN d.summed_to
+                        ELSE date_bin('1 minute', $2, timestamptz 'epoch') END AS ends_at
+            ) b
+            WHERE d.summed_to > $1 AND d.starts_at < $2 AND b.starts_at < b.ends_at
+        ),
+        gaps AS MATERIALIZED (
+            SELECT g.starts_at, g.ends_at
+            FROM (
+                SELECT coalesce(lag(s.ends_at) OVER (ORDER BY s.starts_at), $1) AS starts_at, s.starts_at AS ends_at
+                FROM summed s
+                UNION ALL
+                SELECT coalesce(max(s.ends_at), $1), $2 FROM summed s
+            ) g
+            WHERE g.starts_at < g.ends_at
+        )
+        """,
+        """
+        (
+            SELECT date_trunc($11, m.minute, 'UTC') AS start, NULL::text AS principal,
+                CASE WHEN $13 THEN m.bucket END AS bucket, NULL::uuid AS grant_id, CASE WHEN $15 THEN m.action END AS action,
+                CASE WHEN $16 THEN m.delivery END AS delivery, m.urls, m.bytes_bound AS bound,
+                CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
+                    THEN m.bytes_reserved END AS reserved,
+                NULL::numeric AS unsettled
+            FROM summed s
+            JOIN issuance_sums m ON m.minute >= s.starts_at AND m.minute < s.ends_at
+            WHERE ($4::text IS NULL OR m.bucket = $4)
+                AND ($6::text IS NULL OR m.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR m.delivery = $7)
+                AND ($9::uuid IS NULL OR m.credential_id = $9)
+            UNION ALL
+            SELECT date_trunc($11, i.issued_at, 'UTC'), NULL, CASE WHEN $13 THEN i.bucket END, NULL,
+                CASE WHEN $15 THEN i.action END, CASE WHEN $16 THEN i.delivery END, 0, NULL, NULL, r.amount
+            FROM (
+                SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
+                FROM reservations r WHERE r.dead_at > $1 - interval '1 hour' GROUP BY r.issuance_id
+            ) r
+            CROSS JOIN LATERAL (
+                SELECT i.issued_at, i.bucket, i.action, i.delivery
+                FROM issuances i
+                WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days' AND i.quota_ids IS NOT NULL
+                    AND i.action <> 'GetObject' AND \(IssuanceFilter.condition)
+                OFFSET 0
+            ) i
+            JOIN summed s ON i.issued_at >= s.starts_at AND i.issued_at < s.ends_at
+            UNION ALL
+            SELECT c.start, c.principal, c.bucket, c.grant_id, c.action, c.delivery, c.urls, c.bound, c.reserved, c.unsettled
+            FROM gaps g
+            CROSS JOIN LATERAL \(counts("AND i.issued_at >= g.starts_at AND i.issued_at < g.ends_at")) c
+        )
+        """)
+
+    /// A table of counts by all that is asked for, of rows of the ledger that meet the filter and a further condition.
+    ///
+    /// The charge of a byte quota is what was reserved; several for one upload reserve the same bytes.
+    private static func counts(_ condition: String) -> String {
+        """
+        (
+            SELECT n.start, n.principal, n.bucket, n.grant_id, n.action, n.delivery, n.urls, n.bound, n.unsettled,
+                n.urls * (
+                    SELECT max(a.amount) FROM unnest(n.quota_ids, n.quota_amounts) AS a (quota_id, amount)
+                    JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+                ) AS reserved
+            FROM (
+                SELECT date_trunc($11, i.issued_at, 'UTC') AS start, CASE WHEN $12 THEN i.principal END AS principal,
+                    CASE WHEN $13 THEN i.bucket END AS bucket, CASE WHEN $14 THEN i.grant_id END AS grant_id,
+                    CASE WHEN $15 THEN i.action END AS action, CASE WHEN $16 THEN i.delivery END AS delivery,
+                    CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+                    CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts,
+                    count(*) AS urls, sum(i.content_length) AS bound,
+                    sum(CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
+                        THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END) AS unsettled
+                FROM issuances i
+                WHERE \(IssuanceFilter.condition) \(condition)
+                GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
+            ) n
+        )
+        """
+    }
+
+    private static func statement(_ preface: String, _ counts: String) -> Statement<UsageRequest, Usage> {
+        Statement(
+            """
+            \(preface)
+            SELECT u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery, sum(u.urls)::bigint,
+                coalesce(sum(u.bound), 0)::bigint, coalesce(sum(u.reserved), 0)::bigint,
+                coalesce(sum(u.unsettled), 0)::bigint
+            FROM (
+                SELECT t.start, t.principal, t.bucket, t.grant_id, t.action, t.delivery, t.urls, t.bound, t.reserved, t.unsettled
+                FROM \(counts) t
+            ) u
+            WHERE $17::timestamptz IS NULL OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
+                coalesce(u.grant_id::text, ''), coalesce(u.action, ''), coalesce(u.delivery, ''))
+                > ($17, $18::text, $19::text, $20::text, $21::text, $22::text)
+            GROUP BY u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery
+            ORDER BY u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''), coalesce(u.grant_id::text, ''),
+                coalesce(u.action, ''), coalesce(u.delivery, '')
+            LIMIT $23
+            """
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            Usage(
+                start: try row.decode(0), principal: try row.decode(1), bucket: try row.decode(2),
+                grantID: try row.decode(3), action: try row.decode(4), delivery: try row.decode(5),
+                urls: try row.decode(6), bytesBound: try row.decode(7), bytesReserved: try row.decode(8),
+                bytesUnsettled: try row.decode(9))
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// What is counted from sums is what the ledger holds, to the row.
+@Suite struct UsageSumTests {
+    private typealias Row = LedgerWorld.Row
+
+    /// Sums up all that was recorded so far.
+    private func sumUp(_ connection: PostgresConnection) async throws {
+        // A round that comes to the present leaves what is older to the next.
+        for _ in 0..<2 { await UsageUpkeep(connection: connection, leastPages: 1, logger: .silent).runRound() }
+        _ = try await connection.execute(UsageUpkeep.sum, 0)
+    }
+
+    /// The same question, put to sums and to the ledger alone.
+    private func answers(
+        _ query: UsageQuery, from: Date, to: Date, _ connection: PostgresConnection
+    ) async throws -> (summed: [Usage], counted: [Usage]) {
+        let request = UsageRequest(
+            query: query, from: PostgresTimestamp(from), to: PostgresTimestamp(to), limit: 100_000)
+        return (
+            try await connection.execute(UsageRequest.summed, request),
+            try await connection.execute(UsageRequest.counted, request)
+        )
+    }
+
+    /// A ledger of some days and of now, charged to byte quotas in part, with reservations.
+    private func fill(_ world: LedgerWorld) async throws -> [Quota] {
+        let quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) } + [.sample(limit: 1_000_000)]
+        for quota in quotas { try await world.connection.insert(quota) }
+        let noon = LedgerWorld.noon
+        for day in -1...2 { try await world.write([Row(at: noon.addingTimeInterval(Double(day) * 86_400 - 43_200))]) }
+        try await world.connection.runScript(
+            """
+            INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery,
+                action, method, bucket, object_key, expires_at, content_length, request_id, quota_ids, quota_amounts)
+            SELECT gen_random_uuid(), r.at, 1, 'user:' || n % 7, '*', md5('g' || n % 3)::uuid, md5('c' || n % 2)::uuid,
+                CASE n % 5 WHEN 0 THEN 'sts' WHEN 1 THEN 'redirect' ELSE 'presigned-url' END,
+                CASE n % 5 WHEN 0 THEN 'PutObject,GetObject' WHEN 1 THEN 'GetObject' ELSE 'PutObject' END,
+                CASE n % 5 WHEN 0 THEN '*' WHEN 1 THEN 'GET' ELSE 'PUT' END, 'bucket-' || n % 3, 'k/' || n,
+                r.at + interval '15 minutes', nullif(n % 4, 0) * 10, 'r',
+                CASE n % 4 WHEN 1 THEN ARRAY['\(quotas[0].id)'::uuid, '\(quotas[2].id)']
+                    WHEN 2 THEN ARRAY['\(quotas[0].id)'::uuid, '\(quotas[1].id)'] WHEN 3 THEN ARRAY[gen_random_uuid()] END,
+                CASE n % 4 WHEN 1 THEN ARRAY[n, 1] WHEN 2 THEN ARRAY[n, n] WHEN 3 THEN ARRAY[1] END
+            FROM generate_series(1, 4000) n
+            CROSS JOIN LATERAL (
+                SELECT least(date_bin('15 s', to_timestamp(\(noon.timeIntervalSince1970)) + n * interval '67 s', 'epoch'),
+                    clock_timestamp() - (4000 - n) * interval '1 s') AS at
+            ) r;
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT i.id, q.id, i.principal, i.issued_at, i.quota_amounts[1], i.bucket, i.object_key, i.expires_at, i.expires_at
+            FROM issuances i, unnest(i.quota_ids) q (id)
+            WHERE i.content_length > 10 AND q.id IN (SELECT id FROM quotas WHERE metric = 'bytes');
+            """)
+        return quotas
+    }
+
+    @Test(.database(.migrated)) func sumsTellWhatTheLedgerTells() async throws {
+        let world = try LedgerWorld()
+        let quotas = try await fill(world)
+        let gateway = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        let noon = LedgerWorld.noon
+        let ranges: [(TimeInterval, TimeInterval)] = [
+            (-86_400, 4 * 86_400), (0, 86_400), (30, 7_242.5), (-0.000_001, 0.000_001), (15, 45),
+            (43_215, 43_200.5 + 60),
+            (43_170, 43_199), (59.9, 60.1), (-20 * 86_400, -10 * 86_400), (100_000, 4 * 86_400),
+        ]
+        func compare(_ moment: String) async throws {
+            for (index, range) in ranges.enumerated() {
+                let (from, to) = (noon.addingTimeInterval(range.0), noon.addingTimeInterval(range.1))
+                for (step, dimensions) in [
+                    (UsageQuery.Step.hour, [UsageQuery.Dimension]()), (.day, [.bucket, .delivery]), (.hour, [.action]),
+                ] {
+                    for filter in filters {
+                        let (summed, counted) = try await answers(
+                            UsageQuery(filter, by: step, Set(dimensions)), from: from, to: to, gateway)
+                        #expect(summed == counted, "\(moment), range \(index)")
+                    }
+                }
+            }
+        }
+        try await compare("nothing is summed up")
+        for _ in 0..<200 { _ = try await gateway.execute(UsageUpkeep.sum, 1) }
+        try await compare("some of it is")
+        try await sumUp(gateway)
+        #expect(
+            try await world.connection.number("SELECT sum(urls) FROM issuance_sums")
+                == world.connection.number("SELECT count(*) FROM issuances"))
+        try await compare("all is")
+        try await world.write([Row(at: Date(), action: "PutObject", length: 3, quotas: [quotas[1].id], amounts: [3])])
+        try await compare("there is more")
+        try await world.connection.runScript("DELETE FROM quotas WHERE id = '\(quotas[0].id)'")
+        try await compare("a quota is gone")
+    }
+
+    private var filters: [IssuanceFilter] {
+        [
+            IssuanceFilter(), .with { $0.bucket = try? BucketName("bucket-1") }, .with { $0.action = .getObject },
+            .with {
+                $0.delivery = .presignedURL
+                $0.action = .putObject
+            },
+        ]
+    }
+
+    @Test(.database(.migrated)) func countsAreTakenFromSums() async throws {
+        let world = try LedgerWorld()
+        try await world.write([Row(), Row(bucket: "other", key: "a/b/c")])
+        try await sumUp(world.connection)
+        try await world.connection.runScript("UPDATE issuance_sums SET urls = urls + 10")
+        func urls(_ query: UsageQuery) async throws -> [Int64] {
+            try await world.reports.usage(query).items.map(\.urls)
+        }
+        #expect(try await urls(UsageQuery(.lately())) == [22])
+        #expect(try await urls(UsageQuery(.lately { $0.bucket = try? BucketName("other") }, [.action])) == [11])
+        #expect(try await urls(UsageQuery(.lately { $0.credentialID = LedgerWorld.id(900) }, [.delivery])) == [22])
+        for filter: IssuanceFilter in [
+            .lately { $0.principal = try? Principal("user:alice") }, .lately { $0.grantID = LedgerWorld.id(1) },
+            .lately { $0.prefix = ExactText("") },
+        ] {
+            #expect(try await urls(UsageQuery(filter)) == [2])
+        }
+        #expect(try await urls(UsageQuery(.lately(), [.grant])) == [2])
+        #expect(try await urls(UsageQuery(.lately(), [.principal])) == [2])
+    }
+
+    /// A recording reads the clock and commits later; meanwhile nothing may be summed up that it could add to.
+    @Test(.database(.migrated)) func whatIsNotCommittedYetIsWaitedFor() async throws {
+        let database = try TestDatabase.current
+        let recorder = try PostgresConnection(testing: database.connectionString)
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let before = try IssuanceProposal.sample(at: await connection.position())
+        _ = try await connection.execute(RecordBatch.record, RecordBatch([before]))
+        let late = try IssuanceProposal.sample(at: await connection.position())
+        try await recorder.runScript("BEGIN")
+        _ = try await recorder.execute(RecordBatch.record, RecordBatch([late]))
+        #expect(try await connection.execute(UsageUpkeep.sum, 0) == [false])
+        #expect(
+            try await connection.number("SELECT count(*) FROM summed_days WHERE summed_to > now() - interval '1 hour'")
+                == 0)
+        // Others record meanwhile.
+        let other = try IssuanceProposal.sample(at: await connection.position())
+        _ = try await connection.execute(RecordBatch.record, RecordBatch([other]), deadline: .soon)
+        try await recorder.runScript("COMMIT")
+        try await sumUp(connection)
+        #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 3)
+    }
+
+    @Test(.database(.migrated)) func sumsAreRightWhateverRacesWithThem() async throws {
+        let database = try TestDatabase.current
+        let connections = try (0..<7).map { _ in try PostgresConnection(testing: database.connectionString) }
+        let position = try await connections[0].position()
+        // The day until now takes many steps.
+        try await sumUp(connections[0])
+        let recorders = connections[0..<4]
+        let recording = Recording(recorders.count)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for connection in recorders {
+                group.addTask {
+                    defer { recording.left.subtract(1, ordering: .relaxed) }
+                    try await Self.record(150, on: connection, at: position)
+                }
+            }
+            for connection in connections[4...] {
+                group.addTask {
+                    while recording.left.load(ordering: .relaxed) > 0 {
+                        _ = try await connection.execute(UsageUpkeep.sum, 0)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let connection = connections[0]
+        #expect(try await connection.number("SELECT count(*) FROM issuance_sums") > 2)
+        #expect(
+            try await connection.number("SELECT coalesce(sum(urls), 0) FROM issuance_sums")
+                == connection.number(
+                    "SELECT count(*) FROM issuances WHERE issued_at < (SELECT max(summed_to) FROM summed_days)"))
+        try await sumUp(connection)
+        #expect(
+            try await connection.number("SELECT sum(urls) FROM issuance_sums")
+                == connection.number("SELECT count(*) FROM issuances"))
+    }
+
+    /// How many are still recording.
+    private final class Recording: Sendable {
+        let left: Atomic<Int>
+
+        init(_ count: Int) { left = Atomic(count) }
+    }
+
+    /// Records in transactions that stay open for a while, some of which come to nothing.
+    private static func record(
+        _ rounds: Int, on connection: PostgresConnection, at position: PolicyPosition
+    ) async throws {
+        for round in 0..<rounds {
+            let proposals = try (0...(round % 3)).map { _ in try IssuanceProposal.sample(at: position) }
+            try await connection.runScript("BEGIN")
+            _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+            if round % 10 == 0 { try await connection.runScript("SELECT pg_sleep(0.005)") }
+            try await connection.runScript(round % 7 == 0 ? "ROLLBACK" : "COMMIT")
+        }
+    }
+
+    @Test(.database(.migrated)) func aDayThatAClockSetBackAddedToIsSummedUpAnew() async throws {
+        let world = try LedgerWorld()
+        try await world.write([Row(), Row(at: LedgerWorld.noon.addingTimeInterval(7200))])
+        while try await world.connection.number("SELECT count(*) FROM issuance_sums") == 0 {
+            _ = try await world.connection.execute(UsageUpkeep.sum, 1)
+        }
+        try await world.write([Row()])
+        try await sumUp(world.connection)
+        #expect(try await world.connection.number("SELECT sum(urls) FROM issuance_sums") == 3)
+        #expect(
+            try await world.connection.number(
+                "SELECT count(*) FROM summed_days WHERE summed_to < now() - interval '1 day'") == 1)
+    }
+
+    @Test(.database(.migrated)) func aDayIsLeftUntilItHasGrown() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let upkeep = UsageUpkeep(connection: connection, leastPages: 2, logger: .silent)
+        let proposal = try IssuanceProposal.sample(at: await connection.position())
+        _ = try await connection.execute(RecordBatch.record, RecordBatch([proposal]))
+        await upkeep.runRound()
+        #expect(try await connection.number("SELECT count(*) FROM summed_days") == 0)
+        for _ in 0..<2 {
+            let many = try (0..<60).map { _ in try IssuanceProposal.sample(at: proposal.position) }
+            _ = try await connection.execute(RecordBatch.record, RecordBatch(many))
+        }
+        await upkeep.runRound()
+        #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 121)
+        let to = try await connection.texts("SELECT summed_to::text FROM summed_days")
+        await upkeep.runRound()
+        #expect(try await connection.texts("SELECT summed_to::text FROM summed_days") == to)
+    }
+}

@@ -2,19 +2,24 @@
 ///
 /// Held in place, so that making one allocates nothing.
 public struct Digest: Sendable, Equatable {
-    @usableFromInline let storage: InlineArray<32, UInt8>
-    /// Number of bytes: 32, 20 or 16.
-    public let byteCount: Int
+    @usableFromInline var storage: InlineArray<32, UInt8>
+    /// Number of bytes: 32, 20 or 16; of none yet, 0.
+    public private(set) var byteCount: Int
 
-    init(byteCount: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) {
-        var storage = InlineArray<32, UInt8>(repeating: 0)
+    /// Makes room for one.
+    public init() {
+        storage = InlineArray(repeating: 0)
+        byteCount = 0
+    }
+
+    @inline(__always)
+    mutating func fill(byteCount: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
+        self.byteCount = byteCount
         var span = storage.mutableSpan
         unsafe span.withUnsafeMutableBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return }
             unsafe fill(base)
         }
-        self.storage = storage
-        self.byteCount = byteCount
     }
 
     /// Lends the bytes, in place.

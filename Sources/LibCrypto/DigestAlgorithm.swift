@@ -18,13 +18,20 @@ public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// Gives the digest of a whole message in place of another one, which costs least.
+    public func hash(_ message: Span<UInt8>, into digest: inout Digest) {
+        switch self {
+        case .sha256: SHA256_CTX.hash(message, into: &digest)
+        case .sha1: SHA_CTX.hash(message, into: &digest)
+        case .md5: MD5_CTX.hash(message, into: &digest)
+        }
+    }
+
     /// The digest of a whole message.
     public func digest(of message: Span<UInt8>) -> Digest {
-        switch self {
-        case .sha256: SHA256_CTX.digest(of: message)
-        case .sha1: SHA_CTX.digest(of: message)
-        case .md5: MD5_CTX.digest(of: message)
-        }
+        var digest = Digest()
+        hash(message, into: &digest)
+        return digest
     }
 
     /// The digest of a whole message.

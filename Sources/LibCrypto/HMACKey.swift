@@ -30,6 +30,15 @@ import CLibCrypto
         self.init(key.span, algorithm: algorithm)
     }
 
+    /// Prepares a key for messages that all begin with the same bytes, which then are left out of them.
+    public init(_ key: HMACKey, messagesBeginningWith prefix: Span<UInt8>) {
+        switch unsafe key.states {
+        case .sha256(let states): unsafe self.states = .sha256(Self.states(states, after: prefix))
+        case .sha1(let states): unsafe self.states = .sha1(Self.states(states, after: prefix))
+        case .md5(let states): unsafe self.states = .md5(Self.states(states, after: prefix))
+        }
+    }
+
     deinit {
         switch unsafe states {
         case .sha256(let states): unsafe Self.free(states)
@@ -38,13 +47,20 @@ import CLibCrypto
         }
     }
 
+    /// Gives the authentication code of a message in place of a digest, which costs least.
+    public func authenticate(_ message: Span<UInt8>, into code: inout Digest) {
+        switch unsafe states {
+        case .sha256(let states): unsafe Self.authenticate(message, after: states, into: &code)
+        case .sha1(let states): unsafe Self.authenticate(message, after: states, into: &code)
+        case .md5(let states): unsafe Self.authenticate(message, after: states, into: &code)
+        }
+    }
+
     /// The authentication code of a message.
     public func authenticationCode(for message: Span<UInt8>) -> Digest {
-        switch unsafe states {
-        case .sha256(let states): unsafe Self.code(for: message, after: states)
-        case .sha1(let states): unsafe Self.code(for: message, after: states)
-        case .md5(let states): unsafe Self.code(for: message, after: states)
-        }
+        var code = Digest()
+        authenticate(message, into: &code)
+        return code
     }
 
     /// The authentication code of a message.
@@ -54,15 +70,15 @@ import CLibCrypto
 
     // Either copy of a state is overwritten by what it gives: it is wiped as soon as it is used.
     @inline(__always)
-    private static func code<State: HashState>(
-        for message: Span<UInt8>, after states: UnsafeMutablePointer<State>
-    ) -> Digest {
-        var state = unsafe states[0]
-        state.update(message)
-        let digest = state.finalize()
-        unsafe state = states[1]
-        digest.withSpan { state.update($0) }
-        return state.finalize()
+    private static func authenticate<State: HashState>(
+        _ message: Span<UInt8>, after states: UnsafeMutablePointer<State>, into code: inout Digest
+    ) {
+        var inner = unsafe states[0]
+        inner.update(message)
+        inner.finalize(into: &code)
+        var outer = unsafe states[1]
+        code.withSpan { outer.update($0) }
+        outer.finalize(into: &code)
     }
 
     private static func states<State: HashState>(after key: Span<UInt8>) -> UnsafeMutablePointer<State> {
@@ -70,7 +86,10 @@ import CLibCrypto
         // All three functions work on blocks of 64 bytes.
         var block = InlineArray<64, UInt8>(repeating: 0)
         if key.count > block.count {
-            State.digest(of: key).withSpan { for index in $0.indices { block[index] = $0[index] } }
+            var digest = Digest()
+            State.hash(key, into: &digest)
+            digest.withSpan { for index in $0.indices { block[index] = $0[index] } }
+            wipe(&digest)
         } else {
             for index in key.indices { block[index] = key[index] }
         }
@@ -85,6 +104,15 @@ import CLibCrypto
         }
         wipe(&block)
         return unsafe states
+    }
+
+    private static func states<State: HashState>(
+        _ states: UnsafeMutablePointer<State>, after prefix: Span<UInt8>
+    ) -> UnsafeMutablePointer<State> {
+        let copies = UnsafeMutablePointer<State>.allocate(capacity: 2)
+        unsafe copies.initialize(from: states, count: 2)
+        unsafe copies[0].update(prefix)
+        return unsafe copies
     }
 
     private static func free<State: HashState>(_ states: UnsafeMutablePointer<State>) {

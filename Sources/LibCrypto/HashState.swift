@@ -6,17 +6,17 @@ protocol HashState {
     static func begin() -> Self
     /// Adds the next bytes of the message.
     mutating func update(_ bytes: Span<UInt8>)
-    /// The digest of everything added, after which the state is of no use.
-    mutating func finalize() -> Digest
+    /// Gives the digest of everything added, after which the state is of no use.
+    mutating func finalize(into digest: inout Digest)
 }
 
 extension HashState {
-    /// The digest of a whole message.
+    /// Gives the digest of a whole message.
     @inline(__always)
-    static func digest(of message: Span<UInt8>) -> Digest {
+    static func hash(_ message: Span<UInt8>, into digest: inout Digest) {
         var state = begin()
         state.update(message)
-        return state.finalize()
+        state.finalize(into: &digest)
     }
 }
 
@@ -32,8 +32,8 @@ extension SHA256_CTX: HashState {
         _ = unsafe bytes.withUnsafeBufferPointer { unsafe SHA256_Update(&self, $0.baseAddress, $0.count) }
     }
 
-    mutating func finalize() -> Digest {
-        unsafe Digest(byteCount: 32) { unsafe SHA256_Final($0, &self) }
+    mutating func finalize(into digest: inout Digest) {
+        unsafe digest.fill(byteCount: 32) { unsafe SHA256_Final($0, &self) }
     }
 }
 
@@ -48,8 +48,8 @@ extension SHA_CTX: HashState {
         _ = unsafe bytes.withUnsafeBufferPointer { unsafe SHA1_Update(&self, $0.baseAddress, $0.count) }
     }
 
-    mutating func finalize() -> Digest {
-        unsafe Digest(byteCount: 20) { unsafe SHA1_Final($0, &self) }
+    mutating func finalize(into digest: inout Digest) {
+        unsafe digest.fill(byteCount: 20) { unsafe SHA1_Final($0, &self) }
     }
 }
 
@@ -64,7 +64,7 @@ extension MD5_CTX: HashState {
         _ = unsafe bytes.withUnsafeBufferPointer { unsafe MD5_Update(&self, $0.baseAddress, $0.count) }
     }
 
-    mutating func finalize() -> Digest {
-        unsafe Digest(byteCount: 16) { unsafe MD5_Final($0, &self) }
+    mutating func finalize(into digest: inout Digest) {
+        unsafe digest.fill(byteCount: 16) { unsafe MD5_Final($0, &self) }
     }
 }

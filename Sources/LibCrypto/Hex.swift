@@ -10,18 +10,41 @@ public enum Hex {
     /// Appends bytes as lower-case hexadecimal text, for which there must be room.
     public static func append(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         precondition(2 * bytes.count <= output.freeCapacity, "There is no room for so many digits")
-        // Without a check between them, the compiler does many at once.
-        unsafe bytes.withUnsafeBufferPointer { source in
-            unsafe output.withUnsafeMutableBufferPointer { buffer, count in
-                guard let base = buffer.baseAddress else { return }
-                let digits = unsafe base + count
-                for index in source.indices {
-                    unsafe digits[2 * index] = digit(source[index] >> 4)
-                    unsafe digits[2 * index + 1] = digit(source[index] & 0xF)
+        let source = unsafe bytes.bytes
+        unsafe output.withUnsafeMutableBufferPointer { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            let target = unsafe UnsafeMutableRawPointer(base + count)
+            var place = 0
+            while place + 16 <= source.byteCount {
+                func four(_ offset: Int) -> UInt64 {
+                    unsafe UInt64(
+                        UInt32(
+                            littleEndian: source.unsafeLoadUnaligned(fromByteOffset: place + offset, as: UInt32.self)))
                 }
-                count += 2 * source.count
+                let text = digits(of: SIMD4(four(0), four(4), four(8), four(12)))
+                unsafe target.storeBytes(of: text, toByteOffset: 2 * place, as: SIMD4<UInt64>.self)
+                place += 16
             }
+            while place < source.byteCount {
+                let text = digits(of: SIMD4(UInt64(bytes[place]), 0, 0, 0))[0]
+                unsafe target.storeBytes(of: UInt16(truncatingIfNeeded: text), toByteOffset: 2 * place, as: UInt16.self)
+                place += 1
+            }
+            count += 2 * source.byteCount
         }
+    }
+
+    /// The digits of the four lowest bytes of each number, the lowest first, all at once.
+    @inline(__always)
+    private static func digits(of fours: SIMD4<UInt64>) -> SIMD4<UInt64> {
+        func all(_ byte: UInt64) -> SIMD4<UInt64> { SIMD4(repeating: byte) }
+        let twos = (fours | fours &<< all(16)) & all(0x0000_FFFF_0000_FFFF)
+        let ones = (twos | twos &<< all(8)) & all(0x00FF_00FF_00FF_00FF)
+        let values = (ones &>> all(4) | ones &<< all(8)) & all(0x0F0F_0F0F_0F0F_0F0F)
+        // Six more than nine ends in the next digit; 39, which is 32 and 8 less 1, lie between `9` and `a`.
+        let isLetter = (values &+ all(0x0606_0606_0606_0606)) &>> all(4) & all(0x0101_0101_0101_0101)
+        let letters = isLetter &<< all(5) &+ isLetter &<< all(3) &- isLetter
+        return (values &+ all(0x3030_3030_3030_3030) &+ letters)
     }
 
     /// Reads hexadecimal text of either case; `nil` for an odd number of digits or any other character.
@@ -48,10 +71,5 @@ public enum Hex {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        // 39 lie between `9` and `a`.
-        value &+ UInt8(ascii: "0") &+ (value > 9 ? 39 : 0)
     }
 }

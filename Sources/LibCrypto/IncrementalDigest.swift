@@ -48,11 +48,13 @@ public struct IncrementalDigest: Sendable {
 
     /// The digest of everything added; the next ``update(_:)-([UInt8])`` begins a new message.
     public mutating func finalize() -> Digest {
-        defer { state = State(algorithm) }
-        return switch state {
-        case .sha256(var hash): hash.finalize()
-        case .sha1(var hash): hash.finalize()
-        case .md5(var hash): hash.finalize()
+        var digest = Digest()
+        switch state {
+        case .sha256(var hash): hash.finalize(into: &digest)
+        case .sha1(var hash): hash.finalize(into: &digest)
+        case .md5(var hash): hash.finalize(into: &digest)
         }
+        state = State(algorithm)
+        return digest
     }
 }

@@ -2,6 +2,7 @@
 extension OutputSpan where Element == UInt8 {
     /// Appends bytes, for which there must be room.
     @inlinable
+    @inline(__always)
     public mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(copying: $0) }
     }
@@ -20,13 +21,14 @@ extension OutputSpan where Element == UInt8 {
         if isDone == nil { for byte in text.utf8 { append(byte) } }
     }
 
-    @usableFromInline
+    @inlinable
+    @inline(__always)
     mutating func append(copying bytes: UnsafeBufferPointer<UInt8>) {
         precondition(bytes.count <= freeCapacity, "There is no room for so many bytes")
         guard let source = bytes.baseAddress else { return }
         unsafe withUnsafeMutableBufferPointer { buffer, count in
             guard let base = buffer.baseAddress else { return }
-            unsafe (base + count).update(from: source, count: bytes.count)
+            unsafe (base + count).initialize(from: source, count: bytes.count)
             count += bytes.count
         }
     }
@@ -57,7 +59,7 @@ extension OutputSpan where Element == UInt8 {
 
     /// Writes bytes over others that are there, the first of them at `start`.
     @inlinable
-    public mutating func overwrite(from start: Int, with bytes: [UInt8]) {
+    public mutating func overwrite(from start: Int, with bytes: Span<UInt8>) {
         precondition(start >= 0 && bytes.count <= count - start, "There are not so many bytes")
         unsafe bytes.withUnsafeBufferPointer { source in
             guard let source = source.baseAddress else { return }
@@ -82,19 +84,11 @@ extension OutputSpan where Element == UInt8 {
 extension String {
     /// Makes a text in place of what `fill` writes, for which there is so much room.
     @inlinable
-    public init<Failure: Error>(
-        room: Int, fill: (inout OutputSpan<UInt8>) throws(Failure) -> Void
-    ) throws(Failure) {
-        var failure: Failure?
-        self = unsafe String(unsafeUninitializedCapacity: room) { buffer in
+    public init(room: Int, fill: (inout OutputSpan<UInt8>) -> Void) {
+        unsafe self.init(unsafeUninitializedCapacity: room) { buffer in
             var output = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
-            do throws(Failure) {
-                try fill(&output)
-            } catch {
-                failure = error
-            }
+            fill(&output)
             return unsafe output.finalize(for: buffer)
         }
-        if let failure { throw failure }
     }
 }

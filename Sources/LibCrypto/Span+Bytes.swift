@@ -1,10 +1,59 @@
 extension Span where Element == UInt8 {
-    /// Whether every byte is greater than another one; many are looked at at once.
+    /// Whether every byte is greater than another one of ASCII; eight are looked at at once.
     public func isAbove(_ limit: UInt8) -> Bool {
-        unsafe withUnsafeBufferPointer { bytes in
-            var lowest = UInt8.max
-            for index in bytes.indices { lowest = unsafe Swift.min(lowest, bytes[index]) }
-            return lowest > limit
+        precondition(limit < 0x7F, "Only bytes of ASCII are looked for")
+        guard count >= 8 else {
+            for index in indices where self[index] <= limit { return false }
+            return true
         }
+        var found: UInt64 = 0
+        var place = 0
+        while true {
+            let eight = eight(at: place)
+            // The topmost bit of a byte that is too small becomes one, that of those beyond ASCII does not.
+            found |= (eight &- Self.each &* UInt64(limit + 1)) & ~eight
+            if place == count - 8 { break }
+            place = Swift.min(place + 8, count - 8)
+        }
+        return found & Self.top == 0
+    }
+
+    /// Whether all are letters, digits or of `-._~/`: what of a path RFC 3986 leaves as it is. Eight are looked at at once.
+    public var isPlainPath: Bool {
+        guard count >= 8 else {
+            // What is left over is filled with a letter.
+            var bytes = UInt64(UInt8(ascii: "a")) &* Self.each
+            for index in indices { bytes = bytes << 8 | UInt64(self[index]) }
+            return Self.arePlain(bytes)
+        }
+        var place = 0
+        while Self.arePlain(eight(at: place)) {
+            if place == count - 8 { return true }
+            place = Swift.min(place + 8, count - 8)
+        }
+        return false
+    }
+
+    private static var each: UInt64 { 0x0101_0101_0101_0101 }
+    private static var top: UInt64 { 0x8080_8080_8080_8080 }
+
+    @inline(__always)
+    private func eight(at place: Int) -> UInt64 {
+        unsafe bytes.unsafeLoadUnaligned(fromByteOffset: place, as: UInt64.self)
+    }
+
+    @inline(__always)
+    private static func arePlain(_ eight: UInt64) -> Bool {
+        // The topmost bit of each byte says whether it is, if only the others were set before, at least as great as a first one
+        // and not as great as the one behind a last.
+        func isIn(_ bytes: UInt64, _ first: UInt8, _ last: UInt8) -> UInt64 {
+            (bytes &+ each &* UInt64(0x80 - first)) & ~(bytes &+ each &* UInt64(0x7F - last))
+        }
+        let isPlain =
+            isIn(eight | each &* 0x20, UInt8(ascii: "a"), UInt8(ascii: "z"))
+            | isIn(eight, UInt8(ascii: "-"), UInt8(ascii: "9"))
+            | isIn(eight, UInt8(ascii: "_"), UInt8(ascii: "_"))
+            | isIn(eight, UInt8(ascii: "~"), UInt8(ascii: "~"))
+        return (isPlain & ~eight) & top == top
     }
 }

@@ -30,6 +30,14 @@ extension String {
         }
         return isFree ?? !utf8.contains { $0 < 0x20 || $0 == first || $0 == second }
     }
+
+    /// Whether both texts are the same bytes where the other is known to be ASCII, which costs less.
+    ///
+    /// A text with more than ASCII that is canonically equivalent to one without has more bytes.
+    @inlinable
+    public func isSame(asASCII other: String) -> Bool {
+        self == other && utf8.count == other.utf8.count
+    }
 }
 
 extension UnsafeBufferPointer<UInt8> {

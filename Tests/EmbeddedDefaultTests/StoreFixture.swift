@@ -54,7 +54,7 @@ final class StoreFixture: Sendable {
                 endpoint: StoreEndpoint("http://\(authority)"), bucket: bucket, addressing: addressing),
             key: key, headers: bound.map { NamedValue($0.key, $0.value) }, query: query, expiresInSeconds: expiresIn)
         let key = try SigningKeyV4(credential, scope: .aws(region: region), at: instant)
-        return try AWSV4.presignedURL(request, with: key, at: instant)
+        return try AWSV4.presign(request, with: key, at: instant).url
     }
 
     /// Sends a request in process.

@@ -8,21 +8,12 @@ import Testing
             output.append(copying: Array("cdé".utf8))
             output.append(copying: "".utf8Span.span)
             output.append(copying: String(repeating: "x", count: 10))
-            output.overwrite(from: 1, with: Array("BC".utf8))
-            output.overwrite(from: 16, with: [])
+            output.overwrite(from: 1, with: "BC".utf8Span.span)
+            output.overwrite(from: 16, with: "".utf8Span.span)
             output.removeFirst(1)
         }
         #expect(text == "BCdéxxxxxxxxxx")
         #expect(String(room: 0) { _ in } == "")
-    }
-
-    @Test func `a text that cannot be made throws what stopped it`() {
-        #expect(throws: CryptoError.invalidPrivateKey) {
-            _ = try String(room: 8) { output throws(CryptoError) in
-                output.append(copying: "begun")
-                throw .invalidPrivateKey
-            }
-        }
     }
 
     @Test func `nothing is written where there is no room`() async {
@@ -35,7 +26,7 @@ import Testing
             var bytes: [UInt8] = []
             bytes.append(addingCapacity: 8) { output in
                 output.append(copying: "ab")
-                output.overwrite(from: 1, with: [1, 2])
+                output.overwrite(from: 1, with: [1, 2].span)
             }
         }
         await #expect(processExitsWith: .failure) {
@@ -59,6 +50,9 @@ import Testing
                 #expect(left.isSameBytes(as: right) == left.utf8.elementsEqual(right.utf8))
             }
             #expect(left.isSameBytes(as: String(Array(left))))
+            for ascii in texts where ascii.utf8.allSatisfy({ $0 < 0x80 }) {
+                #expect(left.isSame(asASCII: ascii) == left.utf8.elementsEqual(ascii.utf8))
+            }
         }
     }
 
@@ -70,6 +64,22 @@ import Testing
             bytes[place] = 0x20
             #expect(!isAbove(0x20, bytes) && isAbove(0x1F, bytes))
         }
+    }
+
+    @Test(arguments: 0...25) func `a path is plain only if every byte of it is`(count: Int) {
+        func isPlain(_ bytes: [UInt8]) -> Bool { bytes.span.isPlainPath }
+        let plain = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
+        for byte in UInt8.min...UInt8.max {
+            for place in 0..<count {
+                // Neighbours that are near the ends of their ranges.
+                for rest in "-9AZaz_~".utf8 {
+                    var bytes = [UInt8](repeating: rest, count: count)
+                    bytes[place] = byte
+                    if isPlain(bytes) != plain.contains(byte) { Issue.record("\(bytes)") }
+                }
+            }
+        }
+        #expect(isPlain(Array(plain.prefix(count))) && isPlain(plain))
     }
 
     @Test func `threads that hash side by side, and end, do not disturb each other`() async {

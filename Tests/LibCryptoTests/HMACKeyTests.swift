@@ -84,6 +84,18 @@ struct HMACKeyTests {
             HMACKey(published.key, algorithm: .md5).authenticationCode(for: published.message).hex == published.code)
     }
 
+    @Test(arguments: DigestAlgorithm.allCases, [0, 1, 55, 63, 64, 65, 128, 200])
+    func aBeginningThatMessagesHaveInCommonCanBeLeftOut(algorithm: DigestAlgorithm, count: Int) {
+        let key = HMACKey(Self.text("key"), algorithm: algorithm)
+        let beginning = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        let longer = HMACKey(key, messagesBeginningWith: beginning.span)
+        for rest in [[], [7], Self.bytes(9, 64), Self.bytes(1, 300)] {
+            #expect(longer.authenticationCode(for: rest) == key.authenticationCode(for: beginning + rest))
+        }
+        let longest = HMACKey(longer, messagesBeginningWith: [1, 2].span)
+        #expect(longest.authenticationCode(for: [3]) == key.authenticationCode(for: beginning + [1, 2, 3]))
+    }
+
     @Test func oneKeySignsManyMessagesFromManyThreads() async {
         let published = Self.sha256[1]
         let key = HMACKey(published.key, algorithm: .sha256)

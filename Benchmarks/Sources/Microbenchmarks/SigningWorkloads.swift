@@ -70,12 +70,17 @@ struct SigningWorkloads {
         let stringToSign = Array(stages.stringToSign.utf8)
         self.url = { try url().utf8.count }
         hashes = {
+            // In place, which is the cheapest form.
+            var digest = Digest()
             var count = 0
             if !canonicalRequest.isEmpty {
-                count += DigestAlgorithm.sha256.digest(of: canonicalRequest).byteCount
+                DigestAlgorithm.sha256.hash(canonicalRequest.span, into: &digest)
+                count += digest.byteCount
             }
             switch key {
-            case .hmac(let key): count += key.authenticationCode(for: stringToSign).byteCount
+            case .hmac(let key):
+                key.authenticate(stringToSign.span, into: &digest)
+                count += digest.byteCount
             case .rsa(let key): count += try key.signature(of: stringToSign).count
             }
             return count
@@ -85,29 +90,24 @@ struct SigningWorkloads {
     private static func version4(
         _ scheme: String, _ request: PresignRequest, _ instant: SigningInstant, _ credential: SigningCredential
     ) throws -> SigningWorkloads {
-        // Keys come from the cache, as in the gateway.
-        let keys = SigningKeyCache(capacity: 8)
         let secret: Key = try scheme.contains("rsa") ? .rsa(credential) : .sha256(credential)
-        func key(_ scope: CredentialScope) throws -> SigningKeyV4 {
-            try keys.key(for: credential, scope: scope, at: instant)
-        }
-        switch scheme {
-        case "aws-v4-query":
-            let scope = CredentialScope.aws(region: "eu-west-1")
-            return SigningWorkloads(stages: try AWSV4.presign(request, with: key(scope), at: instant), key: secret) {
-                try AWSV4.presignedURL(request, with: key(scope), at: instant)
+        let scope: CredentialScope =
+            switch scheme {
+            case "aws-v4-query": .aws(region: "eu-west-1")
+            case "oss-v4-query": .oss(region: "cn-hangzhou")
+            case "gcs-v4-hmac-query": .gcsHMAC()
+            default: .gcsRSA()
             }
-        case "oss-v4-query":
-            let scope = CredentialScope.oss(region: "cn-hangzhou")
-            return SigningWorkloads(stages: try OSSV4.presign(request, with: key(scope), at: instant), key: secret) {
-                try OSSV4.presignedURL(request, with: key(scope), at: instant)
+        // One for each bucket, as in the gateway.
+        let presigner = V4Presigner(credential, scope: scope)
+        let key = try presigner.key(at: instant)
+        let stages =
+            switch scheme {
+            case "aws-v4-query": try AWSV4.presign(request, with: key, at: instant)
+            case "oss-v4-query": try OSSV4.presign(request, with: key, at: instant)
+            default: try GCSV4.presign(request, with: key, at: instant)
             }
-        default:
-            let scope: CredentialScope = scheme.contains("rsa") ? .gcsRSA() : .gcsHMAC()
-            return SigningWorkloads(stages: try GCSV4.presign(request, with: key(scope), at: instant), key: secret) {
-                try GCSV4.presignedURL(request, with: key(scope), at: instant)
-            }
-        }
+        return SigningWorkloads(stages: stages, key: secret) { try presigner.url(for: request, at: instant) }
     }
 
     private static func request() throws -> PresignRequest {

@@ -1,23 +1,59 @@
 public import Foundation
+import LibCrypto
 public import Signing
 import Synchronization
 
 /// Signs for buckets, each by its scheme. Keys are derived once per bucket and day, addresses put together once per bucket.
 public final class URLSigner: Sendable {
-    /// What is kept of a bucket: where it is, and the keys of its credential, which are seldom more than one at a time.
+    /// What is kept of a bucket: where it is, and what signs with its credential.
     private final class Place: Sendable {
-        let endpoint: String
-        let addressing: Bucket.Addressing
-        let address: BucketAddress
-        let keys = SigningKeyCache(capacity: 2)
+        enum Signer: Sendable {
+            case version4(V4Presigner)
+            case version2(SigningKeyV2)
+        }
 
-        init(_ bucket: Bucket) throws(SigningError) {
+        let address: BucketAddress
+        let signer: Signer
+        private let endpoint: String
+        private let addressing: Bucket.Addressing
+        private let region: String
+        private let scheme: Bucket.Scheme
+        private let credential: SigningCredential
+
+        init(_ bucket: Bucket, _ credential: SigningCredential) throws(SigningError) {
             endpoint = bucket.endpoint
             addressing = bucket.addressing
+            region = bucket.region
+            scheme = bucket.scheme
+            self.credential = credential
             address = try BucketAddress(
                 endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
                 addressing: bucket.addressing.forSigning
             )
+            signer =
+                switch bucket.scheme {
+                case .awsV4: .version4(V4Presigner(credential, scope: .aws(region: bucket.region)))
+                case .ossV4: .version4(V4Presigner(credential, scope: .oss(region: bucket.region)))
+                case .gcsV4RSA: .version4(V4Presigner(credential, scope: .gcsRSA(location: bucket.region)))
+                case .gcsV4HMAC: .version4(V4Presigner(credential, scope: .gcsHMAC(location: bucket.region)))
+                case .awsV2, .ossV1: .version2(try SigningKeyV2(credential))
+                case .gcsV2RSA: .version2(try SigningKeyV2(serviceAccount: credential))
+                }
+        }
+
+        /// Whether nothing that it is made of has changed.
+        func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
+            scheme == bucket.scheme && addressing == bucket.addressing && endpoint.isSameBytes(as: bucket.endpoint)
+                && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
+                && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
+                && hasToken(other.sessionToken?.reveal())
+        }
+
+        private func hasToken(_ token: String?) -> Bool {
+            guard let token, let own = credential.securityToken else {
+                return token == nil && credential.securityToken == nil
+            }
+            return own.isSameBytes(as: token)
         }
     }
 
@@ -55,34 +91,29 @@ public final class URLSigner: Sendable {
         headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> Secret<String> {
         do throws(SigningError) {
-            let place = try place(of: bucket)
+            let place = try place(of: bucket, with: credential)
             let request = PresignRequest(
                 method: method, address: place.address, key: key?.rawValue ?? "", headers: headers, query: query,
                 expiresInSeconds: expiresIn
             )
-            return Secret(
-                try presign(
-                    request, in: bucket, with: credential.forSigning, from: place.keys, at: Self.instant(signedAt)))
+            let instant = try Self.instant(signedAt)
+            switch place.signer {
+            case .version4(let signer): return Secret(try signer.url(for: request, at: instant))
+            case .version2(let key): return Secret(try Self.url(request, bucket.scheme, with: key, at: instant))
+            }
         } catch {
             throw .unavailable(retryAfter: 60)
         }
     }
 
-    private func presign(
-        _ request: PresignRequest, in bucket: Bucket, with credential: SigningCredential, from keys: SigningKeyCache,
-        at instant: SigningInstant
+    private static func url(
+        _ request: PresignRequest, _ scheme: Bucket.Scheme, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
-            try keys.key(for: credential, scope: scope, at: instant)
-        }
-        return switch bucket.scheme {
-        case .awsV4: try AWSV4.presignedURL(request, with: key(.aws(region: bucket.region)), at: instant)
-        case .awsV2: try AWSV2.presignedURL(request, with: keys.key(for: credential), at: instant)
-        case .ossV4: try OSSV4.presignedURL(request, with: key(.oss(region: bucket.region)), at: instant)
-        case .ossV1: try OSSV1.presignedURL(request, with: keys.key(for: credential), at: instant)
-        case .gcsV4RSA: try GCSV4.presignedURL(request, with: key(.gcsRSA(location: bucket.region)), at: instant)
-        case .gcsV4HMAC: try GCSV4.presignedURL(request, with: key(.gcsHMAC(location: bucket.region)), at: instant)
-        case .gcsV2RSA: try GCSV2.presignedURL(request, with: keys.key(forServiceAccount: credential), at: instant)
+        switch scheme {
+        case .awsV2: try AWSV2.presignedURL(request, with: key, at: instant)
+        case .gcsV2RSA: try GCSV2.presignedURL(request, with: key, at: instant)
+        case .ossV1: try OSSV1.presignedURL(request, with: key, at: instant)
+        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: throw .keyOfAnotherScheme
         }
     }
 
@@ -92,31 +123,31 @@ public final class URLSigner: Sendable {
         with credential: StorageCredential, expiresIn: Int, at signedAt: Date
     ) throws(GatewayError) -> SignedPostForm {
         do throws(SigningError) {
-            let place = try place(of: bucket)
+            let place = try place(of: bucket, with: credential)
             let form = PostForm(
                 address: place.address, key: key, fields: fields, conditions: conditions, expiresInSeconds: expiresIn
             )
-            return try sign(
-                form, in: bucket, with: credential.forSigning, from: place.keys, at: Self.instant(signedAt))
+            let instant = try Self.instant(signedAt)
+            switch place.signer {
+            case .version4(let signer):
+                return try Self.sign(form, bucket.scheme, with: signer.key(at: instant), at: instant)
+            case .version2(let key):
+                guard bucket.scheme == .ossV1 else { throw SigningError.conditionNotSupported("form") }
+                return try OSSV1.sign(form, with: key, at: instant)
+            }
         } catch {
             throw .unavailable(retryAfter: 60)
         }
     }
 
-    private func sign(
-        _ form: PostForm, in bucket: Bucket, with credential: SigningCredential, from keys: SigningKeyCache,
-        at instant: SigningInstant
+    private static func sign(
+        _ form: PostForm, _ scheme: Bucket.Scheme, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        func key(_ scope: CredentialScope) throws(SigningError) -> SigningKeyV4 {
-            try keys.key(for: credential, scope: scope, at: instant)
-        }
-        return switch bucket.scheme {
-        case .awsV4: try AWSV4.sign(form, with: key(.aws(region: bucket.region)), at: instant)
-        case .ossV4: try OSSV4.sign(form, with: key(.oss(region: bucket.region)), at: instant)
-        case .gcsV4RSA: try GCSV4.sign(form, with: key(.gcsRSA(location: bucket.region)), at: instant)
-        case .gcsV4HMAC: try GCSV4.sign(form, with: key(.gcsHMAC(location: bucket.region)), at: instant)
-        case .ossV1: try OSSV1.sign(form, with: keys.key(for: credential), at: instant)
-        case .awsV2, .gcsV2RSA: throw .conditionNotSupported("form")
+        switch scheme {
+        case .awsV4: try AWSV4.sign(form, with: key, at: instant)
+        case .ossV4: try OSSV4.sign(form, with: key, at: instant)
+        case .gcsV4RSA, .gcsV4HMAC: try GCSV4.sign(form, with: key, at: instant)
+        case .awsV2, .ossV1, .gcsV2RSA: throw .keyOfAnotherScheme
         }
     }
 
@@ -127,10 +158,10 @@ public final class URLSigner: Sendable {
         return instant
     }
 
-    private func place(of bucket: Bucket) throws(SigningError) -> Place {
+    private func place(of bucket: Bucket, with credential: StorageCredential) throws(SigningError) -> Place {
         let held = places.withLock { $0[bucket.name] }
-        if let held, held.endpoint == bucket.endpoint, held.addressing == bucket.addressing { return held }
-        let place = try Place(bucket)
+        if let held, held.isFor(bucket, credential) { return held }
+        let place = try Place(bucket, credential.forSigning)
         places.withLock { places in
             if places.count >= Self.maxPlaces { places.removeAll() }
             places[bucket.name] = place

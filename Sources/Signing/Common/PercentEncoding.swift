@@ -41,6 +41,16 @@ enum PercentEncoding {
         append(text.utf8Span.span, keeping: kept, to: &output)
     }
 
+    /// Appends the path of a key, `/` kept, for which there must be room: three bytes for each of its own.
+    static func appendPath(_ key: String, to output: inout OutputSpan<UInt8>) {
+        let bytes = key.utf8Span.span
+        if bytes.isPlainPath {
+            output.append(copying: bytes)
+        } else {
+            append(bytes, keeping: unreservedAndSlash, to: &output)
+        }
+    }
+
     /// Appends bytes encoded, for which there must be room: three for each of them.
     static func append(_ bytes: Span<UInt8>, keeping kept: ByteSet, to output: inout OutputSpan<UInt8>) {
         var start = 0

@@ -7,7 +7,15 @@ public struct PresignRequest: Sendable, Hashable {
         /// Percent-encoded, `/` inside the key as `%2F`.
         case slashEscaped
         /// This path, which must decode to the bucket and key.
-        case asSent(String)
+        indirect case asSent(String)
+
+        /// Whether it is the one that most schemes sign as well.
+        var isKey: Bool {
+            switch self {
+            case .slashKept: true
+            case .slashEscaped, .asSent: false
+            }
+        }
     }
 
     /// Method in upper case.

@@ -41,9 +41,9 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
 
     /// `YYYYMMDDTHHMMSSZ`.
     public var basic: String {
-        var buffer: [UInt8] = []
-        appendBasic(to: &buffer)
-        return String(decoding: buffer, as: UTF8.self)
+        let date = Self.civilDate(ofDayNumber: dayNumber)
+        let day = [date.year / 100, date.year % 100, date.month, date.day].flatMap(Self.twoDigits)
+        return String(decoding: day + "T".utf8 + time, as: UTF8.self)
     }
 
     /// `YYYY-MM-DDTHH:MM:SSZ`.
@@ -75,33 +75,17 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         left.epochSeconds < right.epochSeconds
     }
 
-    private func appendBasic(to buffer: inout [UInt8]) {
-        let date = Self.civilDate(ofDayNumber: dayNumber)
-        buffer.append(addingCapacity: 16) { output in
-            Self.append(date.year / 100, to: &output)
-            Self.append(date.year % 100, to: &output)
-            Self.append(date.month, to: &output)
-            Self.append(date.day, to: &output)
-            output.append(UInt8(ascii: "T"))
-            appendTime(to: &output)
-        }
-    }
-
-    /// Room that ``appendTime(to:)`` needs.
+    /// Number of bytes of ``time``.
     static let timeByteCount = 7
 
-    /// Appends what comes after the `T` of the basic form: `HHMMSSZ`.
-    func appendTime(to output: inout OutputSpan<UInt8>) {
+    /// What comes after the `T` of the basic form: `HHMMSSZ`.
+    var time: [UInt8] {
         let second = Int(epochSeconds % 86_400)
-        Self.append(second / 3600, to: &output)
-        Self.append(second / 60 % 60, to: &output)
-        Self.append(second % 60, to: &output)
-        output.append(UInt8(ascii: "Z"))
+        return [second / 3600, second / 60 % 60, second % 60].flatMap(Self.twoDigits) + "Z".utf8
     }
 
-    private static func append(_ twoDigits: Int, to buffer: inout OutputSpan<UInt8>) {
-        buffer.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: twoDigits / 10))
-        buffer.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: twoDigits % 10))
+    private static func twoDigits(_ number: Int) -> [UInt8] {
+        [UInt8(ascii: "0") + UInt8(number / 10), UInt8(ascii: "0") + UInt8(number % 10)]
     }
 
     private init?(_ text: String, pattern: StaticString) {

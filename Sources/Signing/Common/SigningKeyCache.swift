@@ -16,10 +16,7 @@ public final class SigningKeyCache: Sendable {
 
         /// Whether it is made of these.
         func matches(_ credential: SigningCredential, _ scope: CredentialScope, _ dayNumber: Int) -> Bool {
-            self.dayNumber == dayNumber && self.scope.dialect === scope.dialect
-                && self.scope.region.isSameBytes(as: scope.region)
-                && self.scope.service.isSameBytes(as: scope.service)
-                && self.credential.matches(credential)
+            self.dayNumber == dayNumber && self.scope.matches(scope) && self.credential.matches(credential)
         }
 
         static func == (left: Identity4, right: Identity4) -> Bool {

@@ -32,6 +32,6 @@ public struct PermittedString: Sendable, Hashable {
     /// - Throws: ``SigningError/keyOfAnotherScheme``.
     public func sign(with key: SigningKeyV4) throws(SigningError) -> String {
         guard case .version4(let scope) = scheme, key.scope == scope else { throw .keyOfAnotherScheme }
-        return try key.signature(of: text.utf8Span.span).hex
+        return try key.signer.signature(of: text.utf8Span.span).hex
     }
 }

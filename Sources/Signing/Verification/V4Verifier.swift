@@ -146,7 +146,7 @@ public struct V4Verifier: Sendable {
         )
         let text = key.stringToSign(canonicalRequest.bytes, at: date)
         do {
-            return try key.signature(of: text.span)
+            return try key.signer.signature(of: text.span)
         } catch {
             throw .signatureMismatch
         }

@@ -1,10 +1,25 @@
+import LibCrypto
+
 /// What a key of a "version 4" scheme is narrowed to, besides a day.
-public struct CredentialScope: Sendable {
+public final class CredentialScope: Sendable {
     let dialect: V4Dialect
     /// Region or location.
     public let region: String
     /// Service or product.
     public let service: String
+
+    private init(dialect: V4Dialect, region: String, service: String) {
+        self.dialect = dialect
+        self.region = region
+        self.service = service
+    }
+
+    /// Whether both are the same.
+    func matches(_ other: CredentialScope) -> Bool {
+        self === other
+            || dialect === other.dialect && region.isSameBytes(as: other.region)
+                && service.isSameBytes(as: other.service)
+    }
 
     /// AWS and compatible stores.
     ///

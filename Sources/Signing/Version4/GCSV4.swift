@@ -2,7 +2,7 @@
 ///
 /// - SeeAlso: Google Cloud, "V4 signing process".
 public enum GCSV4 {
-    /// Signs a URL and shows each stage.
+    /// Signs a URL and shows each stage; ``V4Presigner`` gives only the URL, at less cost.
     ///
     /// - Parameters:
     ///   - request: What the URL shall allow.
@@ -13,15 +13,6 @@ public enum GCSV4 {
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
         try V4Presigning.presignedURL(for: request, vendor: .gcs, key: key, instant: instant)
-    }
-
-    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
-    ///
-    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
-    public static func presignedURL(
-        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
-    ) throws(SigningError) -> String {
-        try V4Presigning.url(for: request, vendor: .gcs, key: key, instant: instant)
     }
 
     /// Writes the policy of a browser form and signs it.

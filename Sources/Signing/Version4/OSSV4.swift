@@ -5,7 +5,7 @@
 ///
 /// - SeeAlso: Alibaba Cloud, "Use the V4 signature algorithm".
 public enum OSSV4 {
-    /// Signs a URL and shows each stage.
+    /// Signs a URL and shows each stage; ``V4Presigner`` gives only the URL, at less cost.
     ///
     /// - Parameters:
     ///   - request: What the URL shall allow.
@@ -16,15 +16,6 @@ public enum OSSV4 {
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
         try V4Presigning.presignedURL(for: request, vendor: .oss, key: key, instant: instant)
-    }
-
-    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
-    ///
-    /// - Throws: ``SigningError`` for a request that the scheme cannot express.
-    public static func presignedURL(
-        _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
-    ) throws(SigningError) -> String {
-        try V4Presigning.url(for: request, vendor: .oss, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.

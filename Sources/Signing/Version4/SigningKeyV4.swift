@@ -1,23 +1,16 @@
 import LibCrypto
-import Synchronization
 
 /// A credential narrowed to one day and scope: the key, and the texts that go with it into each signature.
 ///
 /// - SeeAlso: AWS, "Create a signed AWS API request", step 4.
 public final class SigningKeyV4: Sendable {
-    /// What makes signatures.
-    enum Signer: Sendable {
-        case hmac(HMACKey)
-        case rsa(RSAPrivateKey)
-    }
-
     /// Days since 1970 of the day that the key is for.
     public let dayNumber: Int
     /// `day/region/service/terminator`.
     public let scope: String
 
     let dialect: V4Dialect
-    let signer: Signer
+    let signer: V4Signer
     let accessKeyID: String
     let securityToken: String?
     /// The signer's own parameters of a URL but the signature, in the order in which they are signed.
@@ -25,11 +18,8 @@ public final class SigningKeyV4: Sendable {
     /// What stands before the signature in a URL, behind the query that is signed.
     let signatureParameter: [UInt8]
     /// What stands before and after the time of day in a string to sign; the hash follows.
-    private let stringToSignStart: [UInt8]
-    private let stringToSignEnd: [UInt8]
-    private let templates = Mutex<[V4Template]>([])
-
-    private static let maxTemplates = 16
+    let stringToSignStart: [UInt8]
+    let stringToSignEnd: [UInt8]
 
     /// Makes the key: HMAC over day, region, service and terminator in turn, or the private key of the credential.
     ///
@@ -57,7 +47,7 @@ public final class SigningKeyV4: Sendable {
             signer = .hmac(HMACKey(key, algorithm: .sha256))
         case .privateKey:
             do {
-                signer = .rsa(try RSAPrivateKey(pem: credential.secretAccessKey))
+                signer = .rsa(try RSAPrivateKey(pem: credential.secretAccessKey), prefix: [])
             } catch {
                 throw .invalidPrivateKey("it is no RSA key in PEM, unencrypted and of 2048 bits or more")
             }
@@ -74,66 +64,10 @@ public final class SigningKeyV4: Sendable {
     /// `access key id/scope`.
     var credentialText: String { "\(accessKeyID)/\(scope)" }
 
-    /// What a request has in common with others, prepared unless it is held.
-    ///
-    /// - Throws: ``SigningError`` for names of headers that cannot be bound.
-    func template(for request: PresignRequest) throws(SigningError) -> V4Template {
-        guard request.query.isEmpty else { return try V4Template(request, key: self) }
-        if let held = templates.withLock({ $0.first { $0.fits(request.headers) } }) { return held }
-        let template = try V4Template(request, key: self)
-        templates.withLock { templates in
-            if templates.count >= Self.maxTemplates { templates.removeFirst() }
-            templates.append(template)
-        }
-        return template
-    }
-
-    /// Room that a string to sign takes.
-    var stringToSignByteCount: Int {
-        stringToSignStart.count + SigningInstant.timeByteCount + stringToSignEnd.count + 64
-    }
-
-    /// Second stage: algorithm, time, scope and hash of the canonical request, for which there must be room.
-    func appendStringToSign(
-        _ canonicalRequest: Digest, at instant: SigningInstant, to output: inout OutputSpan<UInt8>
-    ) {
-        output.append(copying: stringToSignStart)
-        instant.appendTime(to: &output)
-        output.append(copying: stringToSignEnd)
-        canonicalRequest.appendHex(to: &output)
-    }
-
     /// Second stage: algorithm, time, scope and hash of the canonical request.
     func stringToSign(_ canonicalRequest: [UInt8], at instant: SigningInstant) -> [UInt8] {
-        var text: [UInt8] = []
-        text.append(addingCapacity: stringToSignByteCount) {
-            appendStringToSign(DigestAlgorithm.sha256.digest(of: canonicalRequest), at: instant, to: &$0)
-        }
-        return text
-    }
-
-    /// Signs a text.
-    ///
-    /// - Throws: ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private key do not fit together.
-    func signature(of text: Span<UInt8>) throws(SigningError) -> V4Signature {
-        switch signer {
-        case .hmac(let key):
-            return .code(key.authenticationCode(for: text))
-        case .rsa(let key):
-            do {
-                return .rsa(try key.signature(of: text))
-            } catch {
-                throw .invalidPrivateKey("its numbers do not fit together")
-            }
-        }
-    }
-
-    /// Room that a signature takes in hexadecimal.
-    var signatureHexByteCount: Int {
-        switch signer {
-        case .hmac: 64
-        case .rsa(let key): key.signatureByteCount * 2
-        }
+        stringToSignStart + instant.time + stringToSignEnd
+            + DigestAlgorithm.sha256.digest(of: canonicalRequest).hex.utf8
     }
 
     /// Refuses a key of another vendor's scheme or another day.
@@ -154,26 +88,6 @@ public final class SigningKeyV4: Sendable {
         }
         guard credential.securityToken == nil || scope.dialect.parameters.securityToken != nil else {
             throw .invalidCredential("the scheme has no place for a security token")
-        }
-    }
-}
-
-/// A signature of a "version 4" scheme, which writes it in lower-case hexadecimal.
-enum V4Signature {
-    case code(Digest)
-    case rsa([UInt8])
-
-    var hex: String {
-        switch self {
-        case .code(let digest): digest.hex
-        case .rsa(let bytes): Hex.encode(bytes)
-        }
-    }
-
-    func appendHex(to output: inout OutputSpan<UInt8>) {
-        switch self {
-        case .code(let digest): digest.appendHex(to: &output)
-        case .rsa(let bytes): Hex.append(bytes.span, to: &output)
         }
     }
 }

@@ -38,7 +38,7 @@ struct V4Authorizing {
         )
         let text = key.stringToSign(canonicalRequest.bytes, at: instant)
         stringToSign = text
-        signature = try key.signature(of: text.span)
+        signature = try key.signer.signature(of: text.span)
         authorization = Self.authorization(key: key, headers: headers, signature: signature)
         self.request = request
     }

@@ -25,7 +25,7 @@ enum V4PostSigning {
     ) throws(SigningError) -> SignedPostForm {
         try key.check(vendor: vendor, at: instant)
         guard !policyBase64.isEmpty, Base64.decode(policyBase64) != nil else { throw .invalidPolicy }
-        let signature = try key.signature(of: policyBase64.utf8Span.span).hex
+        let signature = try key.signer.signature(of: policyBase64.utf8Span.span).hex
         let fields = try form.fields(
             followedBy: signerFields(key: key, instant: instant) + [
                 NamedValue("policy", policyBase64),

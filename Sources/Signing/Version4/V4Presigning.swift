@@ -12,28 +12,26 @@ enum V4Presigning {
         fileprivate(set) var signature = ""
     }
 
-    /// Signs a request with a key of one of the vendor's schemes.
+    /// Signs a request with what it has in common with others.
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     static func url(
-        for request: PresignRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant,
-        record: Record? = nil
+        for request: borrowing PresignRequest, template: V4Template, record: Record? = nil
     ) throws(SigningError) -> String {
-        try key.check(vendor: vendor, at: instant)
-        try V4Stages.check(method: request.method, query: request.query, dialect: key.dialect)
         guard V4Dialect.expiryRange.contains(request.expiresInSeconds) else {
             throw .expiryOutOfRange(seconds: request.expiresInSeconds, allowed: V4Dialect.expiryRange)
         }
-        let template = try key.template(for: request)
         try template.checkHost(of: request)
-        let front = Front(request, dialect: key.dialect)
-        let behindQuery = max(key.stringToSignByteCount, key.signatureParameter.count + key.signatureHexByteCount)
-        let room = front.byteCount + 3 * request.key.utf8.count + 1 + template.byteCount(of: request) + behindQuery
-        let url = try String(room: room) { output throws(SigningError) in
-            try write(
-                request, template: template, key: key, instant: instant, front: front, record: record, to: &output)
+        let room = template.byteCount(of: request)
+        var flaw: Flaw?
+        let url = String(room: room) { output in
+            flaw = write(request, template: template, record: record, to: &output)
         }
-        return try Self.url(url, for: request)
+        switch flaw {
+        case nil: return request.pathForm.isKey ? url : try Self.url(url, for: request)
+        case .header(let place): throw .invalidHeaderValue(name: request.headers[place].name)
+        case .privateKey: throw .invalidPrivateKey("its numbers do not fit together")
+        }
     }
 
     /// Signs a request with a key of one of the vendor's schemes, and shows each stage.
@@ -42,8 +40,10 @@ enum V4Presigning {
     static func presignedURL(
         for request: PresignRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
+        try key.check(vendor: vendor, at: instant)
         let record = Record()
-        let url = try url(for: request, vendor: vendor, key: key, instant: instant, record: record)
+        let template = try V4Template(request, key: key, at: instant)
+        let url = try url(for: request, template: template, record: record)
         let target = url.utf8.dropFirst(request.address.origin.utf8.count)
         let path = target.prefix { $0 != UInt8(ascii: "?") }
         let headers = zip(try BoundHeaders.names(of: request.headers, vendor: vendor), request.headers)
@@ -58,40 +58,58 @@ enum V4Presigning {
         )
     }
 
+    /// Why a URL cannot be made, found on the way; an error costs more to pass on, even where there is none.
+    private enum Flaw {
+        /// The value of the header at this place cannot be sent.
+        case header(Int)
+        /// The key does not sign.
+        case privateKey
+    }
+
     private static func write(
-        _ request: PresignRequest, template: V4Template, key: SigningKeyV4, instant: SigningInstant, front: Front,
-        record: Record?, to output: inout OutputSpan<UInt8>
-    ) throws(SigningError) {
+        _ request: borrowing PresignRequest, template: V4Template, record: Record?, to output: inout OutputSpan<UInt8>
+    ) -> Flaw? {
         // First stage: the request as one text.
-        output.append(repeating: 0, count: front.signedStart)
-        output.append(copying: request.method)
-        output.append(UInt8(ascii: "\n"))
-        output.append(copying: key.dialect.signedFront(of: request.address))
-        PercentEncoding.append(request.key, keeping: PercentEncoding.unreservedAndSlash, to: &output)
+        template.text.appendSignedFront(to: &output)
+        PercentEncoding.appendPath(request.key, to: &output)
         let keyEnd = output.count
-        output.append(UInt8(ascii: "\n"))
-        template.appendQuery(expiresInSeconds: request.expiresInSeconds, at: instant, to: &output)
+        template.text.appendQuery(expiresInSeconds: request.expiresInSeconds, to: &output)
         let queryEnd = output.count
-        try template.appendHeaders(of: request, to: &output)
-        let digest = DigestAlgorithm.sha256.digest(of: output.span.extracting(front.signedStart..<output.count))
-        record?.canonicalRequest = output.text(from: front.signedStart)
+        if let place = template.appendHeaders(of: request, to: &output) { return .header(place) }
+        let signedStart = template.text.signedStart
+        var digest = Digest()
+        DigestAlgorithm.sha256.hash(output.span.extracting(signedStart..<output.count), into: &digest)
+        record?.canonicalRequest = output.text(from: signedStart)
         output.removeLast(output.count - queryEnd)
-        // Second stage: algorithm, time, scope, and hash of the first.
-        key.appendStringToSign(digest, at: instant, to: &output)
-        let signature = try key.signature(of: output.span.extracting(queryEnd..<output.count))
-        record?.stringToSign = output.text(from: queryEnd)
-        record?.signature = signature.hex
-        output.removeLast(output.count - queryEnd)
+        // Second stage: algorithm, time and scope, which the signer has gone through, and the hash of the first.
+        digest.appendHex(to: &output)
+        record?.stringToSign = String(decoding: template.text.stringToSign, as: UTF8.self) + output.text(from: queryEnd)
         // Last stage: the URL.
-        output.overwrite(from: front.sentStart, with: request.address.front.sent)
+        switch template.signer {
+        case .hmac(let key):
+            key.authenticate(output.span.extracting(queryEnd..<output.count), into: &digest)
+            output.removeLast(output.count - queryEnd)
+            template.text.appendSignatureParameter(to: &output)
+            digest.appendHex(to: &output)
+        case .rsa:
+            guard
+                case .rsa(let signature) = try? template.signer.signature(
+                    of: output.span.extracting(queryEnd..<output.count))
+            else { return .privateKey }
+            output.removeLast(output.count - queryEnd)
+            template.text.appendSignatureParameter(to: &output)
+            Hex.append(signature.span, to: &output)
+        }
+        record?.signature = output.text(from: queryEnd + template.text.signatureParameterByteCount)
+        template.text.overwriteFront(of: &output)
         output[keyEnd] = UInt8(ascii: "?")
-        output.append(copying: key.signatureParameter)
-        signature.appendHex(to: &output)
-        if front.sentStart > 0 { output.removeFirst(front.sentStart) }
+        let sentStart = template.text.sentStart
+        if sentStart > 0 { output.removeFirst(sentStart) }
+        return nil
     }
 
     /// The URL, the path of which may be wanted in another form than the signed one.
-    private static func url(_ url: String, for request: PresignRequest) throws(SigningError) -> String {
+    private static func url(_ url: String, for request: borrowing PresignRequest) throws(SigningError) -> String {
         let path: [UInt8]
         switch request.pathForm {
         case .slashKept:
@@ -109,22 +127,6 @@ enum V4Presigning {
         }
         let query = url.utf8.drop { $0 != UInt8(ascii: "?") }
         return request.address.origin + String(decoding: path, as: UTF8.self) + String(Substring(query))
-    }
-
-    /// What stands in front of the key: method, and path of the bucket as it is signed, or origin and path as it is sent. Both end
-    /// where the key begins.
-    private struct Front {
-        let byteCount: Int
-        let signedStart: Int
-        let sentStart: Int
-
-        init(_ request: PresignRequest, dialect: V4Dialect) {
-            let signed = request.method.utf8.count + 1 + dialect.signedFront(of: request.address).count
-            let sent = request.address.front.sent.count
-            byteCount = max(signed, sent)
-            signedStart = byteCount - signed
-            sentStart = byteCount - sent
-        }
     }
 }
 

@@ -1,135 +1,116 @@
 import LibCrypto
 
-/// What is the same in all URLs of a key whose requests bind headers of the same names: the query but time and life, and the
-/// lines of the headers but the values.
+/// What is the same in all URLs of a key that are made in one second, allow a method on a bucket and bind headers of the same
+/// names: everything but the object's key, the life and the values of the headers.
 ///
-/// To prepare it costs as much as to sign several times, so that a key keeps the latest ones.
+/// To prepare it costs more than to sign several times, so that a key keeps the latest ones, and sets them to each new second.
 final class V4Template: Sendable {
+    /// The second that it is for.
+    let instant: SigningInstant
+    let key: SigningKeyV4
+    let text: V4TemplateText
+    /// Signs the hash of a canonical request as the end of the string to sign.
+    let signer: V4Signer
+    private let method: String
+    private let address: BucketAddress
     /// The names of the headers as the requests give them, in their order.
     private let givenNames: [String]
-    /// For each bound header, in the order of their names, its place in the request; `nil` for `host`.
-    private let sources: [Int?]
     /// The place of `host` in the request, where that gives it.
     private let hostSource: Int?
-    private let section: HeaderSection
-    /// The query up to the time, from there to the life, and from there on, and where in it these pieces end.
-    private let query: [UInt8]
-    private let timePlace: Int
-    private let lifePlace: Int
+    /// The place in the request of the header whose value stands for the body, if it is bound.
+    private let payloadSource: Int?
+    private let collapsesWhiteSpace: Bool
 
-    private static let lifeDigits = 6
-
-    /// Prepares for requests with the headers of one, and with its query.
+    /// Prepares for requests with method, address and headers of one, and with its query.
     ///
-    /// - Throws: ``SigningError`` for names of headers that cannot be bound.
-    init(_ request: PresignRequest, key: SigningKeyV4) throws(SigningError) {
+    /// - Throws: ``SigningError`` for a method that is none, and for parameters and names of headers that cannot be bound.
+    init(_ request: PresignRequest, key: SigningKeyV4, at instant: SigningInstant) throws(SigningError) {
+        self.instant = instant
+        self.key = key
         let dialect = key.dialect
-        var bound: [(name: String, source: Int?)] = []
-        for (place, name) in try BoundHeaders.names(of: request.headers, vendor: dialect.vendor).enumerated() {
-            bound.append((name, place))
-        }
-        if dialect.bindsHost, !bound.contains(where: { $0.name == BoundHeaders.host }) {
-            bound.append((BoundHeaders.host, nil))
-        }
-        bound.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
-        hostSource = bound.first { $0.name == BoundHeaders.host }?.source
+        try V4Stages.check(method: request.method, query: request.query, dialect: dialect)
+        method = request.method
+        address = request.address
         givenNames = request.headers.map(\.name)
-        sources = bound.map(\.source)
-        section = HeaderSection(names: bound.map(\.name), form: dialect.headerForm)
-        (query, timePlace, lifePlace) = Self.query(
-            CanonicalQuery(request.query, writesBareNames: dialect.writesBareNames), key: key, names: section.names)
+        let names = try BoundHeaders.names(of: request.headers, vendor: dialect.vendor)
+        hostSource = names.firstIndex(of: BoundHeaders.host)
+        payloadSource = names.firstIndex(of: dialect.headerForm.payloadHeader)
+        collapsesWhiteSpace = dialect.headerForm.collapsesWhiteSpace
+
+        var bound = names.enumerated().map { (name: $1, source: Optional($0)) }
+        if dialect.bindsHost, hostSource == nil { bound.append((BoundHeaders.host, nil)) }
+        bound.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        let listed = bound.map(\.name).filter(dialect.headerForm.lists).joined(separator: ";")
+        var text = V4TemplateText(request, dialect: dialect)
+        text.addQuery(
+            CanonicalQuery(request.query, writesBareNames: dialect.writesBareNames), key: key, names: listed)
+        for (name, source) in bound {
+            if let source, source != hostSource {
+                text.addHeader(name, source: source)
+            } else {
+                text.addHeader(name, value: request.address.authority)
+            }
+        }
+        text.addEnds(names: listed, payload: payloadSource == nil ? PayloadHash.unsigned.text : "", key: key)
+        text.setTime(instant)
+        self.text = text
+        signer = key.signer.beginning(with: text.stringToSign)
     }
 
-    /// The signer's own parameters but the signature, and the others, each in its place.
-    private static func query(
-        _ others: CanonicalQuery, key: SigningKeyV4, names: String
-    ) -> (text: [UInt8], timePlace: Int, lifePlace: Int) {
-        var text: [UInt8] = []
-        var places = (time: 0, life: 0)
-        var place = 0
-        for parameter in key.parameters {
-            while place < others.count, others.name(at: place, precedes: parameter.name) {
-                text += others[place] + Array("&".utf8)
-                place += 1
-            }
-            if case .headerNames = parameter.rest, names.isEmpty { continue }
-            text += parameter.text
-            switch parameter.rest {
-            case .nothing: break
-            case .time: places.time = text.count
-            case .life: places.life = text.count
-            case .headerNames: PercentEncoding.append(names, keeping: PercentEncoding.unreserved, to: &text)
-            }
-            text += "&".utf8
-        }
-        while place < others.count {
-            text += others[place] + Array("&".utf8)
-            place += 1
-        }
-        text.removeLast()
-        return (text, places.time, places.life)
+    /// The same for another second of the day.
+    init(_ template: V4Template, at instant: SigningInstant) {
+        self.instant = instant
+        key = template.key
+        var text = template.text
+        text.setTime(instant)
+        self.text = text
+        signer = key.signer.beginning(with: text.stringToSign)
+        method = template.method
+        address = template.address
+        givenNames = template.givenNames
+        hostSource = template.hostSource
+        payloadSource = template.payloadSource
+        collapsesWhiteSpace = template.collapsesWhiteSpace
     }
 
-    /// Whether a request binds headers of the same names, in the same order.
-    func fits(_ headers: [NamedValue]) -> Bool {
-        guard headers.count == givenNames.count else { return false }
-        for place in headers.indices {
-            guard headers[place].name.isSameBytes(as: givenNames[place]) else { return false }
+    /// Whether it is for requests such as one without a query.
+    func fits(_ request: borrowing PresignRequest) -> Bool {
+        guard request.address === address, request.method.isSame(asASCII: method),
+            request.headers.count == givenNames.count
+        else { return false }
+        for place in givenNames.indices {
+            guard request.headers[place].name.isSame(asASCII: givenNames[place]) else { return false }
         }
         return true
     }
 
-    /// Room that query and headers of a request take.
-    func byteCount(of request: PresignRequest) -> Int {
-        var count = query.count + SigningInstant.timeByteCount + Self.lifeDigits + section.byteCount
-        for place in sources.indices {
-            let value = sources[place].map { request.headers[$0].value } ?? request.address.authority
-            count += section.valueCount(at: place) * value.utf8.count
-        }
-        return count
-    }
-
-    /// Appends the query of a request.
-    func appendQuery(expiresInSeconds life: Int, at instant: SigningInstant, to output: inout OutputSpan<UInt8>) {
-        let query = query
-        output.append(copying: query.span.extracting(0..<timePlace))
-        instant.appendTime(to: &output)
-        output.append(copying: query.span.extracting(timePlace..<lifePlace))
-        appendSeconds(life, to: &output)
-        output.append(copying: query.span.extracting(lifePlace..<query.count))
-    }
-
-    /// Appends the end of the canonical request of a request.
-    ///
-    /// - Throws: ``SigningError`` for values that cannot be sent.
-    func appendHeaders(of request: PresignRequest, to output: inout OutputSpan<UInt8>) throws(SigningError) {
-        for place in sources.indices {
-            guard let source = sources[place] else {
-                _ = section.appendLine(at: place, request.address.authority, to: &output)
-                continue
-            }
-            guard section.appendLine(at: place, request.headers[source].value, to: &output) else {
-                throw .invalidHeaderValue(name: request.headers[source].name)
-            }
-        }
-        section.appendEnd(payload: nil, to: &output) { place in
-            sources[place].map { request.headers[$0].value } ?? request.address.authority
-        }
-    }
-
     /// Refuses another host than the address has.
-    func checkHost(of request: PresignRequest) throws(SigningError) {
-        guard let hostSource, request.headers[hostSource].value != request.address.authority else { return }
+    func checkHost(of request: borrowing PresignRequest) throws(SigningError) {
+        guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: address.authority) else { return }
         throw .reservedHeader(request.headers[hostSource].name)
     }
 
-    /// Appends a number of seconds.
-    private func appendSeconds(_ seconds: Int, to output: inout OutputSpan<UInt8>) {
-        var divisor = 1
-        while divisor * 10 <= seconds { divisor *= 10 }
-        while divisor > 0 {
-            output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: seconds / divisor % 10))
-            divisor /= 10
+    /// Room that a URL takes while it is made, with its signature.
+    func byteCount(of request: borrowing PresignRequest) -> Int {
+        let headers = request.headers.span
+        let payload = payloadSource.map { headers[$0].value.utf8.count } ?? 0
+        return text.upToQueryByteCount + 3 * request.key.utf8.count
+            + max(
+                text.headersByteCount + text.valueByteCount(in: headers) + payload, Self.hashByteCount,
+                text.signatureParameterByteCount + signer.hexByteCount)
+    }
+
+    private static let hashByteCount = 64
+
+    /// Appends the canonical request behind its query.
+    ///
+    /// - Returns: The place of a header whose value cannot be sent.
+    func appendHeaders(of request: borrowing PresignRequest, to output: inout OutputSpan<UInt8>) -> Int? {
+        let headers = request.headers.span
+        if let place = text.appendHeaders(headers, collapsing: collapsesWhiteSpace, to: &output) { return place }
+        if let payloadSource {
+            HeaderValue.append(headers[payloadSource].value, collapsing: collapsesWhiteSpace, to: &output)
         }
+        return nil
     }
 }

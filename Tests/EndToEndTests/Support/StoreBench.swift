@@ -100,8 +100,7 @@ struct StoreBench: Sendable {
         let request = PresignRequest(
             method: "PUT", address: address, key: "", headers: [NamedValue("content-md5", md5)],
             query: [NamedValue("cors", "")], expiresInSeconds: 60)
-        let url = try AWSV4.presignedURL(
-            request, with: try SigningKeyV4(credential, scope: .aws(region: region), at: now), at: now)
+        let url = try V4Presigner(credential, scope: .aws(region: region)).url(for: request, at: now)
         let answer = try await Link(
             ["method": "PUT", "url": "\(url)", "headers": ["content-md5": "\(md5)"]]
         ).use(Array(rules.utf8))

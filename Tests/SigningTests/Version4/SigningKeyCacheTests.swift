@@ -9,7 +9,7 @@ struct SigningKeyCacheTests {
         let address = try BucketAddress(endpoint: StoreEndpoint("https://h"), bucket: "b", addressing: .path)
         let request = PresignRequest(method: "GET", address: address, key: "k", expiresInSeconds: 60)
         return try isOSS
-            ? OSSV4.presignedURL(request, with: key, at: instant) : AWSV4.presignedURL(request, with: key, at: instant)
+            ? OSSV4.presign(request, with: key, at: instant).url : AWSV4.presign(request, with: key, at: instant).url
     }
 
     @Test func tellsEverythingApartThatAKeyDependsOn() throws {

@@ -5,12 +5,10 @@ extension Vector {
     /// What a scheme of version 4 makes of the inputs, in each of its forms.
     struct Version4 {
         typealias Presign = (PresignRequest, SigningKeyV4, SigningInstant) throws -> PresignedURL
-        typealias PresignURL = (PresignRequest, SigningKeyV4, SigningInstant) throws -> String
         typealias SignForm = (PostForm, SigningKeyV4, SigningInstant) throws -> SignedPostForm
         typealias SignPolicy = (String, PostForm, SigningKeyV4, SigningInstant) throws -> SignedPostForm
 
         let presign: Presign
-        let presignedURL: PresignURL
         let authorize: ((SignableRequest, SigningKeyV4, SigningInstant) throws -> AuthorizedRequest)?
         let signForm: SignForm
         let signPolicy: SignPolicy
@@ -20,14 +18,14 @@ extension Vector {
 
         static var aws: Version4 {
             Version4(
-                presign: AWSV4.presign, presignedURL: AWSV4.presignedURL, authorize: AWSV4.authorize,
+                presign: AWSV4.presign, authorize: AWSV4.authorize,
                 signForm: AWSV4.sign,
                 signPolicy: AWSV4.sign, scope: { .aws(region: $0.region, service: $0.service ?? "s3") },
                 headerPrefix: "x-amz-")
         }
         static var oss: Version4 {
             Version4(
-                presign: OSSV4.presign, presignedURL: OSSV4.presignedURL, authorize: OSSV4.authorize,
+                presign: OSSV4.presign, authorize: OSSV4.authorize,
                 signForm: OSSV4.sign,
                 signPolicy: OSSV4.sign, scope: { .oss(region: $0.region) }, headerPrefix: "x-oss-")
         }
@@ -36,7 +34,7 @@ extension Vector {
 
         private static func gcs(scope: @escaping (Inputs) -> CredentialScope) -> Version4 {
             Version4(
-                presign: GCSV4.presign, presignedURL: GCSV4.presignedURL, authorize: nil, signForm: GCSV4.sign,
+                presign: GCSV4.presign, authorize: nil, signForm: GCSV4.sign,
                 signPolicy: GCSV4.sign, scope: scope, headerPrefix: "x-goog-")
         }
     }

@@ -1,22 +1,35 @@
 /// Base64 with the standard alphabet and padding (RFC 4648, section 4).
 public enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let padding = UInt8(ascii: "=")
 
     /// Writes bytes as base64 with padding.
     public static func encode(_ bytes: [UInt8]) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let count = min(3, bytes.count - start)
-            var bits: UInt32 = 0
-            for index in 0..<3 { bits = bits << 8 | (index < count ? UInt32(bytes[start + index]) : 0) }
-            for position in 0..<4 {
-                let index = Int(bits >> UInt32(18 - 6 * position)) & 0x3F
-                text.append(position <= count ? alphabet[index] : padding)
+        encode(bytes.span)
+    }
+
+    /// Writes bytes as base64 with padding.
+    public static func encode(_ bytes: Span<UInt8>) -> String {
+        String(room: (bytes.count + 2) / 3 * 4) { output in
+            for start in stride(from: 0, to: bytes.count, by: 3) {
+                let count = min(3, bytes.count - start)
+                var bits: UInt32 = 0
+                for index in 0..<3 { bits = bits << 8 | (index < count ? UInt32(bytes[start + index]) : 0) }
+                for position in 0..<4 {
+                    let value = UInt8(truncatingIfNeeded: bits >> UInt32(18 - 6 * position)) & 0x3F
+                    output.append(position <= count ? character(of: value) : padding)
+                }
             }
         }
-        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func character(of value: UInt8) -> UInt8 {
+        switch value {
+        case 0..<26: UInt8(ascii: "A") + value
+        case 26..<52: UInt8(ascii: "a") + value - 26
+        case 52..<62: UInt8(ascii: "0") + value - 52
+        case 62: UInt8(ascii: "+")
+        default: UInt8(ascii: "/")
+        }
     }
 
     /// Reads base64; `nil` unless the text is exactly what ``encode(_:)`` writes for some bytes.

@@ -48,7 +48,7 @@ public struct Digest: Sendable, Equatable {
 
     /// The bytes in base64 with padding.
     public var base64: String {
-        Base64.encode(bytes)
+        withSpan { Base64.encode($0) }
     }
 
     /// Compares in a time that does not depend on the content.

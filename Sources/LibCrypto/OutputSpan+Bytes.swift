@@ -57,6 +57,17 @@ extension OutputSpan where Element == UInt8 {
     /// Room that a number takes, its sign included.
     public static var decimalRoom: Int { 20 }
 
+    /// Appends bytes that are there already, for which there must be room once more.
+    public mutating func append(copyingFrom range: Range<Int>) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "There are not so many bytes")
+        precondition(range.count <= freeCapacity, "There is no room for so many bytes")
+        unsafe withUnsafeMutableBufferPointer { buffer, count in
+            guard let base = buffer.baseAddress else { return }
+            unsafe (base + count).initialize(from: base + range.lowerBound, count: range.count)
+            count += range.count
+        }
+    }
+
     /// Writes bytes over others that are there, the first of them at `start`.
     @inlinable
     public mutating func overwrite(from start: Int, with bytes: Span<UInt8>) {

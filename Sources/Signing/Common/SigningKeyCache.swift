@@ -14,13 +14,8 @@ public final class SigningKeyCache: Sendable {
             hasher.combine(dayNumber)
         }
 
-        /// Whether it is made of these.
-        func matches(_ credential: SigningCredential, _ scope: CredentialScope, _ dayNumber: Int) -> Bool {
-            self.dayNumber == dayNumber && self.scope.matches(scope) && self.credential.matches(credential)
-        }
-
         static func == (left: Identity4, right: Identity4) -> Bool {
-            left.matches(right.credential.credential, right.scope, right.dayNumber)
+            left.dayNumber == right.dayNumber && left.scope.matches(right.scope) && left.credential == right.credential
         }
     }
 
@@ -49,10 +44,8 @@ public final class SigningKeyCache: Sendable {
     public func key(
         for credential: SigningCredential, scope: CredentialScope, at instant: SigningInstant
     ) throws(SigningError) -> SigningKeyV4 {
-        let dayNumber = instant.dayNumber
-        if let latest = version4.latest(where: { $0.matches(credential, scope, dayNumber) }) { return latest }
         let identity = Identity4(
-            credential: ExactCredential(credential: credential), scope: scope, dayNumber: dayNumber)
+            credential: ExactCredential(credential: credential), scope: scope, dayNumber: instant.dayNumber)
         return try version4.key(for: identity) { () throws(SigningError) in
             try SigningKeyV4(credential, scope: scope, at: instant)
         }
@@ -62,9 +55,6 @@ public final class SigningKeyCache: Sendable {
     ///
     /// - Throws: As ``SigningKeyV2/init(_:)``.
     public func key(for credential: SigningCredential) throws(SigningError) -> SigningKeyV2 {
-        if let latest = version2.latest(where: { !$0.isServiceAccount && $0.credential.matches(credential) }) {
-            return latest
-        }
         let identity = Identity2(credential: ExactCredential(credential: credential), isServiceAccount: false)
         return try version2.key(for: identity) { () throws(SigningError) in try SigningKeyV2(credential) }
     }
@@ -90,13 +80,9 @@ private struct ExactCredential: Hashable {
     }
 
     static func == (left: ExactCredential, right: ExactCredential) -> Bool {
-        left.matches(right.credential)
-    }
-
-    func matches(_ other: SigningCredential) -> Bool {
-        credential.accessKeyID.isSameBytes(as: other.accessKeyID)
-            && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey)
-            && Self.matches(credential.securityToken, other.securityToken)
+        left.credential.accessKeyID.isSameBytes(as: right.credential.accessKeyID)
+            && left.credential.secretAccessKey.isSameBytes(as: right.credential.secretAccessKey)
+            && matches(left.credential.securityToken, right.credential.securityToken)
     }
 
     private static func matches(_ left: String?, _ right: String?) -> Bool {
@@ -115,27 +101,14 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         var lastUse: UInt64
     }
 
-    // A class, so that to look at it copies nothing.
-    private final class Latest: Sendable {
-        let identity: Identity
-        let key: Key
-
-        init(_ identity: Identity, _ key: Key) {
-            self.identity = identity
-            self.key = key
-        }
-    }
-
     private struct State {
         var entries: [Identity: Entry] = [:]
         var uses: UInt64 = 0
-        /// What was asked for last, which is mostly asked for next.
-        var latest: Latest?
 
         /// Gives a key that is held, and notes that it is used.
-        @discardableResult mutating func use(_ identity: Identity?) -> Key? {
+        mutating func use(_ identity: Identity) -> Key? {
             uses += 1
-            guard let identity, let index = entries.index(forKey: identity) else { return nil }
+            guard let index = entries.index(forKey: identity) else { return nil }
             entries.values[index].lastUse = uses
             return entries.values[index].key
         }
@@ -152,23 +125,9 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         state.withLock { $0.entries.count }
     }
 
-    /// The key that was asked for last, if that is the one.
-    func latest(where isWanted: (Identity) -> Bool) -> Key? {
-        state.withLock { state in
-            guard let latest = state.latest, isWanted(latest.identity) else { return nil }
-            return latest.key
-        }
-    }
-
     /// The key, made outside of the lock unless it is held.
     func key(for identity: Identity, make: () throws(SigningError) -> Key) throws(SigningError) -> Key {
-        let held = state.withLock { state -> Key? in
-            state.use(state.latest?.identity)
-            guard let key = state.use(identity) else { return nil }
-            state.latest = Latest(identity, key)
-            return key
-        }
-        if let held { return held }
+        if let held = state.withLock({ $0.use(identity) }) { return held }
         let key = try make()
         state.withLock { state in
             if state.entries[identity] == nil, state.entries.count >= capacity,
@@ -177,7 +136,6 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
                 state.entries.removeValue(forKey: oldest.key)
             }
             state.entries[identity] = Entry(key: key, lastUse: state.uses)
-            state.latest = Latest(identity, key)
         }
         return key
     }

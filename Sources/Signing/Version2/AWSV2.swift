@@ -30,7 +30,7 @@ public enum AWSV2 {
     public static func presign(
         _ request: PresignRequest, vendor: Vendor = .amazon, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V2Presigning(request, dialect: vendor.dialect, key: key, instant: instant).presignedURL
+        try V2Presigning.presignedURL(for: request, dialect: vendor.dialect, key: key, instant: instant)
     }
 
     /// Signs a request and gives only the URL; the same as ``presign(_:vendor:with:at:)`` at less cost.
@@ -39,7 +39,7 @@ public enum AWSV2 {
     public static func presignedURL(
         _ request: PresignRequest, vendor: Vendor = .amazon, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        try V2Presigning(request, dialect: vendor.dialect, key: key, instant: instant).url
+        try V2Presigning.url(for: request, dialect: vendor.dialect, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.

@@ -16,7 +16,7 @@ public enum GCSV2 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V2Presigning(request, dialect: .googleRSA, key: key, instant: instant).presignedURL
+        try V2Presigning.presignedURL(for: request, dialect: .googleRSA, key: key, instant: instant)
     }
 
     /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
@@ -25,6 +25,6 @@ public enum GCSV2 {
     public static func presignedURL(
         _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        try V2Presigning(request, dialect: .googleRSA, key: key, instant: instant).url
+        try V2Presigning.url(for: request, dialect: .googleRSA, key: key, instant: instant)
     }
 }

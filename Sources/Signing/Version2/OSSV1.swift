@@ -17,7 +17,7 @@ public enum OSSV1 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V2Presigning(request, dialect: .oss, key: key, instant: instant).presignedURL
+        try V2Presigning.presignedURL(for: request, dialect: .oss, key: key, instant: instant)
     }
 
     /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
@@ -26,7 +26,7 @@ public enum OSSV1 {
     public static func presignedURL(
         _ request: PresignRequest, with key: SigningKeyV2, at instant: SigningInstant
     ) throws(SigningError) -> String {
-        try V2Presigning(request, dialect: .oss, key: key, instant: instant).url
+        try V2Presigning.url(for: request, dialect: .oss, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.

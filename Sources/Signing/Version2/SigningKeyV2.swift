@@ -1,8 +1,9 @@
 import LibCrypto
+import Synchronization
 
 /// A credential prepared for "version 2" signatures: the hash state after the secret, or the private key, and the texts that
-/// go into each URL. It has no end of its own, so one can be kept as long as the credential.
-public struct SigningKeyV2: Sendable {
+/// go into each URL. It has no end of its own, so one can be kept as long as the credential, with what its URLs have in common.
+public final class SigningKeyV2: Sendable {
     /// What makes signatures.
     private enum Secret: Sendable {
         case hmac(HMACKey)
@@ -13,12 +14,15 @@ public struct SigningKeyV2: Sendable {
     let encodedAccessKeyID: [UInt8]
     let securityToken: String?
     private let secret: Secret
+    private let templates = Mutex<[V2Template]>([])
+
+    private static let maxTemplates = 16
 
     /// Prepares a credential that signs with HMAC-SHA1.
     ///
     /// - Throws: ``SigningError/invalidCredential(_:)`` when the access key id is empty, or when it or the token holds
     ///   what would end it early in a header.
-    public init(_ credential: SigningCredential) throws(SigningError) {
+    public convenience init(_ credential: SigningCredential) throws(SigningError) {
         try self.init(credential, secret: .hmac(HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha1)))
     }
 
@@ -26,7 +30,7 @@ public struct SigningKeyV2: Sendable {
     /// PEM.
     ///
     /// - Throws: ``SigningError/invalidPrivateKey(_:)``, or ``SigningError/invalidCredential(_:)``.
-    public init(serviceAccount credential: SigningCredential) throws(SigningError) {
+    public convenience init(serviceAccount credential: SigningCredential) throws(SigningError) {
         let key: RSAPrivateKey
         do {
             key = try RSAPrivateKey(pem: credential.secretAccessKey)
@@ -64,22 +68,70 @@ public struct SigningKeyV2: Sendable {
         return "\(dialect.authorizationScheme) \(accessKeyID):\(signature)"
     }
 
+    /// Whether it signs with RSA.
+    var usesPrivateKey: Bool {
+        switch secret {
+        case .hmac: false
+        case .rsa: true
+        }
+    }
+
+    /// Length of a signature in base64.
+    var signatureByteCount: Int {
+        switch secret {
+        case .hmac: 28
+        case .rsa(let key): (key.signatureByteCount + 2) / 3 * 4
+        }
+    }
+
+    /// What a request has in common with others, prepared unless it is held.
+    ///
+    /// - Throws: ``SigningError`` for what the scheme cannot express, or would sign like something else.
+    func template(
+        for request: borrowing PresignRequest, dialect: V2Dialect
+    ) throws(SigningError) -> V2Template {
+        let isHeld = request.query.isEmpty
+        if isHeld, let held = heldTemplate(for: request, dialect: dialect) { return held }
+        let template = try V2Template(copy request, dialect: dialect, key: self)
+        guard isHeld else { return template }
+        templates.withLock { templates in
+            if templates.count >= Self.maxTemplates { templates.removeFirst() }
+            templates.append(template)
+        }
+        return template
+    }
+
+    private func heldTemplate(for request: borrowing PresignRequest, dialect: V2Dialect) -> V2Template? {
+        templates.withLock { templates in
+            for place in templates.indices where templates[place].fits(request, dialect: dialect) {
+                return templates[place]
+            }
+            return nil
+        }
+    }
+
     /// The signature of a text, in base64.
     ///
     /// - Throws: ``SigningError/keyOfAnotherScheme``, or ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private
     ///   key do not fit together.
     func signature(of text: [UInt8], dialect: V2Dialect) throws(SigningError) -> String {
-        switch (secret, dialect.usesPrivateKey) {
-        case (.hmac(let key), false):
+        guard usesPrivateKey == dialect.usesPrivateKey else { throw .keyOfAnotherScheme }
+        return try signature(of: text.span)
+    }
+
+    /// The signature of a text, in base64.
+    ///
+    /// - Throws: ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private key do not fit together.
+    func signature(of text: Span<UInt8>) throws(SigningError) -> String {
+        switch secret {
+        case .hmac(let key):
             return key.authenticationCode(for: text).base64
-        case (.rsa(let key), true):
+        case .rsa(let key):
             do {
                 return Base64.encode(try key.signature(of: text))
             } catch {
                 throw .invalidPrivateKey("its numbers do not fit together")
             }
-        case (.hmac, true), (.rsa, false):
-            throw .keyOfAnotherScheme
         }
     }
 }

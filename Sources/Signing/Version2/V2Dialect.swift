@@ -1,5 +1,5 @@
 /// The words in which the vendors of "version 2" signatures differ.
-struct V2Dialect: Sendable {
+final class V2Dialect: Sendable {
     /// How the path and the sub-resources are written into the string to sign.
     enum ResourceForm: Sendable {
         /// Path and values decoded, as they are; always with the bucket.
@@ -53,6 +53,23 @@ struct V2Dialect: Sendable {
     let tokenForm: TokenForm
     /// Whether a URL shows the type and the MD5 that it binds, as `botocore` writes it; the headers are needed all the same.
     let showsContentHeaders: Bool
+
+    init(
+        usesPrivateKey: Bool, authorizationScheme: String, parameters: Parameters, headerPrefix: String,
+        unsignedHeaders: [String], collapsesWhiteSpace: Bool, subResources: SubResources, resourceForm: ResourceForm,
+        tokenForm: TokenForm, showsContentHeaders: Bool
+    ) {
+        self.usesPrivateKey = usesPrivateKey
+        self.authorizationScheme = authorizationScheme
+        self.parameters = parameters
+        self.headerPrefix = headerPrefix
+        self.unsignedHeaders = unsignedHeaders
+        self.collapsesWhiteSpace = collapsesWhiteSpace
+        self.subResources = subResources
+        self.resourceForm = resourceForm
+        self.tokenForm = tokenForm
+        self.showsContentHeaders = showsContentHeaders
+    }
 
     /// Whether the date line repeats the vendor's date header; else it is empty beside one.
     var vendorDateFillsLine: Bool {

@@ -2,8 +2,8 @@ import LibCrypto
 
 /// A "version 4" signature in the query.
 ///
-/// One buffer holds everything in turn: the canonical request; behind its query, once it is hashed, the string to sign; and in
-/// the end the URL, which has key and query in common with the canonical request.
+/// One buffer holds everything in turn: the canonical request; behind its query, once it is hashed, the hash, with which the
+/// string to sign ends; and in the end the URL, which has key and query in common with the canonical request.
 enum V4Presigning {
     /// What the stages say, for those who want to see it.
     final class Record {
@@ -127,13 +127,5 @@ enum V4Presigning {
         }
         let query = url.utf8.drop { $0 != UInt8(ascii: "?") }
         return request.address.origin + String(decoding: path, as: UTF8.self) + String(Substring(query))
-    }
-}
-
-extension OutputSpan where Element == UInt8 {
-    /// What was appended from a place on, as a text.
-    fileprivate func text(from start: Int) -> String {
-        let bytes = span.extracting(start..<count)
-        return String(room: bytes.count) { $0.append(copying: bytes) }
     }
 }

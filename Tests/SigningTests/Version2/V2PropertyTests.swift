@@ -19,6 +19,36 @@ struct V2PropertyTests {
             try #require(signed.url == plain.url)
         }
     }
+
+    /// A key keeps what its requests have in common; nothing else of them may stay.
+    @Test(arguments: 0..<10)
+    func aKeyThatSignedOtherRequestsSignsLikeANewOne(seed: UInt64) throws {
+        var random = SeededGenerator(seed: 500 + seed)
+        let credential = SigningCredential(accessKeyID: "id", secretAccessKey: "s")
+        let used = try SigningKeyV2(credential)
+        for _ in 0..<200 {
+            let generated = GeneratedV2Request(using: &random)
+            let instant = try #require(SigningInstant(epochSeconds: generated.epochSeconds))
+            var request = try generated.request
+            for _ in 0..<3 {
+                for vendor in AWSV2.Vendor.allCases {
+                    let signed = Result { try AWSV2.presignedURL(request, vendor: vendor, with: used, at: instant) }
+                    let fresh = Result {
+                        try AWSV2.presignedURL(request, vendor: vendor, with: SigningKeyV2(credential), at: instant)
+                    }
+                    #expect("\(signed)" == "\(fresh)")
+                }
+                let signed = Result { try OSSV1.presignedURL(request, with: used, at: instant) }
+                let fresh = Result { try OSSV1.presignedURL(request, with: SigningKeyV2(credential), at: instant) }
+                #expect("\(signed)" == "\(fresh)")
+                // The same names, other values, and once more without what is in the query.
+                request.headers = request.headers.map { NamedValue($0.name, " v \($0.value)") }
+                request.key += "/x"
+                request.query = []
+            }
+        }
+    }
+
 }
 
 extension GeneratedV2Request {
@@ -26,17 +56,23 @@ extension GeneratedV2Request {
         SigningCredential(accessKeyID: accessKeyID, secretAccessKey: secretAccessKey, securityToken: securityToken)
     }
 
+    var request: PresignRequest {
+        get throws {
+            PresignRequest(
+                method: method,
+                address: try BucketAddress(
+                    endpoint: StoreEndpoint("https://s.example.com"), bucket: bucket,
+                    addressing: isPathStyle ? .path : .virtual),
+                key: key,
+                headers: headers.map { NamedValue($0.name, $0.value) },
+                query: query.map { NamedValue($0.name, $0.value) },
+                expiresInSeconds: expiresInSeconds
+            )
+        }
+    }
+
     func presigned() throws -> PresignedURL {
-        let request = PresignRequest(
-            method: method,
-            address: try BucketAddress(
-                endpoint: StoreEndpoint("https://s.example.com"), bucket: bucket,
-                addressing: isPathStyle ? .path : .virtual),
-            key: key,
-            headers: headers.map { NamedValue($0.name, $0.value) },
-            query: query.map { NamedValue($0.name, $0.value) },
-            expiresInSeconds: expiresInSeconds
-        )
+        let request = try request
         let instant = try #require(SigningInstant(epochSeconds: epochSeconds))
         let key = try SigningKeyV2(credential)
         return switch vendor {

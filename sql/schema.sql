@@ -707,155 +707,260 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.record_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_matched_principals text[], p_grant_ids uuid[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_request_ids text[], p_slot_quotas uuid[], p_slot_holders text[], p_slot_periods text[], p_slot_shared boolean[], p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], p_charge_limits bigint[], p_charge_bytes boolean[], OUT verdicts integer[], OUT remaining bigint[], OUT resets_in integer[]) RETURNS record
+CREATE FUNCTION public.record_issuance(p_position_seq bigint, p_position_tag uuid, p_scopes text[], p_id uuid, p_principal text, p_matched_principal text, p_grant_id uuid, p_credential_id uuid, p_delivery text, p_action text, p_method text, p_bucket text, p_object_key text, p_expires_at timestamp with time zone, p_content_type text, p_content_md5 bytea, p_content_length bigint, p_request_id text, p_quota_id uuid, p_holder text, p_period text, p_shared boolean, p_amount bigint, p_limit bigint, p_reserves boolean) RETURNS bigint[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_items CONSTANT integer := cardinality(p_ids);
-    v_charges CONSTANT integer := cardinality(p_charge_slots);
+    v_lock text;
+    v_is_latest boolean;
     v_now timestamptz;
+    v_seconds bigint;
+    v_length bigint;
+    v_start timestamptz;
+    v_resets_in bigint;
+    v_used bigint;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- Assigned, since PERFORM would start the executor for it.
+    v_lock := pg_advisory_xact_lock_shared(7310868744);
+
+    -- Usually nothing changed for anybody since the decision.
+    SELECT l.seq = p_position_seq AND l.tag = p_position_tag INTO v_is_latest
+    FROM policy_log l ORDER BY l.seq DESC LIMIT 1;
+    IF v_is_latest IS NOT TRUE THEN
+        IF NOT EXISTS (SELECT FROM policy_log l WHERE l.seq = p_position_seq AND l.tag = p_position_tag)
+            OR EXISTS (
+                SELECT FROM policy_log l WHERE l.seq > p_position_seq AND l.scopes && (p_scopes || 'all'::text)
+            )
+        THEN
+            RETURN '{-1}';
+        END IF;
+    END IF;
+
+    v_now := clock_timestamp();
+    IF p_quota_id IS NOT NULL THEN
+        -- As quota_period_start and quota_period_end say, at a third of their cost.
+        v_seconds := floor(date_part('epoch', v_now));
+        v_length := CASE p_period WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 END;
+        IF v_length IS NOT NULL THEN
+            v_resets_in := v_length - v_seconds % v_length;
+            v_start := to_timestamp(v_seconds - v_seconds % v_length);
+        ELSE
+            v_start := quota_period_start(p_period, v_now);
+            v_resets_in := ceil(extract(epoch FROM quota_period_end(p_period, v_start) - v_now));
+        END IF;
+        LOOP
+            UPDATE quota_usage u
+            SET used = u.used + p_amount
+            WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = v_start
+                AND u.used <= p_limit - p_amount
+            RETURNING u.used INTO v_used;
+            EXIT WHEN FOUND;
+            SELECT u.used INTO v_used
+            FROM quota_usage u
+            WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = v_start;
+            IF p_amount > p_limit - coalesce(v_used, 0) THEN
+                RETURN ARRAY[1, coalesce(v_used, 0), v_resets_in];
+            END IF;
+            -- Nobody has used it yet in this period, or room was made only just now.
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            VALUES (p_quota_id, p_holder, v_start, p_shared, 0)
+            ON CONFLICT DO NOTHING;
+        END LOOP;
+    END IF;
+
+    INSERT INTO issuances (
+        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
+        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+    )
+    VALUES (
+        p_id, v_now, p_position_seq, p_principal, p_matched_principal, p_grant_id, p_credential_id, p_delivery, p_action,
+        p_method, p_bucket, p_object_key, p_expires_at, p_content_type, p_content_md5, p_content_length, p_request_id,
+        CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_quota_id] END,
+        CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_amount] END
+    );
+    IF p_reserves AND p_amount > 0 THEN
+        INSERT INTO reservations (
+            issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
+        )
+        VALUES (p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key, p_expires_at, p_expires_at);
+    END IF;
+    RETURN ARRAY[0, v_used, v_resets_in];
+END
+$$;
+
+CREATE FUNCTION public.record_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[], p_quota_ids uuid[], p_quota_periods text[], p_quota_flags boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_lock text;
+    v_is_latest boolean;
+    v_now timestamptz;
+    v_seconds bigint;
+    v_length integer;
+    v_start timestamptz;
     v_starts timestamptz[];
-    v_used bigint[];
-    v_before bigint[];
+    v_quotas integer[];
     v_first integer := 1;
+    v_limit bigint;
+    v_taken bigint[] := p_slot_amounts;
+    v_holders text[];
+    v_uses bigint[];
+    v_used bigint[];
+    v_next integer;
+    v_room bigint;
+    v_slot integer;
     v_reserves boolean := false;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    PERFORM pg_advisory_xact_lock_shared(7310868744);
+    -- Assigned, since PERFORM would start the executor for it.
+    v_lock := pg_advisory_xact_lock_shared(7310868744);
 
-    -- Usually nothing changed for anybody in the batch since the oldest of its decisions.
-    IF (SELECT count(*) FROM unnest(p_position_seqs, p_position_tags) AS p (seq, tag)
-            JOIN policy_log l ON l.seq = p.seq AND l.tag = p.tag) = cardinality(p_position_seqs)
-        AND NOT EXISTS (
-            SELECT FROM policy_log l
-            WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq)) AND l.scopes && (p_scopes || 'all'::text)
-        )
-    THEN
-        verdicts := array_fill(0, ARRAY[v_items]);
-    ELSE
-        verdicts := stale_verdicts(
-            p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs
-        );
-        IF NOT 0 = ANY (verdicts) THEN
-            remaining := array_fill(0::bigint, ARRAY[v_charges]);
-            resets_in := array_fill(NULL::integer, ARRAY[cardinality(p_slot_quotas)]);
-            RETURN;
+    -- Usually nothing changed for anybody since the decisions, or for nobody in the batch.
+    SELECT l.seq = ALL (p_position_seqs) AND l.tag = ALL (p_position_tags) INTO v_is_latest
+    FROM policy_log l ORDER BY l.seq DESC LIMIT 1;
+    IF v_is_latest IS NOT TRUE THEN
+        IF (SELECT count(*) FROM unnest(p_position_seqs, p_position_tags) AS p (seq, tag)
+                JOIN policy_log l ON l.seq = p.seq AND l.tag = p.tag) < cardinality(p_position_seqs)
+            OR EXISTS (
+                SELECT FROM policy_log l
+                WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq))
+                    AND l.scopes && (p_scopes || 'all'::text)
+            )
+        THEN
+            verdicts := stale_verdicts(
+                p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs
+            );
+            IF NOT 0 = ANY (verdicts) THEN
+                RETURN;
+            ELSIF 0 = ALL (verdicts) THEN
+                verdicts := NULL;
+            ELSE
+                v_taken := array_fill(0::bigint, ARRAY[cardinality(p_slot_holders)]);
+            END IF;
         END IF;
     END IF;
 
     v_now := clock_timestamp();
-    IF v_charges > 0 THEN
-        SELECT array_agg(s.starts_at ORDER BY s.slot), array_agg(s.resets_in ORDER BY s.slot)
-        INTO v_starts, resets_in
-        FROM (
-            SELECT t.slot, quota_period_start(t.period, v_now) AS starts_at,
-                ceil(extract(epoch FROM quota_period_end(t.period, quota_period_start(t.period, v_now)) - v_now))::integer
-                    AS resets_in
-            FROM unnest(p_slot_periods) WITH ORDINALITY AS t (period, slot)
-        ) s;
-
-        INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
-        SELECT s.quota_id, s.holder, s.period_start, s.shared, 0
-        FROM unnest(p_slot_quotas, p_slot_holders, v_starts, p_slot_shared) AS s (quota_id, holder, period_start, shared)
-        WHERE NOT EXISTS (
-            SELECT FROM quota_usage u
-            WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
-        )
-        ORDER BY s.shared, s.quota_id, s.holder COLLATE "C", s.period_start
-        ON CONFLICT DO NOTHING;
-
-        SELECT array_agg(l.used ORDER BY l.slot) INTO v_used
-        FROM (
-            SELECT s.slot, u.used
-            FROM unnest(p_slot_quotas, p_slot_holders, v_starts) WITH ORDINALITY
-                AS s (quota_id, holder, period_start, slot)
-            JOIN quota_usage u
-                ON u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
-            ORDER BY u.shared, u.quota_id, u.holder, u.period_start
-            FOR UPDATE OF u
-        ) l;
-        IF cardinality(v_used) IS DISTINCT FROM cardinality(p_slot_quotas) THEN
-            RAISE EXCEPTION 'a counter is missing' USING ERRCODE = 'serialization_failure';
+    v_seconds := floor(date_part('epoch', v_now));
+    FOR v_quota IN 1..cardinality(p_quota_ids) LOOP
+        -- As quota_period_start and quota_period_end say, at a third of their cost.
+        v_length := CASE p_quota_periods[v_quota] WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 END;
+        IF v_length IS NOT NULL THEN
+            v_start := to_timestamp(v_seconds - v_seconds % v_length);
+            resets_in[v_quota] := v_length - v_seconds % v_length;
+        ELSE
+            v_start := quota_period_start(p_quota_periods[v_quota], v_now);
+            resets_in[v_quota] := ceil(extract(epoch FROM quota_period_end(p_quota_periods[v_quota], v_start) - v_now));
         END IF;
+        v_starts[v_quota] := v_start;
 
-        v_before := v_used;
-        remaining := array_fill(0::bigint, ARRAY[v_charges]);
-        FOR v_item IN 1..v_items LOOP
-            IF verdicts[v_item] = 0 THEN
-                FOR v_charge IN v_first..p_charge_ends[v_item] LOOP
-                    remaining[v_charge] := p_charge_limits[v_charge] - v_used[p_charge_slots[v_charge]];
-                    IF p_charge_amounts[v_charge] > remaining[v_charge] THEN
-                        verdicts[v_item] := v_charge;
-                        FOR v_undone IN v_first..v_charge - 1 LOOP
-                            v_used[p_charge_slots[v_undone]] := v_used[p_charge_slots[v_undone]] - p_charge_amounts[v_undone];
-                        END LOOP;
-                        EXIT;
-                    END IF;
-                    remaining[v_charge] := remaining[v_charge] - p_charge_amounts[v_charge];
-                    v_used[p_charge_slots[v_charge]] := v_used[p_charge_slots[v_charge]] + p_charge_amounts[v_charge];
-                END LOOP;
-            END IF;
-            v_first := p_charge_ends[v_item] + 1;
+        -- Locks the counters that it finds, whether they have room or not.
+        v_limit := p_quota_limits[v_quota];
+        v_reserves := v_reserves OR p_quota_flags[v_quota][2];
+        WITH taken AS (
+            INSERT INTO quota_usage AS u (quota_id, holder, period_start, shared, used)
+            SELECT p_quota_ids[v_quota], p_slot_holders[s], v_starts[v_quota], p_quota_flags[v_quota][1], v_taken[s]
+            FROM generate_series(v_first, p_slot_ends[v_quota]) AS s
+            ON CONFLICT (quota_id, holder, period_start) DO UPDATE SET used = u.used + excluded.used
+            WHERE u.used <= v_limit - excluded.used
+            RETURNING u.holder, u.used
+        )
+        SELECT array_agg(t.holder), array_agg(t.used) INTO v_holders, v_uses FROM taken t;
+
+        IF cardinality(v_uses) IS DISTINCT FROM p_slot_ends[v_quota] - v_first + 1 THEN
+            p_one_by_one := true;
+            v_next := 1;
+            FOR s IN v_first..p_slot_ends[v_quota] LOOP
+                IF v_holders[v_next] = p_slot_holders[s] THEN
+                    uses[s] := v_uses[v_next];
+                    v_next := v_next + 1;
+                ELSE
+                    v_taken[s] := 0;
+                    uses[s] := (
+                        SELECT u.used
+                        FROM quota_usage u
+                        WHERE u.quota_id = p_quota_ids[v_quota] AND u.holder = p_slot_holders[s]
+                            AND u.period_start = v_start
+                    );
+                END IF;
+            END LOOP;
+        ELSE
+            uses := uses || v_uses;
+        END IF;
+        v_first := p_slot_ends[v_quota] + 1;
+    END LOOP;
+
+    -- Which quota a counter belongs to is seldom asked.
+    IF p_one_by_one OR verdicts IS NOT NULL OR v_reserves THEN
+        v_next := 1;
+        FOR s IN 1..cardinality(p_slot_holders) LOOP
+            WHILE s > p_slot_ends[v_next] LOOP
+                v_next := v_next + 1;
+            END LOOP;
+            v_quotas[s] := v_next;
         END LOOP;
+    END IF;
 
+    -- All counters are locked. Who comes first is served first, from what was used before.
+    IF p_one_by_one OR verdicts IS NOT NULL THEN
+        verdicts := coalesce(verdicts, array_fill(0, ARRAY[cardinality(p_expires_at)]));
+        FOR s IN 1..cardinality(p_slot_holders) LOOP
+            v_used[s] := uses[s] - v_taken[s];
+        END LOOP;
+        FOR i IN 1..cardinality(p_expires_at) LOOP
+            CONTINUE WHEN verdicts[i] <> 0;
+            FOR c IN p_charge_ends[i] + 1..p_charge_ends[i + 1] LOOP
+                v_slot := p_charge_slots[c];
+                v_room := p_quota_limits[v_quotas[v_slot]] - v_used[v_slot];
+                IF p_charge_amounts[c] > v_room THEN
+                    verdicts[i] := c;
+                    FOR d IN p_charge_ends[i] + 1..c - 1 LOOP
+                        v_used[p_charge_slots[d]] := v_used[p_charge_slots[d]] - p_charge_amounts[d];
+                    END LOOP;
+                    EXIT;
+                END IF;
+                v_used[v_slot] := v_used[v_slot] + p_charge_amounts[c];
+            END LOOP;
+        END LOOP;
         UPDATE quota_usage u
-        SET used = s.used
-        FROM unnest(p_slot_quotas, p_slot_holders, v_starts, v_used, v_before)
-            AS s (quota_id, holder, period_start, used, used_before)
-        WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
-            AND s.used <> s.used_before;
-        v_reserves := true = ANY (p_charge_bytes);
-    ELSE
-        remaining := '{}';
-        resets_in := '{}';
+        SET used = v_used[s]
+        FROM generate_series(1, cardinality(p_slot_holders)) AS s
+        WHERE u.quota_id = p_quota_ids[v_quotas[s]] AND u.holder = p_slot_holders[s]
+            AND u.period_start = v_starts[v_quotas[s]] AND v_used[s] <> uses[s];
+        uses := v_used;
     END IF;
 
-    -- One item is frequent when little is going on, and is not worth eighteen scans of arrays.
-    IF v_items > 1 THEN
-        INSERT INTO issuances (
-            id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
-            object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
-        )
-        SELECT i.id, v_now, p_position_seqs[i.position], i.principal, i.matched_principal, i.grant_id, i.credential_id,
-            i.delivery, i.action, i.method, i.bucket, i.object_key, i.expires_at, i.content_type, i.content_md5,
-            i.content_length, i.request_id,
-            CASE WHEN i.charge_end > i.charged THEN p_charge_quotas[i.charged + 1:i.charge_end] END,
-            CASE WHEN i.charge_end > i.charged THEN p_charge_amounts[i.charged + 1:i.charge_end] END
-        FROM unnest(
-            verdicts, p_item_positions, p_ids, p_principals, p_matched_principals, p_grant_ids, p_credential_ids, p_deliveries,
-            p_actions, p_methods, p_buckets, p_object_keys, p_expires_at, p_content_types, p_content_md5s, p_content_lengths,
-            p_request_ids, 0 || p_charge_ends, p_charge_ends
-        ) AS i (
-            verdict, position, id, principal, matched_principal, grant_id, credential_id, delivery,
-            action, method, bucket, object_key, expires_at, content_type, content_md5, content_length,
-            request_id, charged, charge_end
-        )
-        WHERE i.verdict = 0;
-    ELSIF verdicts[1] = 0 THEN
-        INSERT INTO issuances (
-            id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
-            object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
-        )
-        VALUES (
-            p_ids[1], v_now, p_position_seqs[1], p_principals[1], p_matched_principals[1], p_grant_ids[1], p_credential_ids[1],
-            p_deliveries[1], p_actions[1], p_methods[1], p_buckets[1], p_object_keys[1], p_expires_at[1], p_content_types[1],
-            p_content_md5s[1], p_content_lengths[1], p_request_ids[1],
-            CASE WHEN v_charges > 0 THEN p_charge_quotas END, CASE WHEN v_charges > 0 THEN p_charge_amounts END
-        );
-    END IF;
+    INSERT INTO issuances (
+        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
+        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+    )
+    SELECT p_uuids[i][1], v_now, p_position_seqs[p_item_positions[i]], p_texts[i][1], p_texts[i][2], p_uuids[i][2],
+        p_uuids[i][3], p_texts[i][3], p_texts[i][4], p_texts[i][5], p_texts[i][6], p_texts[i][7], p_expires_at[i],
+        p_texts[i][8], p_content_md5s[i], p_content_lengths[i], p_texts[i][9],
+        CASE p_charge_ends[i + 1] - p_charge_ends[i]
+            WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_quotas[p_charge_ends[i + 1]]]
+            ELSE p_charge_quotas[p_charge_ends[i] + 1:p_charge_ends[i + 1]] END,
+        CASE p_charge_ends[i + 1] - p_charge_ends[i]
+            WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_amounts[p_charge_ends[i + 1]]]
+            ELSE p_charge_amounts[p_charge_ends[i] + 1:p_charge_ends[i + 1]] END
+    FROM generate_series(1, cardinality(p_expires_at)) AS i
+    WHERE verdicts IS NULL OR verdicts[i] = 0;
 
     IF v_reserves THEN
         INSERT INTO reservations (
             issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
         )
-        SELECT p_ids[i.item], p_charge_quotas[n], p_slot_holders[s.slot], v_starts[s.slot], p_charge_amounts[n],
-            p_buckets[i.item], p_object_keys[i.item], p_expires_at[i.item], p_expires_at[i.item]
-        FROM unnest(verdicts, p_charge_ends) WITH ORDINALITY AS i (verdict, charge_end, item)
-        CROSS JOIN LATERAL generate_series(coalesce(p_charge_ends[i.item - 1], 0) + 1, i.charge_end) AS n
-        CROSS JOIN LATERAL (SELECT p_charge_slots[n] AS slot) s
-        WHERE i.verdict = 0 AND p_charge_bytes[n] AND p_charge_amounts[n] > 0;
+        SELECT p_uuids[i][1], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
+            p_texts[i][6], p_texts[i][7], p_expires_at[i], p_expires_at[i]
+        FROM generate_series(1, cardinality(p_expires_at)) AS i
+        CROSS JOIN LATERAL generate_series(p_charge_ends[i] + 1, p_charge_ends[i + 1]) AS c
+        CROSS JOIN LATERAL (SELECT p_charge_slots[c] AS slot) s
+        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND p_quota_flags[v_quotas[s.slot]][2] AND p_charge_amounts[c] > 0;
     END IF;
 END
 $$;

@@ -92,6 +92,10 @@ static const char migration_0022[] = {
 #embed "../../sql/migrations/0022_sum_issuances.sql" suffix(, 0)
 };
 
+static const char migration_0023[] = {
+#embed "../../sql/migrations/0023_speed_up_recording.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -118,6 +122,7 @@ static const struct {
     {"0020_create_landings.sql", migration_0020},
     {"0021_ignore_order_of_actions.sql", migration_0021},
     {"0022_sum_issuances.sql", migration_0022},
+    {"0023_speed_up_recording.sql", migration_0023},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -1,29 +1,4 @@
-extension [UInt8] {
-    @inline(__always)
-    mutating func appendBigEndian<Integer: FixedWidthInteger>(_ value: Integer) {
-        unsafe Swift.withUnsafeBytes(of: value.bigEndian) { unsafe append(contentsOf: $0) }
-    }
-
-    /// Adds so many bytes, all of which `fill` writes.
-    @inline(__always)
-    mutating func append<Failure: Error>(
-        _ additional: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
-    ) throws(Failure) {
-        let start = count
-        reserve(additional: additional)
-        append(contentsOf: repeatElement(0, count: additional))
-        var span = mutableSpan
-        try unsafe span.withUnsafeMutableBytes { buffer throws(Failure) in
-            try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
-        }
-    }
-
-    /// Makes room without giving up geometric growth, as an exact reservation per value would.
-    mutating func reserve(additional: Int) {
-        let needed = count + additional
-        if needed > capacity { reserveCapacity(Swift.max(needed, capacity * 2)) }
-    }
-}
+import Glibc
 
 extension Span<UInt8> {
     /// The bytes as one big-endian number; `nil` where their count is not the number's size.
@@ -69,5 +44,40 @@ extension UnsafeMutableRawBufferPointer {
     @inline(__always)
     func storeBigEndian<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int = 0) {
         unsafe storeBytes(of: value.bigEndian, toByteOffset: offset, as: Integer.self)
+    }
+}
+
+extension String {
+    /// Whether a text comes before another one as PostgreSQL's collation "C" orders them, which is by bytes.
+    public func precedesInBytes(_ other: String) -> Bool {
+        unsafe withContiguousBytes { left in
+            unsafe other.withContiguousBytes { right in
+                let common = min(left.count, right.count)
+                guard let ours = left.baseAddress, let theirs = right.baseAddress, common > 0 else {
+                    return left.count < right.count
+                }
+                let order = unsafe memcmp(ours, theirs, common)
+                return order == 0 ? left.count < right.count : order < 0
+            }
+        }
+    }
+
+    /// Whether two texts have the same bytes; `==` takes canonically equivalent ones for one.
+    public func equalsInBytes(_ other: String) -> Bool {
+        unsafe withContiguousBytes { left in
+            unsafe other.withContiguousBytes { right in
+                guard left.count == right.count else { return false }
+                guard let ours = left.baseAddress, let theirs = right.baseAddress else { return true }
+                return unsafe ours == theirs || memcmp(ours, theirs, left.count) == 0
+            }
+        }
+    }
+
+    /// Lends the text's UTF-8.
+    @inline(__always)
+    func withContiguousBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = unsafe utf8.withContiguousStorageIfAvailable(body) { return result }
+        // No string of Swift's own comes here.
+        return unsafe Array(utf8).withUnsafeBufferPointer(body)
     }
 }

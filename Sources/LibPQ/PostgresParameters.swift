@@ -1,13 +1,19 @@
-/// The parameters of one execution, in binary, in one buffer.
-public struct PostgresParameters: Sendable {
+/// The parameters of one execution, in binary, in one buffer that is kept for the next execution.
+@safe
+public struct PostgresParameters: ~Copyable {
     /// A field of PostgreSQL holds less than a gibibyte.
     private static let maxBytes = 0x3fff_ffff
 
-    private(set) var bytes: [UInt8] = []
+    var bytes = ByteBuffer()
     private(set) var types: [PostgresType] = []
     /// Where each parameter starts; negative for NULL.
-    private(set) var starts: [Int] = []
-    private(set) var lengths: [Int32] = []
+    private var starts: [Int] = []
+    private var lengths: [Int32] = []
+    /// Where the array starts that is being written.
+    var arrayStart = 0
+    /// What libpq is told of each: where it is, and that it is binary.
+    private var addresses: [UnsafePointer<CChar>?] = unsafe []
+    private var formats: [Int32] = []
 
     init() {}
 
@@ -15,7 +21,7 @@ public struct PostgresParameters: Sendable {
 
     /// Forgets the parameters but keeps the memory, unless a large one came by.
     mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: bytes.capacity <= 4 << 20)
+        bytes.removeAll(keepingUpTo: 4 << 20)
         types.removeAll(keepingCapacity: true)
         starts.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
@@ -23,7 +29,7 @@ public struct PostgresParameters: Sendable {
 
     @inline(__always)
     mutating func append(
-        _ type: PostgresType, _ write: (inout [UInt8]) throws(PostgresValueError) -> Void
+        _ type: PostgresType, _ write: (inout ByteBuffer) throws(PostgresValueError) -> Void
     ) throws(PostgresError) {
         let start = bytes.count
         do {
@@ -31,6 +37,11 @@ public struct PostgresParameters: Sendable {
         } catch {
             throw .encoding(parameter: count + 1, reason: error.reason)
         }
+        try append(type, from: start)
+    }
+
+    /// Makes a parameter of the bytes from a place on.
+    mutating func append(_ type: PostgresType, from start: Int) throws(PostgresError) {
         guard bytes.count - start <= Self.maxBytes else {
             throw .encoding(parameter: count + 1, reason: "larger than PostgreSQL takes")
         }
@@ -39,29 +50,25 @@ public struct PostgresParameters: Sendable {
         lengths.append(Int32(bytes.count - start))
     }
 
+    /// Adds NULL as the next parameter.
     mutating func appendNull(_ type: PostgresType) {
         types.append(type)
         starts.append(-1)
         lengths.append(0)
     }
-}
 
-extension PostgresParameters {
     /// Calls `body` with what libpq wants to know: where each value is (NULL for NULL), how long, and that it is binary.
-    func withPointers<Result>(
+    mutating func withPointers<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {
-        let formats = [Int32](repeating: 1, count: count)
-        return unsafe bytes.withUnsafeBytes { buffer in
-            // A value of no bytes is not NULL and wants an address, even where the buffer has none.
-            var empty: CChar = 0
-            return unsafe withUnsafePointer(to: &empty) { empty in
-                let base = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self) ?? empty
-                let values = unsafe starts.map { start -> UnsafePointer<CChar>? in
-                    start < 0 ? nil : unsafe base + start
-                }
-                return unsafe body(values, lengths, formats)
-            }
+        while formats.count < count { formats.append(1) }
+        // A value of no bytes is not NULL and wants an address, even where the buffer has none.
+        if bytes.count == 0 { bytes.appendBigEndian(UInt8(0)) }
+        let base = unsafe bytes.bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+        unsafe addresses.removeAll(keepingCapacity: true)
+        for start in starts {
+            unsafe addresses.append(start < 0 ? nil : base?.advanced(by: start))
         }
+        return unsafe body(addresses, lengths, formats)
     }
 }

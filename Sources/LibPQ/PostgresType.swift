@@ -10,13 +10,18 @@ public struct PostgresType: Sendable, Hashable {
         self.oid = oid
     }
 
-    static let bool = PostgresType(oid: 16)
-    static let bytea = PostgresType(oid: 17)
+    /// The type bool.
+    public static let bool = PostgresType(oid: 16)
+    /// The type bytea.
+    public static let bytea = PostgresType(oid: 17)
     static let name = PostgresType(oid: 19)
-    static let int8 = PostgresType(oid: 20)
+    /// The type int8.
+    public static let int8 = PostgresType(oid: 20)
     static let int2 = PostgresType(oid: 21)
-    static let int4 = PostgresType(oid: 23)
-    static let text = PostgresType(oid: 25)
+    /// The type int4.
+    public static let int4 = PostgresType(oid: 23)
+    /// The type text.
+    public static let text = PostgresType(oid: 25)
     static let json = PostgresType(oid: 114)
     static let float8 = PostgresType(oid: 701)
     static let unknown = PostgresType(oid: 705)
@@ -30,9 +35,11 @@ public struct PostgresType: Sendable, Hashable {
     static let float8Array = PostgresType(oid: 1022)
     static let bpchar = PostgresType(oid: 1042)
     static let varchar = PostgresType(oid: 1043)
-    static let timestamptz = PostgresType(oid: 1184)
+    /// The type timestamptz.
+    public static let timestamptz = PostgresType(oid: 1184)
     static let timestamptzArray = PostgresType(oid: 1185)
-    static let uuid = PostgresType(oid: 2950)
+    /// The type uuid.
+    public static let uuid = PostgresType(oid: 2950)
     static let uuidArray = PostgresType(oid: 2951)
     static let jsonb = PostgresType(oid: 3802)
     static let jsonbArray = PostgresType(oid: 3807)

@@ -54,7 +54,9 @@ extension UInt8: PostgresElement {
     public static func encodeArray(
         _ elements: [UInt8], into parameters: inout PostgresParameters
     ) throws(PostgresError) {
-        try parameters.append(.bytea) { bytes throws(PostgresValueError) in bytes.append(contentsOf: elements) }
+        try parameters.append(.bytea) { bytes throws(PostgresValueError) in
+            unsafe bytes.add(elements.count).copyBytes(from: elements)
+        }
     }
 
     /// Copies the bytes.
@@ -72,10 +74,9 @@ extension PostgresScalar {
             var size = 0
             for element in elements { size += 4 + (try element.byteCount()) }
             writeHeader(count: elements.count, hasNulls: false, to: &bytes)
-            try unsafe bytes.append(size) { buffer throws(PostgresValueError) in
-                var offset = 0
-                for element in elements { unsafe offset += try element.storeElement(into: buffer, at: offset) }
-            }
+            let buffer = unsafe bytes.add(size)
+            var offset = 0
+            for element in elements { unsafe offset += try element.storeElement(into: buffer, at: offset) }
         }
     }
 
@@ -87,21 +88,20 @@ extension PostgresScalar {
             var size = 0
             for element in elements { size += 4 + (try element?.byteCount() ?? 0) }
             writeHeader(count: elements.count, hasNulls: elements.contains { $0 == nil }, to: &bytes)
-            try unsafe bytes.append(size) { buffer throws(PostgresValueError) in
-                var offset = 0
-                for element in elements {
-                    if let element {
-                        unsafe offset += try element.storeElement(into: buffer, at: offset)
-                    } else {
-                        unsafe buffer.storeBigEndian(Int32(-1), at: offset)
-                        offset += 4
-                    }
+            let buffer = unsafe bytes.add(size)
+            var offset = 0
+            for element in elements {
+                if let element {
+                    unsafe offset += try element.storeElement(into: buffer, at: offset)
+                } else {
+                    unsafe buffer.storeBigEndian(Int32(-1), at: offset)
+                    offset += 4
                 }
             }
         }
     }
 
-    private static func writeHeader(count: Int, hasNulls: Bool, to bytes: inout [UInt8]) {
+    private static func writeHeader(count: Int, hasNulls: Bool, to bytes: inout ByteBuffer) {
         bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
         bytes.appendBigEndian(Int32(hasNulls ? 1 : 0))
         bytes.appendBigEndian(postgresType.oid)

@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import Glibc
 
 extension Bool: PostgresScalar {
     /// boolean.
@@ -121,16 +122,16 @@ extension String: PostgresScalar {
 
     /// As many as in UTF-8; PostgreSQL's text holds no NUL.
     public func byteCount() throws(PostgresValueError) -> Int {
-        let characters = utf8Span.span
-        for index in characters.indices where characters[index] == 0 {
-            throw PostgresValueError("text with a NUL character")
+        let hasNUL = unsafe withContiguousBytes { bytes in
+            unsafe bytes.baseAddress.map { unsafe memchr($0, 0, bytes.count) != nil } ?? false
         }
-        return characters.count
+        guard !hasNUL else { throw PostgresValueError("text with a NUL character") }
+        return utf8.count
     }
 
     /// Writes UTF-8.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
-        unsafe utf8Span.span.withUnsafeBytes { unsafe bytes.copyMemory(from: $0) }
+        unsafe withContiguousBytes { unsafe bytes.copyBytes(from: $0) }
     }
 
     /// Reads UTF-8; the binary form of jsonb has a version byte, 1, before the text.

@@ -65,7 +65,7 @@ extension PostgresScalar {
     /// Adds the value as the next parameter.
     public func encode(into parameters: inout PostgresParameters) throws(PostgresError) {
         try parameters.append(Self.postgresType) { bytes throws(PostgresValueError) in
-            unsafe bytes.append(try byteCount()) { unsafe store(into: $0) }
+            unsafe store(into: bytes.add(try byteCount()))
         }
     }
 

@@ -76,9 +76,7 @@ final class Session {
         _ statement: Statement<Parameters, Row>, _ values: Parameters
     ) throws(PostgresError) {
         parameters.removeAll()
-        for value in statement.encode(values) {
-            try value.encode(into: &parameters)
-        }
+        try statement.encode(values, &parameters)
     }
 
     /// Sends the statement to be prepared, unless it was.
@@ -104,12 +102,11 @@ final class Session {
     /// Sends a prepared statement with the parameters.
     private func begin(_ key: StatementKey) throws(PostgresError) {
         guard let name = prepared[key]?.name else { throw .unavailable(reason: "the statement is not prepared") }
-        try send { [parameters] () -> Int32 in
-            unsafe parameters.withPointers { values, lengths, formats in
-                unsafe PQsendQueryPrepared(
-                    handle.pointer, name, Int32(parameters.count), values, lengths, formats, 1)
-            }
+        let count = Int32(parameters.count)
+        let isSent = unsafe parameters.withPointers { values, lengths, formats in
+            unsafe PQsendQueryPrepared(handle.pointer, name, count, values, lengths, formats, 1)
         }
+        try send { isSent }
     }
 
     /// Executes a text of one or several statements in the simple protocol; results are dropped.

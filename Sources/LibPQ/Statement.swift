@@ -6,7 +6,7 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     public var text: String { key.text }
 
     let key: StatementKey
-    let encode: @Sendable (Parameters) -> [any PostgresValue]
+    let encode: @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void
     let decode: @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
 
     /// Makes a statement that returns rows.
@@ -20,8 +20,26 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
         encode: @escaping @Sendable (Parameters) -> [any PostgresValue],
         decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
     ) {
+        self.init(text) { values, parameters throws(PostgresError) in
+            for value in encode(values) { try value.encode(into: &parameters) }
+        } decode: { row throws(PostgresError) in
+            try decode(row)
+        }
+    }
+
+    /// Makes a statement that returns rows and whose parameters are written one by one, for those that are many.
+    ///
+    /// - Parameters:
+    ///   - text: One statement of SQL.
+    ///   - write: Adds `$1`, `$2`, … in order, of the same types each time.
+    ///   - decode: Makes a value of one row.
+    public init(
+        _ text: String,
+        write: @escaping @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void,
+        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+    ) {
         key = StatementKey(text)
-        self.encode = encode
+        encode = write
         self.decode = decode
     }
 }

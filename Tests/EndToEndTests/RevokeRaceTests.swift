@@ -67,18 +67,20 @@ extension LoadTests {
             return findings
         }
 
-        /// Replaces the recording function by a copy that compares without the lock, and that takes its time between comparing
+        /// Replaces the recording functions by copies that compare without the lock, and that take their time between comparing
         /// and writing.
         private func removeLock(at site: Deployment) async throws {
             let session = try site.session()
-            var source = try #require(
-                try await session.texts("SELECT pg_get_functiondef('record_issuances'::regproc)").first)
-            let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
-            let writing = "v_now := clock_timestamp();"
-            #expect(source.contains(lock) && source.contains(writing))
-            source.replace(lock, with: "")
-            source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
-            try await session.runScript(source)
+            for function in ["record_issuance", "record_issuances"] {
+                var source = try #require(
+                    try await session.texts("SELECT pg_get_functiondef('\(function)'::regproc)").first)
+                let lock = "v_lock := pg_advisory_xact_lock_shared(7310868744);"
+                let writing = "v_now := clock_timestamp();"
+                #expect(source.contains(lock) && source.contains(writing))
+                source.replace(lock, with: "")
+                source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
+                try await session.runScript(source)
+            }
             await session.close()
         }
 

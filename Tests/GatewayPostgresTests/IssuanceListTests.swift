@@ -18,8 +18,7 @@ import Testing
             proposal.id = .version7(
                 at: Date(timeIntervalSince1970: start + Double(number)), randomBytes: [UInt8](repeating: 1, count: 10))
             ids.append(proposal.id)
-            let answer = try await connection.execute(RecordBatch.record, RecordBatch([proposal])).first
-            #expect(answer?.verdicts == [0])
+            #expect(try await connection.record([proposal]) == [.recorded(remaining: [])])
         }
         let session = IssuanceProposal(
             id: .version7(at: Date(timeIntervalSince1970: start + 9), randomBytes: [UInt8](repeating: 1, count: 10)),
@@ -27,8 +26,7 @@ import Testing
             matchedPrincipal: .anyone, grantID: UUID(), credentialID: UUID(), delivery: .sts,
             actions: [.putObject, .getObject], bucket: try BucketName("demo"), prefix: ExactText(""),
             expiresAt: Date(timeIntervalSince1970: start.rounded() + 3600), requestID: "request-9", charges: [])
-        #expect(
-            try await connection.execute(RecordBatch.record, RecordBatch([session])).first?.verdicts == [0])
+        #expect(try await connection.record([session]) == [.recorded(remaining: [])])
 
         let reader = try LedgerWorld().reader
         let first = try await reader.issuances(IssuanceQuery(pageSize: 2))

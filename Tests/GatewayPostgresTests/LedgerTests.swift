@@ -25,10 +25,10 @@ import Testing
     ) async throws -> [GatewayError?] {
         let proposals = Array(repeating: try Self.proposal(), count: count)
         let answers = LedgerAnswers(count: count)
-        let entries = (0..<count).map { place in
-            LedgerQueue.Entry(proposals: proposals, deadline: deadline, answers: answers, place: place)
+        let entries = proposals.enumerated().map { place, proposal in
+            LedgerEntry(proposal, deadline: deadline, for: .callerOfMany(answers, place: place))
         }
-        queue.append(entries[...])
+        if count == 1 { queue.append(entries[0]) } else { queue.append(entries) }
         return await answers.all().map { result in
             guard case .failure(let error) = result else { return nil }
             return error

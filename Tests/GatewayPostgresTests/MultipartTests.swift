@@ -171,7 +171,7 @@ import Testing
                 [ReservedPart(issuance: proposal.id, number: number, contentLength: 100)], of: upload.id)
             proposals.append(proposal)
         }
-        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        _ = try await connection.record(proposals)
         if state == "completed" {
             _ = try await rows.move(upload.id, from: [.open], to: .completing([UploadedPart(number: 2, etag: "b")]))
             _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: "e"))

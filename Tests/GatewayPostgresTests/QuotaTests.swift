@@ -84,7 +84,12 @@ import Testing
                                 at: position, principal: user, scopes: ["bucket:demo"], action: .putObject,
                                 charges: quotas.shuffled().prefix(4).map { try $0.charge(1, by: user) }, lifetime: -10)
                         }
-                        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+                        _ = try await connection.record(proposals)
+                        let user = "user:\(writer % 5)"
+                        let one = try IssuanceProposal.sample(
+                            at: position, principal: user, scopes: ["bucket:demo"], action: .putObject,
+                            charges: quotas.shuffled().prefix(1).map { try $0.charge(1, by: user) }, lifetime: -10)
+                        _ = try await connection.record([one], by: .one)
                     }
                 }
             }

@@ -6,29 +6,60 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Every verdict of the function that records, through the ledger.
+/// Every verdict of the functions that record.
 @Suite struct RecordingTests {
-    @Test(.database(.migrated)) func writesEveryColumnOfARecordedIssuance() async throws {
+    private static func connect() throws -> PostgresConnection {
+        try PostgresConnection(testing: TestDatabase.current.connectionString)
+    }
+
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func writesEveryColumnOfARecordedIssuance(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let quota = Quota.sample(limit: 10)
+        let position = try await connection.position()
+        let proposals = [
+            try IssuanceProposal.sample(at: position, action: .putObject, charges: [quota.charge(2)]),
+            try .sample(at: position, charges: [quota.charge(1)]),
+        ]
+        let verdicts = try await connection.record(proposals, by: function)
+        #expect(verdicts.map(\.remaining) == [[8], [7]])
+        guard case .recorded(let remaining) = verdicts[0] else { return }
+        #expect(remaining.map(\.quotaID) == [quota.id])
+        #expect((1...86_400).contains(remaining[0].resetsIn ?? 0))
+        let rows = try await connection.execute(Self.readIssuances)
+        let expected = [
+            Self.row(proposals[0], quotas: [quota.id], amounts: [2]),
+            Self.row(proposals[1], quotas: [quota.id], amounts: [1]),
+        ]
+        #expect(rows.sorted() == expected.sorted())
+    }
+
+    /// A ledger sends one proposal by one of the functions, and what gathers by the other.
+    @Test(.database(.migrated)) func writesEveryColumnThroughTheLedger() async throws {
         try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let quota = Quota.sample(limit: 10)
-            let proposal = try IssuanceProposal.sample(
-                at: await connection.position(), action: .putObject, charges: [quota.charge(2)])
-            let verdict = try await ledger.record(proposal, deadline: .soon)
-            guard case .recorded(let remaining) = verdict else {
-                Issue.record("\(verdict)")
-                return
+            let quotas = [Quota.sample(limit: 10), Quota.sample(limit: 10, period: .total)]
+            let position = try await connection.position()
+            let charges = try quotas.map { try $0.charge() }
+            let proposals = try [[], [charges[0]], charges].map { charges in
+                try IssuanceProposal.sample(at: position, charges: charges)
             }
-            #expect(remaining.map(\.remaining) == [8])
-            #expect(remaining.map(\.quotaID) == [quota.id])
-            #expect((1...86_400).contains(remaining[0].resetsIn ?? 0))
+            var remaining: [[Int64]] = []
+            for proposal in proposals {
+                remaining.append(try await ledger.record(proposal, deadline: .soon).remaining)
+            }
+            #expect(remaining == [[], [9], [8, 9]])
+            let together = await ledger.record(proposals.map(\.again), deadline: .soon)
+            #expect(try together.map { try $0.get().remaining } == [[], [7], [6, 8]])
             let rows = try await connection.execute(Self.readIssuances)
-            #expect(rows == [Self.row(proposal, quotas: [quota.id], amounts: [2])])
+            let expected = proposals.map { proposal in
+                Self.row(proposal, quotas: proposal.charges.map(\.quota.id), amounts: proposal.charges.map(\.amount))
+            }
+            #expect(rows.filter { expected.contains($0) }.count == 3 && rows.count == 6)
         }
     }
 
-    /// One item and several take different ways into the table.
     @Test(.database(.migrated)) func writesEveryColumnOfABatch() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let connection = try Self.connect()
         let quotas = [Quota.sample(limit: 10), Quota.sample(limit: 10, metric: .bytes)]
         let position = try await connection.position()
         let proposals = [
@@ -37,68 +68,88 @@ import Testing
             try .sample(
                 at: position, action: .putObject, charges: [quotas[1].charge(3), quotas[0].charge(2)]),
         ]
-        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        let verdicts = try await connection.record(proposals)
+        #expect(verdicts.map(\.remaining) == [[9], [], [7, 7]])
         let rows = try await connection.execute(Self.readIssuances)
         let expected = proposals.map { proposal in
             Self.row(proposal, quotas: proposal.charges.map(\.quota.id), amounts: proposal.charges.map(\.amount))
         }
         #expect(rows.sorted() == expected.sorted())
-        let reserved = try await connection.number(
-            "SELECT count(*) FROM reservations WHERE issuance_id = '\(proposals[2].id)' AND amount = 3")
-        #expect(reserved == 1)
+        let reserved = try await connection.texts(
+            """
+            SELECT concat_ws(' ', r.issuance_id, r.quota_id, r.holder, r.amount, r.object_key,
+                r.period_start = date_trunc('day', i.issued_at, 'UTC'), r.dead_at = i.expires_at, r.check_at = i.expires_at)
+            FROM reservations r JOIN issuances i ON i.id = r.issuance_id
+            """)
+        #expect(
+            reserved == [
+                "\(proposals[2].id.lowercaseText) \(quotas[1].id.lowercaseText) user:alice 3 "
+                    + "users/alice/photo é.jpg t t t"
+            ])
     }
 
-    @Test(.database(.migrated)) func recordsWithoutQuotas() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let proposal = try IssuanceProposal.sample(at: await connection.position())
-            #expect(try await ledger.record(proposal, deadline: .soon) == .recorded(remaining: []))
-            let rows = try await connection.execute(Self.readIssuances)
-            #expect(rows == [Self.row(proposal, quotas: [], amounts: [])])
-            #expect(try await connection.number("SELECT count(*) FROM quota_usage") == 0)
-        }
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func recordsWithoutQuotas(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let proposal = try IssuanceProposal.sample(at: await connection.position())
+        #expect(try await connection.record([proposal], by: function) == [.recorded(remaining: [])])
+        let rows = try await connection.execute(Self.readIssuances)
+        #expect(rows == [Self.row(proposal, quotas: [], amounts: [])])
+        #expect(try await connection.number("SELECT count(*) FROM quota_usage") == 0)
     }
 
-    @Test(.database(.migrated)) func isStaleWhereAScopeChangedAndOnlyThere() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let position = try await connection.position()
-            try await connection.append(scopes: ["user:bob", "bucket:demo"])
-            let alice = try IssuanceProposal.sample(at: position)
-            let bob = try IssuanceProposal.sample(at: position, principal: "user:bob")
-            let inBucket = try IssuanceProposal.sample(at: position, scopes: ["user:alice", "bucket:demo"])
-            #expect(try await ledger.record(alice, deadline: .soon) == .recorded(remaining: []))
-            #expect(try await ledger.record(bob, deadline: .soon) == .stale)
-            #expect(try await ledger.record(inBucket, deadline: .soon) == .stale)
-            #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func isStaleWhereAScopeChangedAndOnlyThere(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        try await connection.append(scopes: ["user:bob", "bucket:demo"])
+        let quota = Quota.sample(limit: 10)
+        let alice = try IssuanceProposal.sample(at: position, charges: [quota.charge()])
+        let bob = try IssuanceProposal.sample(
+            at: position, principal: "user:bob", charges: [quota.charge(by: "user:bob")])
+        let inBucket = try IssuanceProposal.sample(
+            at: position, scopes: ["user:alice", "bucket:demo"], charges: [quota.charge()])
+        for proposal in [bob, inBucket] {
+            #expect(try await connection.record([proposal], by: function) == [.stale])
         }
+        let verdicts = try await connection.record([inBucket, alice, bob], by: function)
+        #expect(verdicts.map(\.isRecorded) == [false, true, false] && verdicts[0] == .stale && verdicts[2] == .stale)
+        #expect(verdicts[1].remaining == [9])
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        #expect(try await connection.number("SELECT sum(used) FROM quota_usage") == 1)
     }
 
-    @Test(.database(.migrated)) func isStaleAfterAChangeOfEverything() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let position = try await connection.position()
-            // Above 1,000 scopes the log says "all".
-            try await connection.append(scopes: (0...1000).map { "user:\($0)" })
-            let alice = try IssuanceProposal.sample(at: position)
-            #expect(try await ledger.record(alice, deadline: .soon) == .stale)
-            let again = try IssuanceProposal.sample(at: await connection.position())
-            #expect(try await ledger.record(again, deadline: .soon) == .recorded(remaining: []))
-        }
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func isStaleAfterAChangeOfEverything(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        // Above 1,000 scopes the log says "all".
+        try await connection.append(scopes: (0...1000).map { "user:\($0)" })
+        let alice = try IssuanceProposal.sample(at: position)
+        #expect(try await connection.record([alice], by: function) == [.stale])
+        let again = try IssuanceProposal.sample(at: await connection.position())
+        #expect(try await connection.record([again], by: function) == [.recorded(remaining: [])])
     }
 
-    @Test(.database(.migrated)) func isStaleAtAPositionThatIsNotInTheLog() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let position = try await connection.position()
-            let otherTag = PolicyPosition(sequence: position.sequence, tag: UUID())
-            let future = PolicyPosition(sequence: position.sequence + 1, tag: position.tag)
-            for unknown in [otherTag, future] {
-                let proposal = try IssuanceProposal.sample(at: unknown)
-                #expect(try await ledger.record(proposal, deadline: .soon) == .stale)
-            }
-            #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+    /// A number that another server gave before a failover, one that is yet to come, and one that the log has passed.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func isStaleAtAPositionThatIsNotInTheLog(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let otherTag = PolicyPosition(sequence: position.sequence, tag: UUID())
+        let future = PolicyPosition(sequence: position.sequence + 1, tag: position.tag)
+        for unknown in [otherTag, future] {
+            let proposal = try IssuanceProposal.sample(at: unknown)
+            #expect(try await connection.record([proposal], by: function) == [.stale])
         }
+        try await connection.append(scopes: ["user:nobody"])
+        let overtaken = try IssuanceProposal.sample(at: otherTag)
+        #expect(try await connection.record([overtaken], by: function) == [.stale])
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
     }
 
     @Test(.database(.migrated)) func judgesEachItemOfABatchByItsOwnPositionAndScopes() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let connection = try Self.connect()
         let old = try await connection.position()
         try await connection.append(scopes: ["user:bob"])
         let new = try await connection.position()
@@ -108,89 +159,139 @@ import Testing
             try .sample(at: new, principal: "user:bob"), try .sample(at: lost, principal: "user:carol"),
             try .sample(at: new, principal: "user:carol"),
         ]
-        let answers = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
-        #expect(answers.first?.verdicts == [0, -1, 0, -1, 0])
+        let verdicts = try await connection.record(proposals)
+        #expect(verdicts.map(\.isRecorded) == [true, false, true, false, true])
+        #expect(verdicts[1] == .stale && verdicts[3] == .stale)
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 3)
     }
 
-    /// A position that a failover has lost must not pass because the batch holds an older one that is known.
-    @Test(.database(.migrated)) func provesEveryPositionOfABatch() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+    /// A position that a failover has lost must not pass because the batch holds one that is known.
+    @Test(.database(.migrated), arguments: [false, true])
+    func provesEveryPositionOfABatch(_ isLatest: Bool) async throws {
+        let connection = try Self.connect()
         let old = try await connection.position()
-        try await connection.append(scopes: ["user:nobody"])
-        let lost = PolicyPosition(sequence: old.sequence + 1, tag: UUID())
-        let proposals = [try IssuanceProposal.sample(at: old), try .sample(at: lost, principal: "user:bob")]
-        let answers = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
-        #expect(answers.first?.verdicts == [0, -1])
+        if !isLatest { try await connection.append(scopes: ["user:nobody"]) }
+        let lost = PolicyPosition(sequence: old.sequence + (isLatest ? 0 : 1), tag: UUID())
+        let proposals = [
+            try IssuanceProposal.sample(at: old), try .sample(at: lost, principal: "user:bob"), try .sample(at: old),
+        ]
+        #expect(try await connection.record(proposals).map(\.isRecorded) == [true, false, true])
     }
 
     @Test(.database(.migrated)) func takesAllQuotasOrNoneInTheOrderOfRequests() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let connection = try Self.connect()
         let position = try await connection.position()
         let wide = Quota.sample(limit: 10)
         let narrow = Quota.sample(limit: 3, principal: try Principal("group:team"), sharing: .shared)
         let proposals = try [2, 2, 1].map { amount in
             try IssuanceProposal.sample(at: position, charges: [wide.charge(amount), narrow.charge(amount)])
         }
-        let answer = try #require(try await connection.execute(RecordBatch.record, RecordBatch(proposals)).first)
+        let verdicts = try await connection.record(proposals)
         // The second would need 4 of 3; the third still fits.
-        #expect(answer.verdicts == [0, 4, 0])
-        #expect(answer.remaining[0] == 8)
-        #expect(answer.remaining[1] == 1)
-        #expect(answer.remaining[4] == 7)
-        #expect(answer.remaining[5] == 0)
+        #expect(verdicts.map(\.remaining) == [[8, 1], [], [7, 0]])
+        #expect(verdicts[1].refusal?.quotaID == narrow.id.lowercaseText && verdicts[1].refusal?.remaining == 1)
         #expect(
             try await connection.number("SELECT string_agg(used::text, '' ORDER BY shared) FROM quota_usage") == 33)
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 2)
     }
 
-    @Test(.database(.migrated)) func namesTheQuotaThatRefuses() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let position = try await connection.position()
-            let open = Quota.sample(limit: 5)
-            let full = Quota.sample(limit: 0, period: .total)
-            let proposal = try IssuanceProposal.sample(at: position, charges: [open.charge(), full.charge()])
-            let refusal = QuotaRefusal(
-                quotaID: full.id.uuidString.lowercased(), metric: .urls, period: .total, limit: 0, remaining: 0,
-                resetsIn: nil)
-            #expect(try await ledger.record(proposal, deadline: .soon) == .quotaExceeded(refusal))
-            #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
-            #expect(try await connection.number("SELECT sum(used) FROM quota_usage") == 0)
+    /// Counters that have room for all and such that have not, new and used ones, in one batch.
+    @Test(.database(.migrated)) func servesWhoComesFirstWhereNotAllFit() async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let quota = Quota.sample(limit: 5)
+        let other = Quota.sample(limit: 100, period: .hour, sharing: .shared)
+        func proposal(_ user: String, _ amount: Int64) throws -> IssuanceProposal {
+            try .sample(
+                at: position, principal: user,
+                charges: [quota.charge(amount, by: user), other.charge(amount, by: user)])
         }
+        _ = try await connection.record([proposal("user:a", 3), proposal("user:c", 5), proposal("user:d", 1)])
+        let verdicts = try await connection.record([
+            proposal("user:b", 4), proposal("user:a", 2), proposal("user:c", 1), proposal("user:d", 2),
+            proposal("user:b", 2), proposal("user:a", 1), proposal("user:b", 1), proposal("user:e", 6),
+            proposal("user:é", 5), proposal("user:d", 2),
+        ])
+        #expect(
+            verdicts.map(\.remaining) == [
+                [1, 87], [0, 85], [], [2, 83], [], [], [0, 82], [], [0, 77], [0, 75],
+            ])
+        #expect(verdicts.map { $0.refusal?.remaining } == [nil, nil, 0, nil, 1, 0, nil, 5, nil, nil])
+        let used = try await connection.texts("SELECT holder || used FROM quota_usage WHERE NOT shared ORDER BY holder")
+        #expect(used == ["user:a5", "user:b5", "user:c5", "user:d5", "user:e0", "user:é5"])
+        #expect(try await connection.number("SELECT used FROM quota_usage WHERE shared") == 25)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 9)
     }
 
-    @Test(.database(.migrated)) func reservesBytes() async throws {
-        try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
-            let quota = Quota.sample(limit: 1000, metric: .bytes)
-            let proposals = try [600, 600, 400, 0].map { amount in
-                try IssuanceProposal.sample(
-                    at: PolicyPosition(sequence: 1, tag: UUID()), action: .putObject, charges: [quota.charge(amount)])
-            }
-            let position = try await connection.position()
-            var admitted: [Bool] = []
-            for var proposal in proposals {
-                proposal.position = position
-                if case .recorded = try await ledger.record(proposal, deadline: .soon) {
-                    admitted.append(true)
-                } else {
-                    admitted.append(false)
-                }
-            }
-            #expect(admitted == [true, false, true, true])
-            #expect(try await connection.number("SELECT used FROM quota_usage") == 1000)
-            #expect(try await connection.number("SELECT sum(amount) FROM reservations") == 1000)
-            #expect(try await connection.number("SELECT count(*) FROM reservations") == 2)
+    /// Sums that no number holds.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func refusesAmountsThatNoNumberHolds(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let quota = Quota.sample(limit: .max, metric: .bytes)
+        let proposals = try [Int64.max - 1, 1, 1, .max].map { amount in
+            try IssuanceProposal.sample(at: position, action: .putObject, charges: [quota.charge(amount)])
         }
+        let verdicts = try await connection.record(proposals, by: function)
+        #expect(verdicts.map(\.isRecorded) == [true, true, false, false])
+        #expect(try await connection.number("SELECT used FROM quota_usage") == .max)
     }
 
-    @Test(.database(.migrated), arguments: Quota.Period.allCases)
-    func beginsPeriodsInUTC(_ period: Quota.Period) async throws {
+    /// A quota that was changed between two decisions, whose counter both charge.
+    @Test(.database(.migrated)) func keepsToTheLimitOfEachDecision() async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let old = Quota.sample(limit: 2)
+        var new = old
+        new.limit = 4
+        let proposals = try [old, new, old, new, new, old, new].map { quota in
+            try IssuanceProposal.sample(at: position, charges: [quota.charge()])
+        }
+        let verdicts = try await connection.record(proposals)
+        #expect(verdicts.map(\.isRecorded) == [true, true, false, true, true, false, false])
+        #expect(try await connection.number("SELECT used FROM quota_usage") == 4)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 4)
+    }
+
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func namesTheQuotaThatRefuses(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let open = Quota.sample(limit: 5)
+        let full = Quota.sample(limit: 0, period: .total)
+        let charges = try function == .one ? [full.charge()] : [open.charge(), full.charge()]
+        let proposal = try IssuanceProposal.sample(at: position, charges: charges)
+        let refusal = QuotaRefusal(
+            quotaID: full.id.uuidString.lowercased(), metric: .urls, period: .total, limit: 0, remaining: 0,
+            resetsIn: nil)
+        #expect(try await connection.record([proposal], by: function) == [.quotaExceeded(refusal)])
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
+        #expect(try await connection.number("SELECT coalesce(sum(used), 0) FROM quota_usage") == 0)
+    }
+
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func reservesBytes(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        let proposals = try [600, 600, 400, 0].map { amount in
+            try IssuanceProposal.sample(at: position, action: .putObject, charges: [quota.charge(amount)])
+        }
+        let verdicts = try await connection.record(proposals, by: function)
+        #expect(verdicts.map(\.isRecorded) == [true, false, true, true])
+        #expect(verdicts.map(\.remaining) == [[400], [], [0], [0]] && verdicts[1].refusal?.remaining == 400)
+        #expect(try await connection.number("SELECT used FROM quota_usage") == 1000)
+        #expect(try await connection.number("SELECT sum(amount) FROM reservations") == 1000)
+        #expect(try await connection.number("SELECT count(*) FROM reservations") == 2)
+    }
+
+    @Test(.database(.migrated), arguments: Quota.Period.allCases, RecordingFunction.allCases)
+    func beginsPeriodsInUTC(_ period: Quota.Period, _ function: RecordingFunction) async throws {
         let connection = try PostgresConnection(
             testing: TestDatabase.current.connectionString, settings: [("TimeZone", "Asia/Kathmandu")])
         let quota = Quota.sample(limit: 5, period: period)
-        let proposal = try IssuanceProposal.sample(
-            at: await connection.position(), charges: [quota.charge()])
-        let answer = try #require(try await connection.execute(RecordBatch.record, RecordBatch([proposal])).first)
+        let proposal = try IssuanceProposal.sample(at: await connection.position(), charges: [quota.charge()])
+        let verdict = try await connection.record([proposal], by: function)[0]
         let isRight = try await connection.number(
             """
             SELECT count(*) FROM quota_usage u, issuances i
@@ -198,22 +299,27 @@ import Testing
                 ELSE date_trunc('\(period.rawValue.replacing("total", with: "day"))', i.issued_at, 'UTC') END
             """)
         #expect(isRight == 1)
-        let longest: [Quota.Period: Int32] = [.minute: 60, .hour: 3600, .day: 86_400, .month: 31 * 86_400]
-        let resetsIn = try #require(answer.resetsIn.first)
-        if let longest = longest[period] {
-            #expect((1...longest).contains(resetsIn ?? 0))
-        } else {
-            #expect(resetsIn == nil)
+        guard case .recorded(let remaining) = verdict, let resetsIn = remaining.first?.resetsIn else {
+            #expect(period == .total && verdict.remaining == [4])
+            return
         }
+        let right = try await connection.number(
+            """
+            SELECT ceil(extract(epoch FROM quota_period_end('\(period.rawValue)',
+                quota_period_start('\(period.rawValue)', issued_at)) - issued_at)) FROM issuances
+            """)
+        #expect(Int64(resetsIn) == right)
     }
 
-    @Test(.database(.migrated)) func refusesEveryIsolationButReadCommitted() async throws {
-        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func refusesEveryIsolationButReadCommitted(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
         let batch = RecordBatch([try .sample(at: await connection.position())])
+        let statement = function == .one ? RecordBatch.recordOne : RecordBatch.record
         for isolation in [IsolationLevel.repeatableRead, .serializable] {
             await #expect(throws: PostgresError.self) {
                 try await connection.withTransaction(isolation: isolation) { transaction in
-                    try transaction.execute(RecordBatch.record, batch).count
+                    try transaction.execute(statement, batch).count
                 }
             }
         }

@@ -10,40 +10,38 @@ import Testing
 ///
 /// The judge is shown to be able to convict: the same race on a function without the lock must leak.
 @Suite(.serialized) struct RevokeRaceTests {
-    @Test func noIssuanceCommitsAfterTheRevokeOfItsGrant() async throws {
+    @Test(arguments: RecordingFunction.allCases)
+    func noIssuanceCommitsAfterTheRevokeOfItsGrant(_ function: RecordingFunction) async throws {
         try await withRaceDatabase { connectionString, cluster in
-            try await dawdle(connectionString, withoutLock: false)
-            let leaks = try await race(connectionString, revokes: 500)
+            try await dawdle(function, connectionString, withoutLock: false)
+            let leaks = try await race(by: function, connectionString, revokes: 500)
             #expect(leaks == 0)
             #expect(try !cluster.log().contains("deadlock detected"))
         }
     }
 
-    @Test func theJudgeFindsTheLeaksOfAFunctionWithoutTheLock() async throws {
+    @Test(arguments: RecordingFunction.allCases)
+    func theJudgeFindsTheLeaksOfAFunctionWithoutTheLock(_ function: RecordingFunction) async throws {
         try await withRaceDatabase { connectionString, _ in
-            try await dawdle(connectionString, withoutLock: true)
-            let leaks = try await race(connectionString, revokes: 500)
+            try await dawdle(function, connectionString, withoutLock: true)
+            let leaks = try await race(by: function, connectionString, revokes: 500)
             #expect(leaks > 0)
         }
     }
 
     /// Has the function pause between the proof and the writing, which must do no harm, and takes its lock away where told.
-    private func dawdle(_ connectionString: String, withoutLock: Bool) async throws {
-        let connection = try PostgresConnection(testing: connectionString)
-        var source = try #require(
-            try await connection.execute(
-                Statement<Void, String>("SELECT pg_get_functiondef('record_issuances'::regproc)") {
-                    row throws(PostgresError) in try row.decode(0)
-                }
-            ).first)
-        let lock = "PERFORM pg_advisory_xact_lock_shared(7310868744);"
-        let writing = "v_now := clock_timestamp();"
-        #expect(source.contains(lock) && source.contains(writing))
-        source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
-        if withoutLock {
-            source.replace(lock, with: "")
+    private func dawdle(
+        _ function: RecordingFunction, _ connectionString: String, withoutLock: Bool
+    ) async throws {
+        try await function.replace(over: PostgresConnection(testing: connectionString)) { source in
+            let lock = "v_lock := pg_advisory_xact_lock_shared(7310868744);"
+            let writing = "v_now := clock_timestamp();"
+            #expect(source.contains(lock) && source.contains(writing))
+            source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)
+            if withoutLock {
+                source.replace(lock, with: "")
+            }
         }
-        try await connection.runScript(source)
     }
 
     /// A migrated database of a cluster that keeps the times of commits.
@@ -58,7 +56,9 @@ import Testing
 
     /// Gives and revokes one grant after another for each of some users, while 32 writers record under what they read last;
     /// gives the number of rows that were committed later than the revoke of their grant.
-    private func race(_ connectionString: String, revokes: Int) async throws -> Int64 {
+    private func race(
+        by function: RecordingFunction, _ connectionString: String, revokes: Int
+    ) async throws -> Int64 {
         try await PostgresConnection(testing: connectionString).runScript(Self.makeBucket)
         let board = Board()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -72,7 +72,7 @@ import Testing
             for writer in 0..<32 {
                 let connection = try PostgresConnection(
                     testing: connectionString, settings: PostgresLedger.sessionSettings)
-                group.addTask { try await record(as: writer, over: connection, board) }
+                group.addTask { try await record(by: function, as: writer, over: connection, board) }
             }
             try await group.waitForAll()
         }
@@ -125,15 +125,16 @@ import Testing
         await board.leave()
     }
 
-    private func record(as writer: Int, over connection: PostgresConnection, _ board: Board) async throws {
+    private func record(
+        by function: RecordingFunction, as writer: Int, over connection: PostgresConnection, _ board: Board
+    ) async throws {
         let user = "user:\(writer % 4)"
         while await board.revokers > 0 {
             guard let (grant, position) = await board.grants[user] else { continue }
             let proposals = try (0..<4).map { _ in
                 try IssuanceProposal.sample(at: position, principal: user, grantID: grant)
             }
-            let answer = try await connection.execute(RecordBatch.record, RecordBatch(proposals)).first
-            if answer?.verdicts.contains(0) == true {
+            if try await connection.record(proposals, by: function).contains(where: \.isRecorded) {
                 await board.note(grant)
             }
         }

@@ -58,7 +58,7 @@ import Testing
                 proposal.credentialID = id
                 return proposal
             }
-            _ = try await world.connection.execute(RecordBatch.record, RecordBatch(proposals))
+            _ = try await world.connection.record(proposals)
         }
         try await issue(2, lifetime: 900)
         try await issue(1, lifetime: -1)

@@ -12,7 +12,8 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let texts = [
             Migrator.lock.text, Migrator.readApplied.text, Migrator.insertApplied.text, Migrator.grantRights.text,
-            Migrator.preparePartitions.text, RecordBatch.record.text, DenialCounter.add.text,
+            Migrator.preparePartitions.text, RecordBatch.record.text, RecordBatch.recordOne.text,
+            DenialCounter.add.text,
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
             PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
             PostgresHealth.read.text, PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
@@ -95,8 +96,8 @@ import Testing
         try await gateway.insert(quota)
         let proposal = try IssuanceProposal.sample(
             at: await gateway.position(), action: .putObject, charges: [quota.charge(10)], lifetime: -60)
-        let answer = try await gateway.execute(RecordBatch.record, RecordBatch([proposal])).first
-        #expect(answer?.verdicts == [0])
+        #expect(try await gateway.record([proposal]).allSatisfy(\.isRecorded))
+        #expect(try await gateway.record([.sample(at: proposal.position)], by: .one).allSatisfy(\.isRecorded))
         let counter = DenialCounter(connection: gateway, logger: .silent)
         counter.count(Denial(principal: .anyone, bucket: nil, code: "AccessDenied"))
         await counter.flush()

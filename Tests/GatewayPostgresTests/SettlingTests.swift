@@ -29,7 +29,7 @@ struct StubVerifier: UploadVerifier {
             try IssuanceProposal.sample(
                 at: position, action: .putObject, charges: [quota.charge(100)], lifetime: -60)
         }
-        _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+        _ = try await connection.record(proposals)
         return quota
     }
 

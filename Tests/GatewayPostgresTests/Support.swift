@@ -88,6 +88,79 @@ extension PostgresConnection {
     }
 }
 
+/// The functions that record.
+enum RecordingFunction: String, CaseIterable, Sendable {
+    /// For one proposal that charges one quota at the most.
+    case one = "record_issuance"
+    /// For any number.
+    case several = "record_issuances"
+
+    /// Its source, changed.
+    func replace(
+        over connection: PostgresConnection, _ change: (inout String) throws -> Void
+    ) async throws {
+        var source = try #require(
+            try await connection.texts("SELECT pg_get_functiondef('\(rawValue)'::regproc)").first)
+        try change(&source)
+        try await connection.runScript(source)
+    }
+}
+
+extension PostgresConnection {
+    /// Records proposals by one of the functions: in one call, or each in a call of its own.
+    func record(
+        _ proposals: [IssuanceProposal], by function: RecordingFunction = .several
+    ) async throws -> [RecordVerdict] {
+        var verdicts: [RecordVerdict] = []
+        switch function {
+        case .several:
+            let entries = proposals.map { LedgerEntry($0, deadline: .soon, for: .nobody) }
+            for batch in RecordBatch.batches(of: entries) {
+                verdicts += try await record(batch, by: RecordBatch.record)
+            }
+        case .one:
+            for proposal in proposals {
+                verdicts += try await record(RecordBatch([proposal]), by: RecordBatch.recordOne)
+            }
+        }
+        return verdicts
+    }
+
+    private func record(
+        _ batch: RecordBatch, by statement: Statement<RecordBatch, RecordBatch.Answer>
+    ) async throws -> [RecordVerdict] {
+        try batch.verdicts(by: #require(try await execute(statement, batch, deadline: .soon).first))
+    }
+}
+
+extension RecordVerdict {
+    /// Whether there is a row.
+    var isRecorded: Bool {
+        if case .recorded = self { true } else { false }
+    }
+
+    /// What is left of each quota that was charged.
+    var remaining: [Int64] {
+        guard case .recorded(let remaining) = self else { return [] }
+        return remaining.map(\.remaining)
+    }
+
+    /// The quota that refused.
+    var refusal: QuotaRefusal? {
+        guard case .quotaExceeded(let refusal) = self else { return nil }
+        return refusal
+    }
+}
+
+extension IssuanceProposal {
+    /// The same with another identifier.
+    var again: IssuanceProposal {
+        var proposal = self
+        proposal.id = UUID()
+        return proposal
+    }
+}
+
 extension ContinuousClock.Instant {
     /// Far enough for every test.
     static var soon: ContinuousClock.Instant { .now + .seconds(20) }

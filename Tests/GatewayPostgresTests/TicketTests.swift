@@ -115,7 +115,7 @@ extension Ticket {
             IssuanceProposal.sample(at: world.connection.position(), charges: [live.charge]),
             IssuanceProposal.sample(at: world.connection.position(), charges: [ended.charge]),
         ]
-        _ = try await world.connection.execute(RecordBatch.record, RecordBatch(proposals))
+        _ = try await world.connection.record(proposals)
         let upkeep = PartitionUpkeep(connection: world.connection, schedule: .init(keepDays: nil), logger: .silent)
         await upkeep.runRound()
         #expect(try await world.connection.number("SELECT count(*) FROM tickets") == 1)

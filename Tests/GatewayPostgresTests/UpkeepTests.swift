@@ -13,7 +13,7 @@ import Testing
         let quota = Quota.sample(limit: 100, period: .total)
         try await connection.insert(quota)
         let proposal = try IssuanceProposal.sample(at: await connection.position(), charges: [quota.charge(3)])
-        _ = try await connection.execute(RecordBatch.record, RecordBatch([proposal]))
+        _ = try await connection.record([proposal])
         try await connection.runScript(
             """
             SELECT create_issuances_partition('2020-01-01');
@@ -80,12 +80,13 @@ import Testing
     @Test(.database(.migrated)) func recordsWhilePartitionsAreMade() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)
-        let batch = RecordBatch([try .sample(at: await connection.position())])
+        let proposal = try IssuanceProposal.sample(at: await connection.position())
         let maker = try PostgresConnection(testing: database.connectionString)
         try await maker.runScript("BEGIN; SELECT prepare_issuances_partitions(30)")
-        _ = try await connection.execute(RecordBatch.record, batch, deadline: .soon)
+        _ = try await connection.record([proposal])
+        _ = try await connection.record([proposal.again], by: .one)
         try await maker.runScript("COMMIT")
-        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 2)
         #expect(
             try await connection.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass")
                 == 31)

@@ -2,6 +2,13 @@ public import Foundation
 
 /// Records issuances: proves that the decision still stands, charges quotas and writes the row, or does nothing at all.
 public protocol IssuanceLedger: Sendable {
+    /// Records one decision durably.
+    ///
+    /// - Throws: What ``record(_:deadline:)`` of several answers to it.
+    func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict
+
     /// Records decisions durably, each for itself.
     ///
     /// - Returns: One answer for each, in their order: the verdict, or ``GatewayError/slowDown(retryAfter:)`` when the queue is
@@ -16,9 +23,7 @@ public protocol IssuanceLedger: Sendable {
 }
 
 extension IssuanceLedger {
-    /// Records one decision durably.
-    ///
-    /// - Throws: What ``record(_:deadline:)`` answers to it.
+    /// Records one decision as several of which there is one.
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {

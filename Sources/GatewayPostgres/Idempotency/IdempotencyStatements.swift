@@ -80,9 +80,8 @@ enum IdempotencyStatements {
 
     /// Whether decisions still stand: 0, or -1 where policy changed since.
     static let staleness = Statement<RecordBatch, [Int32]>("SELECT stale_verdicts($1, $2, $3, $4, $5, $6)") {
-        [
-            $0.positionSequences, $0.positionTags, $0.scopes, $0.itemPositions, $0.scopeEnds, $0.scopeReferences,
-        ]
+        batch, parameters throws(PostgresError) in
+        try batch.writeProofs(to: &parameters)
     } decode: { row throws(PostgresError) in
         try row.decode(0)
     }
@@ -91,26 +90,18 @@ enum IdempotencyStatements {
     static let unchanged = Statement<RecordBatch, UUID>(
         """
         SELECT i.id
-        FROM unnest(
-            $1::uuid[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-            $9::timestamptz[], $10::text[], $11::bytea[], $12::bigint[]
-        ) AS p (
-            id, principal, credential_id, delivery, action, method, bucket, object_key, expires_at, content_type,
-            content_md5, content_length
-        )
-        JOIN issuances i ON i.id = p.id
-        WHERE i.issued_at > clock_timestamp() - interval '26 hours' AND i.principal = p.principal
-            AND i.credential_id = p.credential_id AND i.delivery = p.delivery AND i.action = p.action
-            AND i.method = p.method AND i.bucket = p.bucket AND i.object_key = p.object_key
-            AND i.expires_at = p.expires_at AND i.content_type IS NOT DISTINCT FROM p.content_type
-            AND i.content_md5 IS NOT DISTINCT FROM p.content_md5
-            AND i.content_length IS NOT DISTINCT FROM p.content_length
+        FROM generate_series(1, cardinality($3::timestamptz[])) AS p
+        JOIN issuances i ON i.id = ($1::uuid[])[p][1]
+        WHERE i.issued_at > clock_timestamp() - interval '26 hours' AND i.credential_id = ($1::uuid[])[p][3]
+            AND i.principal = ($2::text[])[p][1] AND i.delivery = ($2::text[])[p][3]
+            AND i.action = ($2::text[])[p][4] AND i.method = ($2::text[])[p][5]
+            AND i.bucket = ($2::text[])[p][6] AND i.object_key = ($2::text[])[p][7]
+            AND i.content_type IS NOT DISTINCT FROM ($2::text[])[p][8]
+            AND i.expires_at = ($3::timestamptz[])[p] AND i.content_md5 IS NOT DISTINCT FROM ($4::bytea[])[p]
+            AND i.content_length IS NOT DISTINCT FROM ($5::bigint[])[p]
         """
-    ) {
-        [
-            $0.ids, $0.principals, $0.credentialIDs, $0.deliveries, $0.actions, $0.methods, $0.buckets, $0.objectKeys,
-            $0.expiresAt, $0.contentTypes, $0.contentMD5s, $0.contentLengths,
-        ]
+    ) { batch, parameters throws(PostgresError) in
+        try batch.writeRows(to: &parameters)
     } decode: { row throws(PostgresError) in
         try row.decode(0)
     }

@@ -67,13 +67,19 @@ struct OnceLedger: IssuanceLedger {
         _ proposals: [IssuanceProposal], for claim: IdempotencyClaim, in transaction: borrowing PostgresTransaction
     ) throws -> [RecordVerdict] {
         guard !proposals.isEmpty else { return [] }
-        let batch = RecordBatch(proposals)
-        guard let answer = try transaction.execute(RecordBatch.record, batch).first, answer.fits(batch) else {
-            throw PostgresError.decoding(column: 0, reason: "the answer does not fit the batch")
+        let entries = proposals.map { LedgerEntry($0, deadline: .now, for: .nobody) }
+        var verdicts: [RecordVerdict] = []
+        for batch in RecordBatch.batches(of: entries) {
+            guard let answer = try transaction.execute(batch.statement, batch).first else {
+                throw PostgresError.decoding(column: 0, reason: "no answer")
+            }
+            verdicts += try batch.verdicts(by: answer)
         }
-        let ids = proposals.indices.filter { answer.verdicts[$0] == 0 }.map { proposals[$0].id }
+        let ids = zip(proposals, verdicts).compactMap { proposal, verdict in
+            if case .recorded = verdict { proposal.id } else { nil }
+        }
         if !ids.isEmpty { try transaction.perform(IdempotencyStatements.addIssuances, (claim.id, ids)) }
-        return proposals.indices.map { batch.verdict(on: $0, charging: proposals[$0].charges, by: answer) }
+        return verdicts
     }
 
     /// Proves what is on record, as recording does, and compares; what is left of quotas is not told again.

@@ -18,34 +18,42 @@ struct LedgerLane: Sendable {
         while true {
             let entries = await queue.next(upTo: maxBatch)
             guard !entries.isEmpty else { return }
-            let now = ContinuousClock.now
-            let (late, due) = entries.partitioned { $0.deadline > now }
-            for entry in late {
-                entry.answer(.failure(.slowDown(retryAfter: 1)))
-            }
-            await record(due[...], on: connection)
+            await record(Self.refusingLate(entries), on: connection)
         }
     }
 
-    private func record(
-        _ entries: ArraySlice<LedgerQueue.Entry>, on connection: LoopConnection
-    ) async {
-        guard let deadline = entries.map(\.deadline).max() else { return }
-        let batch = RecordBatch(entries)
+    /// Answers the entries whose deadline has passed, and gives the others.
+    private static func refusingLate(_ entries: [LedgerEntry]) -> [LedgerEntry] {
+        let now = ContinuousClock.now
+        guard entries.contains(where: { $0.deadline <= now }) else { return entries }
+        for entry in entries where entry.deadline <= now {
+            entry.answer(.failure(.slowDown(retryAfter: 1)))
+        }
+        return entries.filter { $0.deadline > now }
+    }
+
+    private func record(_ entries: [LedgerEntry], on connection: LoopConnection) async {
+        for batch in RecordBatch.batches(of: entries) {
+            await record(batch, on: connection)
+        }
+    }
+
+    private func record(_ batch: RecordBatch, on connection: LoopConnection) async {
+        let entries = batch.entries
+        guard let deadline = entries.lazy.map(\.deadline).max() else { return }
         do throws(PostgresError) {
-            let answer = try await connection.execute(RecordBatch.record, batch, deadline: deadline).first
-            guard let answer, answer.fits(batch) else {
-                throw .decoding(column: 0, reason: "the answer does not fit the batch")
+            guard let answer = try await connection.execute(batch.statement, batch, deadline: deadline).first else {
+                throw .decoding(column: 0, reason: "no answer")
             }
-            for (item, entry) in entries.enumerated() {
-                entry.answer(.success(batch.verdict(on: item, charging: entry.proposal.charges, by: answer)))
+            for (entry, verdict) in zip(entries, try batch.verdicts(by: answer)) {
+                entry.answer(.success(verdict))
             }
         } catch {
             // What the database refuses on account of one item is nobody else's fault; nothing of the batch was recorded.
             if error.refusesData, entries.count > 1 {
-                let middle = entries.startIndex + entries.count / 2
-                await record(entries[..<middle], on: connection)
-                await record(entries[middle...], on: connection)
+                let middle = entries.count / 2
+                await record(Array(entries[..<middle]), on: connection)
+                await record(Array(entries[middle...]), on: connection)
                 return
             }
             logger.error("issuances not recorded", metadata: ["reason": "\(error)", "count": "\(entries.count)"])
@@ -53,13 +61,5 @@ struct LedgerLane: Sendable {
                 entry.answer(.failure(error.asGatewayError))
             }
         }
-    }
-}
-
-extension Array {
-    /// The elements that do not satisfy a condition, and those that do.
-    fileprivate func partitioned(by condition: (Element) -> Bool) -> (no: [Element], yes: [Element]) {
-        guard !allSatisfy(condition) else { return ([], self) }
-        return (filter { !condition($0) }, filter(condition))
     }
 }

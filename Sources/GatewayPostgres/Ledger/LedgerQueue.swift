@@ -3,25 +3,16 @@ import Synchronization
 
 /// What waits to be recorded over one connection: filled by many, emptied by one.
 final class LedgerQueue: Sendable {
-    /// A proposal, and its place among those that were handed in with it.
-    struct Entry: Sendable {
-        /// All that were handed in together: an entry is copied several times, a proposal never.
-        let proposals: [IssuanceProposal]
-        let deadline: ContinuousClock.Instant
-        let answers: LedgerAnswers
-        let place: Int
-
-        var proposal: IssuanceProposal { _read { yield proposals[place] } }
-
-        func answer(_ result: Result<RecordVerdict, GatewayError>) {
-            answers.put(result, at: place)
-        }
-    }
-
     private struct State {
-        var entries: [Entry] = []
+        var entries: [LedgerEntry] = []
         var reader: CheckedContinuation<Void, Never>?
         var isOpen = true
+    }
+
+    /// What became of entries that were handed in.
+    private enum Entrance {
+        case taken(reader: CheckedContinuation<Void, Never>?)
+        case refused(GatewayError)
     }
 
     private let state = Mutex(State())
@@ -40,11 +31,25 @@ final class LedgerQueue: Sendable {
         reader?.resume()
     }
 
+    /// Takes an entry in where there is room, and answers it at once where there is none.
+    func append(_ entry: LedgerEntry) {
+        let entrance = state.withLock { state -> Entrance in
+            guard state.isOpen else { return .refused(.unavailable(retryAfter: 1)) }
+            guard state.entries.count < capacity else { return .refused(.slowDown(retryAfter: 1)) }
+            state.entries.append(entry)
+            return .taken(reader: state.reader.take())
+        }
+        switch entrance {
+        case .taken(let reader): reader?.resume()
+        case .refused(let error): entry.answer(.failure(error))
+        }
+    }
+
     /// Takes entries in as far as there is room, in their order, and answers the others at once.
-    func append(_ entries: ArraySlice<Entry>) {
+    func append(_ entries: [LedgerEntry]) {
         let (refusal, refused, reader) = state.withLock {
-            state -> (GatewayError, ArraySlice<Entry>, CheckedContinuation<Void, Never>?) in
-            guard state.isOpen else { return (.unavailable(retryAfter: 1), entries, nil) }
+            state -> (GatewayError, ArraySlice<LedgerEntry>, CheckedContinuation<Void, Never>?) in
+            guard state.isOpen else { return (.unavailable(retryAfter: 1), entries[...], nil) }
             let room = max(0, capacity - state.entries.count)
             state.entries += entries.prefix(room)
             let reader = state.entries.isEmpty ? nil : state.reader.take()
@@ -57,7 +62,7 @@ final class LedgerQueue: Sendable {
     }
 
     /// Waits for entries and takes out the first of them; none once the queue is closed and empty.
-    func next(upTo limit: Int) async -> [Entry] {
+    func next(upTo limit: Int) async -> [LedgerEntry] {
         while true {
             let (entries, isOpen) = state.withLock { state in
                 guard state.entries.count > limit else {
@@ -87,7 +92,7 @@ final class LedgerQueue: Sendable {
 
     /// Refuses the entries whose deadline has passed.
     func refuseLate(now: ContinuousClock.Instant) {
-        let late = state.withLock { state -> [Entry] in
+        let late = state.withLock { state -> [LedgerEntry] in
             guard state.entries.contains(where: { $0.deadline <= now }) else { return [] }
             let late = state.entries.filter { $0.deadline <= now }
             state.entries.removeAll { $0.deadline <= now }

@@ -121,6 +121,17 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
+    /// Records one decision durably.
+    public func record(
+        _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
+    ) async throws(GatewayError) -> RecordVerdict {
+        let queue = lane(for: proposal.principal).queue
+        let result = await withCheckedContinuation { caller in
+            queue.append(LedgerEntry(proposal, deadline: deadline, for: .caller(caller)))
+        }
+        return try result.get()
+    }
+
     /// Records decisions durably, each for itself; those of one principal stay in their order and travel together.
     public func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
@@ -133,9 +144,9 @@ public final class PostgresLedger: IssuanceLedger, Service {
             var end = start + 1
             while end < proposals.count, proposals[end].principal == principal { end += 1 }
             let entries = (start..<end).map { place in
-                LedgerQueue.Entry(proposals: proposals, deadline: deadline, answers: answers, place: place)
+                LedgerEntry(proposals[place], deadline: deadline, for: .callerOfMany(answers, place: place))
             }
-            lane(for: principal).queue.append(entries[...])
+            lane(for: principal).queue.append(entries)
             start = end
         }
         return await answers.all()

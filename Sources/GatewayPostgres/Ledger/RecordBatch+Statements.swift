@@ -1,0 +1,257 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+extension RecordBatch {
+    /// What the database said of a batch.
+    struct Answer: Sendable {
+        /// For each item: 0 recorded, -1 stale, else the charge that was refused, from 1; `nil` where all are recorded.
+        let verdicts: [Int32]?
+        /// For each counter, what is used of it now; `nil` where the counters were not looked at.
+        let uses: [Int64]?
+        /// For each quota, seconds until its next period.
+        let resetsIn: [Int32?]?
+    }
+
+    /// The statement that writes the batch to the ledger.
+    var statement: Statement<RecordBatch, Answer> {
+        entries.count == 1 && chargeSlots.count <= 1 ? Self.recordOne : Self.record
+    }
+
+    /// Writes any number of items to the ledger.
+    static let record = Statement<RecordBatch, Answer>(
+        """
+        SELECT verdicts, uses, resets_in FROM record_issuances(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23
+        )
+        """
+    ) { batch, parameters throws(PostgresError) in
+        try batch.writeProofs(to: &parameters)
+        try batch.writeRows(to: &parameters)
+        try batch.writeQuotas(to: &parameters)
+        try batch.writeCharges(to: &parameters)
+    } decode: { row throws(PostgresError) in
+        Answer(verdicts: try row.decode(0), uses: try row.decode(1), resetsIn: try row.decode(2))
+    }
+
+    /// Writes one item that charges one quota at the most: a third of the cost of ``record``.
+    static let recordOne = Statement<RecordBatch, Answer>(
+        """
+        SELECT record_issuance(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25
+        )
+        """
+    ) { batch, parameters throws(PostgresError) in
+        guard let proposal = batch.entries.first?.proposal else { return }
+        try proposal.writeRow(to: &parameters)
+        try proposal.writeCharge(to: &parameters)
+    } decode: { row throws(PostgresError) in
+        let numbers = try row.decode(0, as: [Int64?].self)
+        guard let verdict = numbers.first?.flatMap({ Int32(exactly: $0) }) else {
+            throw .decoding(column: 0, reason: "no verdict")
+        }
+        guard numbers.count == 3 else { return Answer(verdicts: [verdict], uses: nil, resetsIn: nil) }
+        return Answer(
+            verdicts: [verdict], uses: numbers[1].map { [$0] } ?? [],
+            resetsIn: numbers[1] == nil ? [] : [numbers[2].flatMap { Int32(exactly: $0) }])
+    }
+}
+
+// MARK: - Several
+
+extension RecordBatch {
+    /// Adds what proves the decisions: six arrays.
+    func writeProofs(to parameters: inout PostgresParameters) throws(PostgresError) {
+        var positions: [PolicyPosition] = []
+        var itemPositions: [Int32] = []
+        itemPositions.reserveCapacity(entries.count)
+        for entry in entries {
+            // Neighbours mostly rest on the same position; that of others may stand there twice.
+            if entry.proposal.position != positions.last { positions.append(entry.proposal.position) }
+            itemPositions.append(Int32(positions.count))
+        }
+        try parameters.appendArray(of: .int8, count: positions.count) { parameters throws(PostgresError) in
+            for position in positions { parameters.add(position.sequence) }
+        }
+        try parameters.appendArray(of: .uuid, count: positions.count) { parameters throws(PostgresError) in
+            for position in positions { parameters.add(position.tag) }
+        }
+        try writeScopes(itemPositions, to: &parameters)
+    }
+
+    private func writeScopes(
+        _ itemPositions: [Int32], to parameters: inout PostgresParameters
+    ) throws(PostgresError) {
+        var scopes: [String] = []
+        var references: [Int32] = []
+        var ends: [Int32] = []
+        references.reserveCapacity(entries.count * 5)
+        ends.reserveCapacity(entries.count)
+        // Neighbours mostly share bucket and credential, which stand in the same places; others may stand there twice.
+        var previous = 0..<0
+        for entry in entries {
+            let start = references.count
+            for (place, scope) in entry.proposal.scopes.enumerated() {
+                if place < previous.count {
+                    let known = references[previous.lowerBound + place]
+                    if scopes[Int(known) - 1].equalsInBytes(scope.rawValue) {
+                        references.append(known)
+                        continue
+                    }
+                }
+                scopes.append(scope.rawValue)
+                references.append(Int32(scopes.count))
+            }
+            previous = start..<references.count
+            ends.append(Int32(references.count))
+        }
+        try parameters.appendArray(of: .text, count: scopes.count) { parameters throws(PostgresError) in
+            for scope in scopes { try parameters.add(scope) }
+        }
+        for numbers in [itemPositions, ends, references] {
+            try parameters.appendArray(of: .int4, count: numbers.count) { parameters throws(PostgresError) in
+                for number in numbers { parameters.add(number) }
+            }
+        }
+    }
+
+    /// Adds the rows' columns: five arrays, two of them with a row for each item.
+    func writeRows(to parameters: inout PostgresParameters) throws(PostgresError) {
+        let count = entries.count
+        try parameters.appendArray(of: .uuid, count: count, columns: 3) { parameters throws(PostgresError) in
+            for entry in entries {
+                parameters.add(entry.proposal.id)
+                parameters.add(entry.proposal.grantID)
+                parameters.add(entry.proposal.credentialID)
+            }
+        }
+        try parameters.appendArray(of: .text, count: count, columns: 9) { parameters throws(PostgresError) in
+            for entry in entries { try entry.proposal.writeTexts(to: &parameters) }
+        }
+        try parameters.appendArray(of: .timestamptz, count: count) { parameters throws(PostgresError) in
+            for entry in entries { try parameters.add(entry.proposal.expiresAt) }
+        }
+        try parameters.appendArray(of: .bytea, count: count) { parameters throws(PostgresError) in
+            for entry in entries {
+                if let digest = entry.proposal.contentMD5 { parameters.add(digest) } else { parameters.addNull() }
+            }
+        }
+        try parameters.appendArray(of: .int8, count: count) { parameters throws(PostgresError) in
+            for entry in entries {
+                if let length = entry.proposal.contentLength { parameters.add(length) } else { parameters.addNull() }
+            }
+        }
+    }
+
+    /// Adds quotas and counters: seven arrays, and whether items are to be admitted one by one.
+    func writeQuotas(to parameters: inout PostgresParameters) throws(PostgresError) {
+        try parameters.appendArray(of: .uuid, count: quotas.count) { parameters throws(PostgresError) in
+            for quota in quotas { parameters.add(quota.id) }
+        }
+        try parameters.appendArray(of: .text, count: quotas.count) { parameters throws(PostgresError) in
+            for quota in quotas { try parameters.add(quota.period.rawValue) }
+        }
+        try parameters.appendArray(of: .bool, count: quotas.count, columns: 2) { parameters throws(PostgresError) in
+            for quota in quotas {
+                parameters.add(quota.sharing == .shared)
+                parameters.add(quota.metric == .bytes)
+            }
+        }
+        try parameters.appendArray(of: .int8, count: quotas.count) { parameters throws(PostgresError) in
+            for quota in quotas { parameters.add(quota.limit) }
+        }
+        var ends = Array(repeating: Int32(0), count: quotas.count)
+        for (index, slot) in slots.enumerated() { ends[slot.quota] = Int32(index + 1) }
+        try parameters.appendArray(of: .int4, count: ends.count) { parameters throws(PostgresError) in
+            for end in ends { parameters.add(end) }
+        }
+        try parameters.appendArray(of: .text, count: slots.count) { parameters throws(PostgresError) in
+            for slot in slots { try parameters.add(slot.holder.rawValue) }
+        }
+        try parameters.appendArray(of: .int8, count: slots.count) { parameters throws(PostgresError) in
+            for slot in slots { parameters.add(slot.amount) }
+        }
+        try isOneByOne.encode(into: &parameters)
+    }
+
+    /// Adds charges: four arrays.
+    func writeCharges(to parameters: inout PostgresParameters) throws(PostgresError) {
+        try parameters.appendArray(of: .int4, count: entries.count + 1) { parameters throws(PostgresError) in
+            var end: Int32 = 0
+            parameters.add(end)
+            for entry in entries {
+                end += Int32(entry.proposal.charges.count)
+                parameters.add(end)
+            }
+        }
+        try parameters.appendArray(of: .uuid, count: chargeSlots.count) { parameters throws(PostgresError) in
+            for slot in chargeSlots { parameters.add(quotas[slots[Int(slot)].quota].id) }
+        }
+        try parameters.appendArray(of: .int4, count: chargeSlots.count) { parameters throws(PostgresError) in
+            for slot in chargeSlots { parameters.add(slot + 1) }
+        }
+        try parameters.appendArray(of: .int8, count: chargeSlots.count) { parameters throws(PostgresError) in
+            for entry in entries {
+                for charge in entry.proposal.charges { parameters.add(charge.amount) }
+            }
+        }
+    }
+}
+
+// MARK: - One
+
+extension IssuanceProposal {
+    /// The actions as the ledger has them.
+    var actionText: String {
+        furtherAction.map { action.rawValue + "," + $0.rawValue } ?? action.rawValue
+    }
+
+    /// Adds the row's texts as elements, in the order of ``RecordBatch/record``.
+    fileprivate func writeTexts(to parameters: inout PostgresParameters) throws(PostgresError) {
+        try parameters.add(principal.rawValue)
+        try parameters.add(matchedPrincipal.rawValue)
+        try parameters.add(delivery.rawValue)
+        try parameters.add(actionText)
+        try parameters.add(method)
+        try parameters.add(bucket.rawValue)
+        try parameters.add(key.rawValue)
+        if let contentType { try parameters.add(contentType) } else { parameters.addNull() }
+        try parameters.add(requestID)
+    }
+
+    /// Adds the proof and the row's columns, a parameter each.
+    fileprivate func writeRow(to parameters: inout PostgresParameters) throws(PostgresError) {
+        try position.sequence.encode(into: &parameters)
+        try position.tag.encode(into: &parameters)
+        try parameters.appendArray(of: .text, count: scopes.count) { parameters throws(PostgresError) in
+            for scope in scopes { try parameters.add(scope.rawValue) }
+        }
+        try id.encode(into: &parameters)
+        try principal.rawValue.encode(into: &parameters)
+        try matchedPrincipal.rawValue.encode(into: &parameters)
+        try grantID.encode(into: &parameters)
+        try credentialID.encode(into: &parameters)
+        try delivery.rawValue.encode(into: &parameters)
+        try actionText.encode(into: &parameters)
+        try method.encode(into: &parameters)
+        try bucket.rawValue.encode(into: &parameters)
+        try key.rawValue.encode(into: &parameters)
+        try expiresAt.encode(into: &parameters)
+        try contentType.encode(into: &parameters)
+        try contentMD5.encode(into: &parameters)
+        try contentLength.encode(into: &parameters)
+        try requestID.encode(into: &parameters)
+    }
+
+    /// Adds the one charge, NULLs where there is none.
+    fileprivate func writeCharge(to parameters: inout PostgresParameters) throws(PostgresError) {
+        let charge = charges.first
+        try (charge?.quota.id).encode(into: &parameters)
+        try (charge?.holder.rawValue).encode(into: &parameters)
+        try (charge?.quota.period.rawValue).encode(into: &parameters)
+        try charge.map { $0.quota.sharing == .shared }.encode(into: &parameters)
+        try (charge?.amount).encode(into: &parameters)
+        try (charge?.quota.limit).encode(into: &parameters)
+        try charge.map { $0.quota.metric == .bytes }.encode(into: &parameters)
+    }
+}

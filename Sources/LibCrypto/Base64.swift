@@ -38,34 +38,40 @@ public enum Base64 {
     /// texts stand for the same bytes.
     public static func decode(_ text: String) -> [UInt8]? {
         let characters = text.utf8Span.span
-        guard characters.count.isMultiple(of: 4) else { return nil }
-        var end = characters.count
-        while end > 0, end > characters.count - 2, characters[end - 1] == padding { end -= 1 }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(characters.count / 4 * 3)
-        var bits: UInt32 = 0
-        var bitCount: UInt32 = 0
-        for index in 0..<end {
-            guard let value = value(of: characters[index]) else { return nil }
-            bits = (bits << 6 | value) & 0xFFFF
-            bitCount += 6
-            if bitCount >= 8 {
-                bitCount -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
+        let count = characters.count
+        guard count.isMultiple(of: 4) else { return nil }
+        guard count > 0 else { return [] }
+        let paddingCount = characters[count - 1] != padding ? 0 : characters[count - 2] != padding ? 1 : 2
+        var flaws: UInt32 = 0
+        let bytes = [UInt8](capacity: count / 4 * 3) { output in
+            for start in stride(from: 0, to: count, by: 4) {
+                var bits: UInt32 = 0
+                for index in start..<(start + 4) {
+                    let value = index < count - paddingCount ? value(of: characters[index]) : 0
+                    flaws |= value
+                    bits = bits << 6 | value & 0x3F
+                }
+                output.append(UInt8(truncatingIfNeeded: bits >> 16))
+                output.append(UInt8(truncatingIfNeeded: bits >> 8))
+                output.append(UInt8(truncatingIfNeeded: bits))
             }
+            // What the padding stands for are zeros, or the text is not the only one.
+            for _ in 0..<paddingCount where output.removeLast() != 0 { flaws |= notInAlphabet }
         }
-        let strayBits = bits & ((1 << bitCount) - 1)
-        return strayBits == 0 ? bytes : nil
+        return flaws & notInAlphabet == 0 ? bytes : nil
     }
 
-    private static func value(of character: UInt8) -> UInt32? {
+    private static let notInAlphabet: UInt32 = 1 << 31
+
+    /// What a character stands for, or ``notInAlphabet``.
+    private static func value(of character: UInt8) -> UInt32 {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
         case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a")) + 26
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0")) + 52
         case UInt8(ascii: "+"): 62
         case UInt8(ascii: "/"): 63
-        default: nil
+        default: notInAlphabet
         }
     }
 }

@@ -30,6 +30,30 @@ import Testing
     }
 }
 
+@Suite struct SlotTableTests {
+    /// Hashes whose lower bits are all ones stand at the end of the table, from where collisions go on at its beginning.
+    @Test(arguments: [[-1], [-1, -2, 0, 1], Array(-40..<40)])
+    func `slots are found by their hashes, however these collide`(hashes: [Int]) throws {
+        var random = SeededGenerator(seed: 11)
+        var table = SlotTable()
+        var model: [Int32: Int] = [:]
+        for step in 0..<3000 {
+            let slot = Int32.random(in: 0..<60, using: &random)
+            if let hash = model[slot] {
+                table.remove(slot, hash: hash)
+                model[slot] = nil
+            } else if step % 500 < 400 {
+                let hash = try #require(hashes.randomElement(using: &random))
+                table.insert(slot, hash: hash)
+                model[slot] = hash
+            }
+            #expect(table.count == model.count)
+            for (slot, hash) in model { #expect(table.slot(hash: hash) { $0 == slot } == slot) }
+            #expect(table.slot(hash: hashes[0]) { model[$0] == nil } == nil)
+        }
+    }
+}
+
 /// SplitMix64: the same numbers in every run.
 struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64

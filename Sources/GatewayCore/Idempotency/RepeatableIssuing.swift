@@ -5,7 +5,9 @@ import LibCrypto
 ///
 /// Identifiers follow from the key's row and the place in the request. Their time is the instant that was signed at, so that
 /// what is on record can be signed again without being kept.
-public struct RepeatableIssuing: Sendable {
+///
+/// A class, as few requests have any.
+public final class RepeatableIssuing: Sendable {
     /// Records each of them once.
     public let ledger: any IssuanceLedger
     private let claim: IdempotencyClaim

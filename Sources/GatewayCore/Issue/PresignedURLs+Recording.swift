@@ -2,11 +2,18 @@ import Foundation
 
 extension PresignedURLs {
     /// A signed URL that is not on record yet, and what goes on record.
-    struct Issuance: Sendable {
+    final class Issuance: Sendable {
         let proposal: IssuanceProposal
         let url: Secret<String>
         let request: IssueRequest
         let permit: Permit
+
+        init(proposal: IssuanceProposal, url: Secret<String>, request: IssueRequest, permit: Permit) {
+            self.proposal = proposal
+            self.url = url
+            self.request = request
+            self.permit = permit
+        }
     }
 
     /// Decides a request and signs what is permitted; `nil` where policy has to be read before anything can be said.

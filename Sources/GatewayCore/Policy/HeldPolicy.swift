@@ -29,6 +29,21 @@ struct HeldPolicy {
         let inRows: [Principal]
     }
 
+    /// Rows that callers share, with their name.
+    private final class Shared: Sendable {
+        let sharing: Sharing
+        let rows: SharedPolicy
+
+        init(_ sharing: Sharing, _ rows: SharedPolicy) {
+            self.sharing = sharing
+            self.rows = rows
+        }
+
+        func isFor(_ bucket: BucketName, _ named: [Principal], _ inRows: [Principal]) -> Bool {
+            sharing.bucket == bucket && sharing.named == named && sharing.inRows == inRows
+        }
+    }
+
     /// How far the log of changes is read; `nil` before anything was.
     private(set) var position: PolicyPosition?
     /// How often everything was forgotten: what was asked for before is of no use after.
@@ -36,9 +51,9 @@ struct HeldPolicy {
     private var rows: LeastRecentlyUsed<PolicyKey, CachedRows>
     private var places: LeastRecentlyUsed<GrantPlace, PlacedGrants>
     /// Rows put together once for many callers. Void as soon as one of them leaves ``rows``, however it does.
-    private var shared: LeastRecentlyUsed<Sharing, SharedPolicy>
+    private var shared: LeastRecentlyUsed<Sharing, Shared>
     /// The ones that were asked for last.
-    private var latest: (sharing: Sharing, rows: SharedPolicy)?
+    private var latest: Shared?
     private let maxGroups: Int
 
     // Of groups in which users may be together there are few, or a great many that are seldom met twice.
@@ -75,15 +90,13 @@ struct HeldPolicy {
     private mutating func sharedRows(
         of bucket: BucketName, _ named: [Principal], _ inRows: [Principal]
     ) -> SharedPolicy? {
-        if let latest, latest.sharing.bucket == bucket, latest.sharing.named == named, latest.sharing.inRows == inRows {
+        if let latest, latest.isFor(bucket, named, inRows) {
             latest.rows.markUsed()
             return latest.rows
         }
-        let sharing = Sharing(bucket: bucket, named: named, inRows: inRows)
-        guard let rows = shared.value(for: sharing) else { return nil }
-        latest = (sharing, rows)
-        rows.markUsed()
-        return rows
+        latest = shared.value(for: Sharing(bucket: bucket, named: named, inRows: inRows))
+        latest?.rows.markUsed()
+        return latest?.rows
     }
 
     /// Puts together what bears on a caller, or says what has to be loaded first.
@@ -118,7 +131,8 @@ struct HeldPolicy {
         let rows = SharedPolicy(principals: principals, bucket: bucket, credential: credential, scopes: scopes)
         // Names of buckets that are not there are anybody's choice, and not kept twice.
         if let name, bucket != nil, missing.isEmpty {
-            shared.insert(rows, for: Sharing(bucket: name, named: question.groups, inRows: groupsOfRows), cost: 1)
+            let sharing = Sharing(bucket: name, named: question.groups, inRows: groupsOfRows)
+            shared.insert(Shared(sharing, rows), for: sharing, cost: 1)
         }
         return rows
     }
@@ -230,7 +244,7 @@ extension HeldPolicy {
     /// Rows that were used as part of ``shared`` are younger than they seem; before others leave, that must show.
     private mutating func noteUseOfShared() {
         var used: [SharedPolicy] = []
-        shared.forEach { if $0.takeUse() { used.append($0) } }
+        shared.forEach { if $0.rows.takeUse() { used.append($0.rows) } }
         for key in used.flatMap(\.keys) { _ = rows.value(for: key) }
     }
 

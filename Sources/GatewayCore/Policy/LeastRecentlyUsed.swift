@@ -12,7 +12,8 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
 
     private static var none: Int32 { -1 }
 
-    private var slots: [Key: Int32] = [:]
+    /// Where nodes stand.
+    private var table = SlotTable()
     private var nodes: [Node] = []
     private var free: [Int32] = []
     private var newest = none
@@ -24,7 +25,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     package private(set) var cost = 0
 
     /// Number of entries.
-    package var count: Int { slots.count }
+    package var count: Int { table.count }
 
     /// Makes an empty one; a single entry is kept even where it costs more than `maxCost`.
     package init(maxCount: Int, maxCost: Int) {
@@ -32,9 +33,13 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         self.maxCost = maxCost
     }
 
+    private func slot(of key: Key) -> Int32? {
+        table.slot(hash: key.hashValue) { nodes[Int($0)].key == key }
+    }
+
     /// Looks an entry up and marks it as used.
     package mutating func value(for key: Key) -> Value? {
-        guard let slot = slots[key] else { return nil }
+        guard let slot = slot(of: key) else { return nil }
         if slot != newest {
             unlink(slot)
             linkAsNewest(slot)
@@ -62,10 +67,10 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
             slot = Int32(nodes.count)
             nodes.append(node)
         }
-        slots[key] = slot
+        table.insert(slot, hash: key.hashValue)
         cost += Int(node.cost)
         linkAsNewest(slot)
-        while slots.count > maxCount || cost > maxCost, oldest != slot {
+        while count > maxCount || cost > maxCost, oldest != slot {
             dropped.append(nodes[Int(oldest)].key)
             remove(nodes[Int(oldest)].key)
         }
@@ -80,7 +85,8 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
 
     /// Drops an entry, if it is there.
     package mutating func remove(_ key: Key) {
-        guard let slot = slots.removeValue(forKey: key) else { return }
+        guard let slot = slot(of: key) else { return }
+        table.remove(slot, hash: key.hashValue)
         unlink(slot)
         cost -= Int(nodes[Int(slot)].cost)
         nodes[Int(slot)].value = nil

@@ -1,3 +1,5 @@
+import LibCrypto
+
 /// Text that compares by its UTF-8 bytes, where `String` would take canonically equivalent texts for one.
 ///
 /// Keys, prefixes and principals are such texts: a user whose name is spelled in NFD is not the one spelled in NFC.
@@ -9,10 +11,7 @@ public protocol ByteExact: Hashable, Sendable {
 extension ByteExact {
     /// Compares by bytes.
     public static func == (left: Self, right: Self) -> Bool {
-        let (left, right) = (left.rawValue.utf8Span.span, right.rawValue.utf8Span.span)
-        guard left.count == right.count else { return false }
-        for index in left.indices where left[index] != right[index] { return false }
-        return true
+        left.rawValue.isSameBytes(as: right.rawValue)
     }
 
     /// Equal bytes are equal strings, so the string's own hash will do.

@@ -10,7 +10,7 @@ public struct MediaType: Sendable, Equatable {
     /// Wildcards are refused: an object has one type.
     public init?(_ text: String) {
         guard text.utf8.count <= 255, let essence = MediaTypeSyntax.essence(of: text) else { return nil }
-        guard !essence.utf8.contains(UInt8(ascii: "*")) else { return nil }
+        guard !essence.utf8Span.span.holds(UInt8(ascii: "*")) else { return nil }
         self.text = text
         self.essence = essence
     }
@@ -41,6 +41,14 @@ public struct MediaType: Sendable, Equatable {
         guard !parts[0].contains(UInt8(ascii: "*")) else { return nil }
         guard parts[1].elementsEqual("*".utf8) || !parts[1].contains(UInt8(ascii: "*")) else { return nil }
         return essence
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether a byte is among these.
+    fileprivate func holds(_ byte: UInt8) -> Bool {
+        for index in indices where self[index] == byte { return true }
+        return false
     }
 }
 

@@ -45,6 +45,10 @@ public enum KeySyntax {
         var isFirstOfSegment = true
         for index in key.indices {
             let byte = key[index]
+            if byte > UInt8(ascii: "/"), byte < UInt8(ascii: "{") {
+                isFirstOfSegment = false
+                continue
+            }
             switch byte {
             case 0..<0x20, 0x7f, UInt8(ascii: "{"): return false
             case UInt8(ascii: "/"), UInt8(ascii: "."):

@@ -7,7 +7,7 @@ import Logging
 /// Answers HTTP requests: `Observe → CrossOrigin → RenderProblems → Authenticate → endpoint`.
 ///
 /// The body of the answer to a `HEAD` is that of the `GET`; the server leaves it out.
-public struct APIResponder: HTTPResponder {
+public final class APIResponder: HTTPResponder {
     /// Which routes a listener serves.
     public enum Listener: Sendable {
         /// All of them, where there is one listener only.

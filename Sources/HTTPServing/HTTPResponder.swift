@@ -3,7 +3,7 @@ public import HTTPTypes
 /// What an HTTP server drives: one asynchronous function from request to response, and two questions it asks on the way.
 ///
 /// It needs no socket, so every route runs in a test without one.
-public protocol HTTPResponder: Sendable {
+public protocol HTTPResponder: AnyObject, Sendable {
     /// Says how the body of a request is to be read; called once, before any byte of it, on a thread that must not block.
     func bodyPlan(for head: RequestHead) -> BodyPlan
 

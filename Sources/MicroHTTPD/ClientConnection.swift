@@ -7,7 +7,7 @@ final class ClientConnection: Sendable {
         /// -1 once libmicrohttpd is about to close the descriptor, whose number may then mean another client.
         var socket: Int32
         var exchange: Exchange?
-        var idleSince: ContinuousClock.Instant
+        var idleSince: Moment
     }
 
     /// Formatted once, for every request on the connection.
@@ -51,7 +51,7 @@ final class ClientConnection: Sendable {
     }
 
     /// Cuts off a client that has been idle or too slow, and gives up on answers that take too long.
-    func sweep(now: ContinuousClock.Instant, core: ServerCore) {
+    func sweep(now: Moment, core: ServerCore) {
         state.withLock { state in
             guard state.socket >= 0 else { return }
             guard let exchange = state.exchange else {

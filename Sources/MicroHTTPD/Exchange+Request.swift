@@ -30,54 +30,73 @@ extension Exchange {
     }
 
     private func begin(_ line: HeadGuard.RequestLine) -> Bool {
-        let limits = core.configuration
-        let parsed: GuardedHead
+        let guarded: GuardedHead
         do {
-            parsed = try unsafe HeadGuard.read(connection, line: line, target: target, limits: limits)
+            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, limits: core.configuration)
         } catch {
             return refuse(error)
         }
-        head = parsed
-        let plan = core.responder.bodyPlan(for: parsed.request)
-        if case .stream(_, let deadline?) = plan { state.withLock { $0.answerDeadline = deadline } }
-        switch (plan, parsed.framing) {
-        case (_, .none):
-            stage = .collecting
-        case (.collect, .chunked):
-            return refuse(.badRequest("This route takes no chunked body."))
-        case (.collect(let maxBytes), .length(let length)):
+        framing = guarded.framing
+        expectsContinue = guarded.expectsContinue
+        isHead = guarded.request.method == .head
+        head = guarded.request
+        switch core.responder.bodyPlan(for: guarded.request) {
+        case .collect(let maxBytes): return collect(atMost: maxBytes)
+        case .stream(let maxBytes, let deadline): return stream(atMost: maxBytes, deadline: deadline)
+        }
+    }
+
+    private func collect(atMost maxBytes: Int) -> Bool {
+        stage = .collecting
+        switch framing {
+        case .none: break
+        case .chunked: return refuse(.badRequest("This route takes no chunked body."))
+        case .length(let length):
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
             collected.reserveCapacity(min(Int(length), 16 * 1_024))
-            stage = .collecting
-        case (.stream(let maxBytes, _), let framing):
-            if case .length(let length) = framing, length > maxBytes {
-                return refuse(.contentTooLarge(maxBytes: maxBytes))
-            }
-            guard !isOverloaded else { return refuse(.unavailable(retryAfter: limits.retryAfter)) }
-            state.withLock { state in
-                state.isStreamed = true
-                state.incoming.maxBytes = maxBytes
-            }
-            stage = .beforeStream
-            return launch(.stream(RequestBodyStream { [self] in try await nextChunk() }), pause: .reader)
         }
         return true
+    }
+
+    private func stream(atMost maxBytes: Int64, deadline: Duration?) -> Bool {
+        isStreamed = true
+        if let deadline { state.withLock { $0.answerDeadline = deadline } }
+        switch framing {
+        case .none:
+            stage = .collecting
+            return true
+        case .length(let length) where length > maxBytes: return refuse(.contentTooLarge(maxBytes: maxBytes))
+        case .length, .chunked: break
+        }
+        guard !isOverloaded else { return refuse(.unavailable(retryAfter: core.configuration.retryAfter)) }
+        state.withLock { $0.incoming = IncomingBody(maxBytes: maxBytes) }
+        stage = .beforeStream
+        let body = RequestBodyStream { [self] in try await nextChunk() }
+        switch launch(.stream(body), pause: .reader) {
+        case .stopping: return false
+        case .waiting: return true
+        case .reading:
+            stage = .streaming
+            return true
+        case .answered(let response): return queue(response, closes: true)
+        }
     }
 
     private func answerCollected() -> Bool {
         stage = .answering
         guard !isOverloaded else {
+            state.withLock { $0.answer = .taken }
             return queue(
                 core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter)), closes: false)
         }
-        let body: RequestBody
-        if let head, head.framing == .none, case .stream = core.responder.bodyPlan(for: head.request) {
-            body = .stream(RequestBodyStream { nil })
-        } else {
-            body = .collected(collected)
-            collected = []
+        let body =
+            isStreamed
+            ? RequestBody.stream(RequestBodyStream { nil }) : .collected(exchange(&collected, with: []))
+        switch launch(body, pause: .answer) {
+        case .stopping: return false
+        case .waiting, .reading: return true
+        case .answered(let response): return queue(response, closes: false)
         }
-        return launch(body, pause: .answer)
     }
 
     private var isOverloaded: Bool {
@@ -89,11 +108,8 @@ extension Exchange {
     private func beginStream() -> Bool {
         var isOpen = true
         let ready = state.withLock { state -> ServerResponse? in
-            if case .ready(let response) = state.answer {
-                state.answer = .taken
-                return response
-            }
-            if state.incoming.isWanted {
+            if let response = state.takeAnswer() { return response }
+            if state.incoming?.isWanted == true {
                 stage = .streaming
             } else {
                 isOpen = suspend(&state, for: .reader)
@@ -113,13 +129,13 @@ extension Exchange {
                 discarded = true
                 return nil
             }
-            guard !state.incoming.isFull, state.incoming.failure == nil else {
-                mayGoOn = suspend(&state, for: state.incoming.failure == nil ? .space : .answer)
+            guard let incoming = state.incoming, !incoming.isFull, incoming.failure == nil else {
+                mayGoOn = suspend(&state, for: state.incoming?.failure == nil ? .space : .answer)
                 return nil
             }
             consumed = true
             state.progress = .now
-            return unsafe state.incoming.append(data)
+            return unsafe incoming.append(data)
         }
         reader?.resume()
         if consumed { left = 0 }
@@ -131,9 +147,9 @@ extension Exchange {
     private func endStream() -> Bool {
         stage = .answering
         let reader = state.withLock { state -> IncomingBody.Reader? in
-            state.incoming.isEnded = true
+            state.incoming?.isEnded = true
             state.progress = .now
-            return state.incoming.takeReaderIfReady()
+            return state.incoming?.takeReaderIfReady()
         }
         reader?.resume()
         return queueOrWait()
@@ -142,8 +158,8 @@ extension Exchange {
     /// Throws bytes away that nobody wants; `false` once there were too many.
     private func discard(_ count: Int) -> Bool {
         state.withLock { state in
-            state.incoming.discarded += count
-            return state.incoming.discarded <= core.configuration.maxDiscardedBytes
+            state.discarded += count
+            return state.discarded <= core.configuration.maxDiscardedBytes
         }
     }
 
@@ -152,11 +168,7 @@ extension Exchange {
     private func queueOrWait() -> Bool {
         var isSuspended = false
         let ready = state.withLock { state -> ServerResponse? in
-            if case .ready(let response) = state.answer {
-                state.answer = .taken
-                state.incoming.discarded = 0
-                return response
-            }
+            if let response = state.takeAnswer() { return response }
             isSuspended = suspend(&state, for: .answer)
             return nil
         }
@@ -166,7 +178,6 @@ extension Exchange {
 
     private func queue(_ response: ServerResponse, closes: Bool) -> Bool {
         stage = .queued
-        state.withLock { $0.answer = .taken }
         let isLast = closes || core.isDraining.load(ordering: .relaxed)
         guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
         defer { unsafe MHD_destroy_response(made) }
@@ -178,9 +189,10 @@ extension Exchange {
         let response = core.responder.response(to: failure)
         // A client that sends its body without waiting would have its data answered with a reset, which can overtake the
         // answer: it is given the answer at once, and some time to read it.
-        if let head, head.framing != .none, !head.expectsContinue, !core.isSecure, let bytes = rawBytes(of: response) {
+        if framing != .none, !expectsContinue, !core.isSecure, let bytes = rawBytes(of: response) {
             return linger(bytes)
         }
+        state.withLock { $0.answer = .taken }
         return queue(response, closes: true)
     }
 
@@ -198,7 +210,7 @@ extension Exchange {
         state.withLock { state in
             state.answer = .sent
             state.progress = .now
-            state.incoming.discarded = 0
+            state.discarded = 0
         }
         return true
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// Retain contract: `MHD_OPTION_URI_LOG_CALLBACK` makes it and retains it once, `MHD_OPTION_NOTIFY_COMPLETED` releases that once.
 /// A streamed answer retains it a second time, until its response object is destroyed.
 ///
-/// - Invariant: `stage`, `head` and `collected` are touched by the one libmicrohttpd thread that serves the connection, and by
+/// - Invariant: All variables but `state` are touched by the one libmicrohttpd thread that serves the connection, and by
 ///   nobody before or after it. `connection` is valid until `complete()`; other threads use it only to resume, under the lock
 ///   of `state` and only while suspended, which keeps libmicrohttpd from destroying it. All else is in `state` or constant.
 @safe final class Exchange: @unchecked Sendable {
@@ -44,29 +44,43 @@ import Synchronization
 
     struct State {
         var pause: Pause?
+        /// Whether libmicrohttpd leaves the connection alone during the pause, so that it has to be told when that is over.
+        var isSuspended = false
         var answer = Answer.none
         var isComplete = false
         var isGivenUp = false
         var isTaskOver = false
         var task: Task<Void, Never>?
         /// When something last moved, for the deadline of the answer and the idle time of a streamed body.
-        var progress: ContinuousClock.Instant
-        var isStreamed = false
+        var progress: Moment
         /// The route's own, where it has one.
         var answerDeadline: Duration?
-        var incoming = IncomingBody()
+        /// Where the body is streamed.
+        var incoming: IncomingBody?
+        /// Where the answer is streamed.
         var outgoing: OutgoingBody?
+        /// Bytes of the body that nobody was to have.
+        var discarded = 0
     }
 
     let loop: ServerLoop
     let client: ClientConnection
     let connection: OpaquePointer
     let target: TargetLine
-    let start = ContinuousClock.now
+    let start: Moment
     let state: Mutex<State>
     var stage = Stage.head
-    var head: GuardedHead?
+    /// Once it has arrived, until the task gets it.
+    var head: RequestHead?
+    var framing = GuardedHead.Framing.none
+    var expectsContinue = false
+    /// Whether the answer has a head only.
+    var isHead = false
+    /// Whether the route streams.
+    var isStreamed = false
     var collected: [UInt8] = []
+    /// The body of the answer, which libmicrohttpd reads where it is until the request is complete.
+    var sent: [UInt8] = []
 
     var core: ServerCore { loop.core }
 
@@ -75,6 +89,7 @@ import Synchronization
         self.client = client
         unsafe self.connection = connection
         self.target = target
+        start = .now
         state = Mutex(State(progress: start))
         loop.core.openExchanges.add(1, ordering: .relaxed)
     }
@@ -83,70 +98,93 @@ import Synchronization
     func suspend(_ state: inout State, for pause: Pause) -> Bool {
         guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
         state.pause = pause
+        state.isSuspended = true
         unsafe MHD_suspend_connection(connection)
         return true
     }
 
-    /// Resumes the connection if it is suspended; the caller holds the lock.
+    /// Ends the pause, if there is one; the caller holds the lock.
     func resume(_ state: inout State) {
-        guard state.pause != nil else { return }
         state.pause = nil
+        guard state.isSuspended else { return }
+        state.isSuspended = false
         unsafe MHD_resume_connection(connection)
         loop.wake()
     }
 
     // MARK: The task
 
-    /// Suspends and starts the task that answers; `false` where the server is stopping.
-    func launch(_ body: RequestBody, pause: Pause) -> Bool {
-        guard let head else { return false }
-        let request = ServerRequest(head: head.request, body: body, remoteAddress: client.address.text)
-        let hasBody = head.request.method != .head
-        let isSuspended = state.withLock { state in
+    /// How far a task came before it had to wait for something.
+    enum Start {
+        /// It did not start: the server is stopping.
+        case stopping
+        /// The connection is suspended until it goes on.
+        case waiting
+        /// It reads the body.
+        case reading
+        /// The answer is there, and the caller's to queue.
+        case answered(ServerResponse)
+    }
+
+    /// Starts the task that answers. It runs at once and on this thread, up to where it has to wait for something; only then
+    /// is the connection suspended.
+    func launch(_ body: RequestBody, pause: Pause) -> Start {
+        guard let head = head.take() else { return .stopping }
+        let request = ServerRequest(head: head, body: body, remoteAddress: client.address.text)
+        let mayStart = state.withLock { state in
+            guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
             state.progress = .now
-            return suspend(&state, for: pause)
+            state.pause = pause
+            return true
         }
-        guard isSuspended else { return false }
+        guard mayStart else { return .stopping }
         core.runningTasks.add(1, ordering: .relaxed)
-        let task = Task(executorPreference: loop.events) { [self] in
+        let task = Task.immediate(executorPreference: loop.events) { [self, hasBody = !isHead] in
             await answer(request, hasBody: hasBody)
-            state.withLock { state in
-                state.isTaskOver = true
-                state.task = nil
-            }
             core.runningTasks.subtract(1, ordering: .relaxed)
         }
-        let isGivenUp = state.withLock { state in
-            if !state.isTaskOver, !state.isGivenUp { state.task = task }
-            return state.isGivenUp
+        return state.withLock { state in
+            if state.isGivenUp {
+                task.cancel()
+            } else if !state.isTaskOver {
+                state.task = task
+            }
+            if state.pause != nil {
+                state.isSuspended = true
+                unsafe MHD_suspend_connection(connection)
+                return .waiting
+            }
+            return state.takeAnswer().map { .answered($0) } ?? .reading
         }
-        if isGivenUp { task.cancel() }
-        return true
     }
 
     private func answer(_ request: ServerRequest, hasBody: Bool) async {
         let response = await core.responder.respond(to: request)
         guard case .stream(let length, let produce) = response.body, hasBody, response.head.status.allowsBody else {
-            publish(response, outgoing: nil)
+            publish(response) { $0.taskIsOver() }
             return
         }
-        guard publish(response, outgoing: OutgoingBody(length: length)) else { return }
+        guard publish(response, { $0.outgoing = OutgoingBody(length: length) }) else { return }
         do {
             try await produce(StreamWriter(exchange: self))
             finishOutput(complete: true)
         } catch {
             finishOutput(complete: false)
         }
+        state.withLock { $0.taskIsOver() }
     }
 
-    /// Hands the answer over; `false` where it comes too late.
+    /// Hands the answer over, with what goes with it; `false` where it comes too late.
     @discardableResult
-    private func publish(_ response: ServerResponse, outgoing: OutgoingBody?) -> Bool {
+    private func publish(_ response: ServerResponse, _ change: (inout State) -> Void) -> Bool {
         state.withLock { state in
-            guard !state.isComplete, case .none = state.answer else { return false }
+            guard !state.isComplete, case .none = state.answer else {
+                state.taskIsOver()
+                return false
+            }
             state.answer = .ready(response)
-            state.outgoing = outgoing
             state.progress = .now
+            change(&state)
             resume(&state)
             return true
         }
@@ -159,8 +197,9 @@ import Synchronization
         let (task, reader, writer) = state.withLock { state in
             state.isComplete = true
             state.pause = nil
+            state.isSuspended = false
             defer { state.task = nil }
-            return (state.task, state.incoming.fail(.disconnected), state.outgoing?.close())
+            return (state.task, state.incoming?.fail(.disconnected), state.outgoing?.close())
         }
         reader?.resume(throwing: RequestBodyError.disconnected)
         writer?.resume()
@@ -175,7 +214,7 @@ import Synchronization
     }
 
     /// A slow answer becomes 503, a slow stream ends; a client that owes bytes for too long is to be cut off.
-    func sweep(now: ContinuousClock.Instant) -> SweepVerdict? {
+    func sweep(now: Moment) -> SweepVerdict? {
         let limits = core.configuration
         return state.withLock { state in
             if state.pause != nil {
@@ -190,9 +229,10 @@ import Synchronization
                 return SweepVerdict(farewell: rawBytes(of: response))
             case .none:
                 let isLate =
-                    state.isStreamed ? now - state.progress > limits.idleTimeout : now - start > limits.requestTimeout
+                    state.incoming != nil
+                    ? now - state.progress > limits.idleTimeout : now - start > limits.requestTimeout
                 guard isLate else { return nil }
-                state.incoming.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
+                state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
                 return SweepVerdict(farewell: core.rawAnswer(to: .requestTimeout))
             }
         }
@@ -208,9 +248,23 @@ import Synchronization
         } else {
             let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter)
             state.answer = .ready(core.responder.response(to: failure))
-            state.incoming.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
+            state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
         }
         resume(&state)
+    }
+}
+
+extension Exchange.State {
+    /// The answer, where there is one that nobody took yet.
+    mutating func takeAnswer() -> ServerResponse? {
+        guard case .ready = answer, case .ready(let response) = exchange(&answer, with: .taken) else { return nil }
+        return response
+    }
+
+    /// The task does no more that could be cancelled.
+    fileprivate mutating func taskIsOver() {
+        isTaskOver = true
+        task = nil
     }
 }
 

@@ -2,8 +2,10 @@ import CMicroHTTPD
 import HTTPServing
 import Synchronization
 
-/// What was written of a streamed answer and is not sent yet.
-struct OutgoingBody {
+/// What was written of a streamed answer and is not sent yet. An object of its own, as most answers have no such body.
+///
+/// - Invariant: Touched by who holds the lock of the exchange's state only.
+final class OutgoingBody: @unchecked Sendable {
     /// Beyond this much unsent, a writer waits.
     private static let highWater = 64 * 1_024
 
@@ -27,7 +29,7 @@ struct OutgoingBody {
     }
 
     /// Takes a piece, `false` where the writer must wait first.
-    mutating func accept(_ bytes: [UInt8]) throws -> Bool {
+    func accept(_ bytes: [UInt8]) throws -> Bool {
         guard end == .open else { throw ResponseBodyError.closed }
         guard unsent.count - sent < Self.highWater else { return false }
         accepted += Int64(bytes.count)
@@ -42,7 +44,7 @@ struct OutgoingBody {
     }
 
     /// Keeps a writer waiting; `false` where there is room by now, or no more sense in waiting.
-    mutating func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+    func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard end == .open, unsent.count - sent >= Self.highWater else { return false }
         precondition(writer == nil, "an answer has one writer")
         writer = continuation
@@ -50,13 +52,13 @@ struct OutgoingBody {
     }
 
     /// No more will be written.
-    mutating func finish(complete: Bool) {
+    func finish(complete: Bool) {
         guard end == .open else { return }
         end = complete && (length == nil || length == accepted) ? .complete : .broken
     }
 
     /// Nothing more will be sent; the writer that waits, if there is one, is the caller's to resume.
-    mutating func close() -> CheckedContinuation<Void, Never>? {
+    func close() -> CheckedContinuation<Void, Never>? {
         if end == .open { end = .broken }
         defer { writer = nil }
         return writer
@@ -65,7 +67,7 @@ struct OutgoingBody {
     /// Moves bytes to where libmicrohttpd wants them.
     ///
     /// - Returns: How many, or one of libmicrohttpd's two marks of an end; 0 where the writer has to be waited for.
-    mutating func read(into buffer: UnsafeMutableRawBufferPointer) -> (Int, CheckedContinuation<Void, Never>?) {
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> (Int, CheckedContinuation<Void, Never>?) {
         let count = min(buffer.count, unsent.count - sent)
         guard count > 0 else {
             switch end {
@@ -136,8 +138,7 @@ extension Exchange {
     /// Called on libmicrohttpd's thread for the next bytes of a streamed answer.
     func readOutput(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         let (count, writer) = state.withLock { state -> (Int, CheckedContinuation<Void, Never>?) in
-            guard var outgoing = state.outgoing.take() else { return (Int(MHD_CONTENT_READER_END_WITH_ERROR), nil) }
-            defer { state.outgoing = outgoing }
+            guard let outgoing = state.outgoing else { return (Int(MHD_CONTENT_READER_END_WITH_ERROR), nil) }
             let result = unsafe outgoing.read(into: buffer)
             if result.0 == 0, !suspend(&state, for: .output) {
                 return (Int(MHD_CONTENT_READER_END_WITH_ERROR), result.1)

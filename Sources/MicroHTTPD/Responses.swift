@@ -3,25 +3,13 @@ import Glibc
 import HTTPServing
 import HTTPTypes
 
-/// Keeps the bytes of an answer where libmicrohttpd reads them.
-///
-/// - Invariant: `bytes` never changes, so its storage stays in place as long as this object lives, which is until the free
-///   callback of the response object releases it.
-private final class ResponseOwner: Sendable {
-    let bytes: [UInt8]
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
-}
-
 extension Exchange {
     /// Makes libmicrohttpd's response object, which copies no byte of the body; the caller owns it.
     func makeResponse(_ response: ServerResponse, closes: Bool) -> OpaquePointer? {
         let made: OpaquePointer? =
             switch response.body {
-            case .bytes(let bytes): unsafe Self.response(of: bytes)
-            case .stream where !response.head.status.allowsBody: unsafe Self.response(of: [])
+            case .bytes(let bytes): unsafe wholeResponse(bytes)
+            case .stream where !response.head.status.allowsBody: unsafe wholeResponse([])
             case .stream(let length, _): unsafe streamedResponse(length)
             }
         guard let made = unsafe made else { return nil }
@@ -50,16 +38,12 @@ extension Exchange {
         }
     }
 
-    private static func response(of bytes: [UInt8]) -> OpaquePointer? {
-        guard !bytes.isEmpty else { return unsafe MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT) }
-        let owner = ResponseOwner(bytes)
-        return unsafe owner.bytes.withUnsafeBytes { buffer in
-            let context = unsafe Unmanaged.passRetained(owner).toOpaque()
-            let made = unsafe MHD_create_response_from_buffer_with_free_callback_cls(
-                buffer.count, UnsafeMutableRawPointer(mutating: buffer.baseAddress), releaseOwner, context
-            )
-            if unsafe made == nil { unsafe Unmanaged<ResponseOwner>.fromOpaque(context).release() }
-            return unsafe made
+    private func wholeResponse(_ bytes: [UInt8]) -> OpaquePointer? {
+        sent = bytes
+        // The storage of an array that nobody changes stays where it is, and so does an empty one, which is not read.
+        return unsafe sent.withUnsafeBytes {
+            unsafe MHD_create_response_from_buffer(
+                $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_PERSISTENT)
         }
     }
 
@@ -74,14 +58,9 @@ extension Exchange {
         }
         // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client would take for the beginning
         // of the next answer.
-        if length == nil, head?.request.method == .head { unsafe sluice_end_with_connection(made) }
+        if length == nil, isHead { unsafe sluice_end_with_connection(made) }
         return unsafe made
     }
-}
-
-private func releaseOwner(context: UnsafeMutableRawPointer?) {
-    guard let context = unsafe context else { return }
-    unsafe Unmanaged<ResponseOwner>.fromOpaque(context).release()
 }
 
 private func releaseExchange(context: UnsafeMutableRawPointer?) {

@@ -77,7 +77,7 @@ final class ServerCore: Sendable {
 
     /// Looks at every connection for what has taken too long.
     func sweep() {
-        let now = ContinuousClock.now
+        let now = Moment.now
         for connection in connections { connection.sweep(now: now, core: self) }
     }
 

@@ -40,7 +40,7 @@ import Testing
 }
 
 /// Answers as the gateway documents, for whoever knows the token.
-private struct StandInGateway: HTTPResponder {
+private final class StandInGateway: HTTPResponder {
     private struct Asked: Decodable {
         let action: String
         let bucket: String
@@ -52,6 +52,12 @@ private struct StandInGateway: HTTPResponder {
     let fixture: StoreFixture
     let storePort: UInt16
     let token: String
+
+    init(fixture: StoreFixture, storePort: UInt16, token: String) {
+        self.fixture = fixture
+        self.storePort = storePort
+        self.token = token
+    }
 
     func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 1024) }
 

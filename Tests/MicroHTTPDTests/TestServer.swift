@@ -5,9 +5,9 @@ import MicroHTTPD
 import ServiceLifecycle
 
 /// A responder made of functions; refusals are rendered as text that names them.
-struct TestResponder: HTTPResponder {
-    var plan: @Sendable (RequestHead) -> BodyPlan = { _ in .collect(maxBytes: 1_000) }
-    var answer: @Sendable (ServerRequest) async -> ServerResponse
+final class TestResponder: HTTPResponder {
+    let plan: @Sendable (RequestHead) -> BodyPlan
+    let answer: @Sendable (ServerRequest) async -> ServerResponse
 
     init(
         plan: @escaping @Sendable (RequestHead) -> BodyPlan = { _ in .collect(maxBytes: 1_000) },

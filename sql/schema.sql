@@ -1,3 +1,13 @@
+CREATE DOMAIN public.amount AS bigint;
+
+CREATE DOMAIN public.issuance_action AS text;
+
+CREATE DOMAIN public.issuance_delivery AS text;
+
+CREATE DOMAIN public.issuance_method AS text;
+
+CREATE DOMAIN public.md5_digest AS bytea;
+
 CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_request_id text) RETURNS bigint
     LANGUAGE plpgsql
     SET lock_timeout TO '2s'
@@ -37,23 +47,18 @@ CREATE TABLE public.issuances (
     matched_principal text NOT NULL COLLATE pg_catalog."C",
     grant_id uuid NOT NULL,
     credential_id uuid NOT NULL,
-    delivery text NOT NULL,
-    action text NOT NULL,
-    method text NOT NULL,
+    delivery public.issuance_delivery NOT NULL,
+    action public.issuance_action NOT NULL,
+    method public.issuance_method NOT NULL,
     bucket text NOT NULL COLLATE pg_catalog."C",
     object_key text NOT NULL COLLATE pg_catalog."C",
     expires_at timestamp with time zone NOT NULL,
     content_type text,
-    content_md5 bytea,
-    content_length bigint,
+    content_md5 public.md5_digest,
+    content_length public.amount,
     request_id text NOT NULL,
     quota_ids uuid[],
-    quota_amounts bigint[],
-    CONSTRAINT issuances_action_check CHECK (((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text])) OR ((action = 'PutObject,GetObject'::text) AND (delivery = 'sts'::text)))),
-    CONSTRAINT issuances_content_length_check CHECK ((content_length >= 0)),
-    CONSTRAINT issuances_content_md5_check CHECK ((octet_length(content_md5) = 16)),
-    CONSTRAINT issuances_delivery_check CHECK ((delivery = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))),
-    CONSTRAINT issuances_method_check CHECK (((method = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text])) OR ((method = '*'::text) AND (delivery = 'sts'::text))))
+    quota_amounts bigint[]
 )
 PARTITION BY RANGE (issued_at);
 
@@ -62,10 +67,9 @@ CREATE TABLE public.quota_usage (
     holder text NOT NULL COLLATE pg_catalog."C",
     period_start timestamp with time zone NOT NULL,
     shared boolean NOT NULL,
-    used bigint NOT NULL,
-    released bigint DEFAULT 0 NOT NULL,
-    archived bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT quota_usage_amounts_check CHECK (((used >= 0) AND (released >= 0) AND (archived >= 0)))
+    used public.amount NOT NULL,
+    released public.amount DEFAULT 0 NOT NULL,
+    archived public.amount DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
 
@@ -122,18 +126,18 @@ CREATE FUNCTION public.audit_quotas() RETURNS TABLE(quota_id uuid, holder text, 
              u_1.holder,
              u_1.period_start,
              u_1.used,
-             (u_1.archived - u_1.released) AS settled
+             ((u_1.archived)::bigint - (u_1.released)::bigint) AS settled
             FROM (public.quota_usage u_1
               JOIN periods p ON (((p.id = u_1.quota_id) AND (p.starts_at = u_1.period_start))))
          )
   SELECT COALESCE(c.id, u.quota_id) AS "coalesce",
      COALESCE(c.holder, u.holder) AS "coalesce",
      COALESCE(c.starts_at, u.period_start) AS "coalesce",
-     COALESCE(u.used, (0)::bigint) AS "coalesce",
+     COALESCE((u.used)::bigint, (0)::bigint) AS "coalesce",
      (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint))
     FROM (charges c
       FULL JOIN counters u ON (((u.quota_id = c.id) AND (u.holder = c.holder) AND (u.period_start = c.starts_at))))
-   WHERE (COALESCE(u.used, (0)::bigint) <> (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint)))
+   WHERE (COALESCE((u.used)::bigint, (0)::bigint) <> (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint)))
    ORDER BY COALESCE(c.id, u.quota_id), COALESCE(c.holder, u.holder), COALESCE(c.starts_at, u.period_start);
 END;
 
@@ -574,7 +578,7 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
                      s.landed,
                          CASE
                              WHEN (s.landed = 0) THEN 'absent'::text
-                             WHEN ((i.delivery = 'presigned-url'::text) AND (i.content_length <> s.landed)) THEN 'mismatched'::text
+                             WHEN (((i.delivery)::text = 'presigned-url'::text) AND ((i.content_length)::bigint <> s.landed)) THEN 'mismatched'::text
                              ELSE 'landed'::text
                          END AS finding
                     FROM (UNNEST(note_settled_uploads.p_issuance_ids, note_settled_uploads.p_landed) s(id, landed)
@@ -776,8 +780,11 @@ BEGIN
         object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
     )
     VALUES (
-        p_id, v_now, p_position_seq, p_principal, p_matched_principal, p_grant_id, p_credential_id, p_delivery, p_action,
-        p_method, p_bucket, p_object_key, p_expires_at, p_content_type, p_content_md5, p_content_length, p_request_id,
+        p_id, v_now, p_position_seq, p_principal, p_matched_principal, p_grant_id, p_credential_id, p_delivery,
+        -- Only temporary credentials permit two things, and bind no method. '' is none of either.
+        CASE WHEN p_action <> 'PutObject,GetObject' OR p_delivery = 'sts' THEN p_action ELSE '' END,
+        CASE WHEN p_method <> '*' OR p_delivery = 'sts' THEN p_method ELSE '' END,
+        p_bucket, p_object_key, p_expires_at, p_content_type, p_content_md5, p_content_length, p_request_id,
         CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_quota_id] END,
         CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_amount] END
     );
@@ -940,7 +947,11 @@ BEGIN
         object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
     )
     SELECT p_uuids[i][1], v_now, p_position_seqs[p_item_positions[i]], p_texts[i][1], p_texts[i][2], p_uuids[i][2],
-        p_uuids[i][3], p_texts[i][3], p_texts[i][4], p_texts[i][5], p_texts[i][6], p_texts[i][7], p_expires_at[i],
+        p_uuids[i][3], p_texts[i][3],
+        -- Only temporary credentials permit two things, and bind no method. '' is none of either.
+        CASE WHEN p_texts[i][4] <> 'PutObject,GetObject' OR p_texts[i][3] = 'sts' THEN p_texts[i][4] ELSE '' END,
+        CASE WHEN p_texts[i][5] <> '*' OR p_texts[i][3] = 'sts' THEN p_texts[i][5] ELSE '' END,
+        p_texts[i][6], p_texts[i][7], p_expires_at[i],
         p_texts[i][8], p_content_md5s[i], p_content_lengths[i], p_texts[i][9],
         CASE p_charge_ends[i + 1] - p_charge_ends[i]
             WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_quotas[p_charge_ends[i + 1]]]
@@ -1589,7 +1600,7 @@ CREATE VIEW public.uploads AS
     i.object_key,
     i.content_type,
     i.content_md5,
-    COALESCE(i.content_length, m.content_length) AS content_length,
+    COALESCE((i.content_length)::bigint, m.content_length) AS content_length,
     (((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) IS TRUE) AS is_dead,
     m.state AS multipart_state,
     m.etag AS multipart_etag,
@@ -1610,7 +1621,7 @@ CREATE VIEW public.uploads AS
             ELSE 'issued'::text
         END AS state
    FROM ((((public.issuances i
-     LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND (i.delivery = 'multipart-start'::text))))
+     LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
      CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS dead_at) d)
      LEFT JOIN public.landings l ON ((l.issuance_id = i.id)))
      LEFT JOIN LATERAL ( SELECT t.made_at,
@@ -1623,6 +1634,9 @@ CREATE VIEW public.uploads AS
 
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
+
+ALTER DOMAIN public.amount
+    ADD CONSTRAINT amount_check CHECK ((VALUE >= 0)) NOT VALID;
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
@@ -1660,6 +1674,15 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (id);
 
+ALTER DOMAIN public.issuance_action
+    ADD CONSTRAINT issuance_action_check CHECK ((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'PutObject,GetObject'::text]))) NOT VALID;
+
+ALTER DOMAIN public.issuance_delivery
+    ADD CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))) NOT VALID;
+
+ALTER DOMAIN public.issuance_method
+    ADD CONSTRAINT issuance_method_check CHECK ((VALUE = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text, '*'::text]))) NOT VALID;
+
 ALTER TABLE ONLY public.issuances
     ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);
 
@@ -1677,6 +1700,9 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_pkey PRIMARY KEY (issuance_id);
+
+ALTER DOMAIN public.md5_digest
+    ADD CONSTRAINT md5_digest_check CHECK ((octet_length(VALUE) = 16)) NOT VALID;
 
 ALTER TABLE ONLY public.multipart_parts
     ADD CONSTRAINT multipart_parts_pkey PRIMARY KEY (issuance_id);

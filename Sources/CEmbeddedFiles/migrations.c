@@ -96,6 +96,10 @@ static const char migration_0023[] = {
 #embed "../../sql/migrations/0023_speed_up_recording.sql" suffix(, 0)
 };
 
+static const char migration_0024[] = {
+#embed "../../sql/migrations/0024_check_by_domains.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -123,6 +127,7 @@ static const struct {
     {"0021_ignore_order_of_actions.sql", migration_0021},
     {"0022_sum_issuances.sql", migration_0022},
     {"0023_speed_up_recording.sql", migration_0023},
+    {"0024_check_by_domains.sql", migration_0024},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

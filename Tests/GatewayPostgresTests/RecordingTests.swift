@@ -311,6 +311,44 @@ import Testing
         #expect(Int64(resetsIn) == right)
     }
 
+    /// Rows that no decision leads to; the last one stands for what is right.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func refusesRowsThatCannotBe(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        let changes: [@Sendable (inout IssuanceProposal) -> Void] = [
+            { $0.method = "BREW" }, { $0.method = "*" }, { $0.furtherAction = .getObject },
+            { $0.contentMD5 = [UInt8](repeating: 7, count: 15) }, { $0.contentLength = -1 },
+            { (proposal: inout IssuanceProposal) in
+                proposal.delivery = .sts
+                proposal.method = "*"
+                proposal.furtherAction = .getObject
+            },
+        ]
+        for (index, change) in changes.enumerated() {
+            var proposal = try IssuanceProposal.sample(at: position, action: .putObject)
+            change(&proposal)
+            do {
+                _ = try await connection.record([proposal], by: function)
+                #expect(index == changes.count - 1)
+            } catch let error as PostgresError {
+                #expect(error.refusesData && index < changes.count - 1, "\(error)")
+            }
+        }
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+    }
+
+    /// Counters that cannot be, whoever writes them.
+    @Test(.database(.migrated), arguments: ["used", "released", "archived"])
+    func noAmountIsNegative(_ column: String) async throws {
+        let connection = try Self.connect()
+        let quota = Quota.sample(limit: 5)
+        _ = try await connection.record([.sample(at: connection.position(), charges: [quota.charge()])])
+        await #expect(throws: PostgresError.self) {
+            try await connection.runScript("UPDATE quota_usage SET \(column) = -1")
+        }
+    }
+
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func refusesEveryIsolationButReadCommitted(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()

@@ -324,6 +324,7 @@ BEGIN
     IF NOT v_is_empty THEN
         RAISE EXCEPTION 'the partition of % is not empty', p_day USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
+    PERFORM pg_advisory_xact_lock(7310868747);
     EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
     EXECUTE format('DROP TABLE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
@@ -344,6 +345,7 @@ BEGIN
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
+    PERFORM pg_advisory_xact_lock(7310868747);
     EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
     EXECUTE format(
         $sql$

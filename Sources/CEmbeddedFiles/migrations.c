@@ -100,6 +100,10 @@ static const char migration_0024[] = {
 #embed "../../sql/migrations/0024_check_by_domains.sql" suffix(, 0)
 };
 
+static const char migration_0025[] = {
+#embed "../../sql/migrations/0025_drop_between_sums.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -128,6 +132,7 @@ static const struct {
     {"0022_sum_issuances.sql", migration_0022},
     {"0023_speed_up_recording.sql", migration_0023},
     {"0024_check_by_domains.sql", migration_0024},
+    {"0025_drop_between_sums.sql", migration_0025},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

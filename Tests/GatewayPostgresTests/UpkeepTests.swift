@@ -63,6 +63,29 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
     }
 
+    /// Whoever sums up reads the ledger; to drop a day meanwhile would have recordings wait.
+    @Test(.database(.migrated)) func leavesThePartitionsWhileSomebodySumsUp() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        try await prepare(connection)
+        let summer = try PostgresConnection(testing: database.connectionString)
+        func hasPartition() async throws -> Bool {
+            try await connection.number("SELECT count(to_regclass('issuances_20200101'))") == 1
+        }
+        let sum = "BEGIN; SELECT pg_advisory_xact_lock(7310868747)"
+        try await summer.runScript(sum)
+        await upkeep(connection).runRound()
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+        try await summer.runScript("COMMIT")
+        try await connection.runScript("SELECT empty_issuances_partition('2020-01-01', 40)")
+        try await summer.runScript(sum)
+        #expect(try await connection.texts("SELECT drop_issuances_partition('2020-01-01', 40)::text") == ["false"])
+        #expect(try await hasPartition())
+        try await summer.runScript("COMMIT")
+        await upkeep(connection).runRound()
+        #expect(try await !hasPartition())
+    }
+
     @Test(
         .database(.migrated),
         arguments: [

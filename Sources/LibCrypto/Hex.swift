@@ -47,6 +47,33 @@ public enum Hex {
         return (values &+ all(0x3030_3030_3030_3030) &+ letters)
     }
 
+    /// Appends a number as eight lower-case digits, the highest first.
+    public static func append(_ value: UInt32, to output: inout OutputSpan<UInt8>) {
+        let digits = eightDigits(of: value)
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            output.append(UInt8(truncatingIfNeeded: digits >> shift))
+        }
+    }
+
+    /// Appends a number as four lower-case digits, the highest first.
+    public static func append(_ value: UInt16, to output: inout OutputSpan<UInt8>) {
+        let digits = eightDigits(of: UInt32(value))
+        for shift in stride(from: UInt64(24), through: 0, by: -8) {
+            output.append(UInt8(truncatingIfNeeded: digits >> shift))
+        }
+    }
+
+    /// The eight digits of a number, each a byte, worked out all at once.
+    private static func eightDigits(of value: UInt32) -> UInt64 {
+        var nibbles = UInt64(value)
+        nibbles = (nibbles << 16 | nibbles) & 0x0000_FFFF_0000_FFFF
+        nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
+        nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
+        let letters = ((nibbles &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+        // 39 lie between `9` and `a`.
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 39
+    }
+
     /// Reads hexadecimal text of either case; `nil` for an odd number of digits or any other character.
     public static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []

@@ -21,6 +21,12 @@ extension OutputSpan where Element == UInt8 {
         if isDone == nil { for byte in text.utf8 { append(byte) } }
     }
 
+    /// Appends a text of the program's own, for which there must be room.
+    @inlinable
+    public mutating func append(copying text: StaticString) {
+        unsafe append(copying: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
     @inlinable
     @inline(__always)
     mutating func append(copying bytes: UnsafeBufferPointer<UInt8>) {

@@ -31,9 +31,12 @@ public final class RandomPool: Sendable {
         return try state.withLock { state throws(CryptoError) in
             if state.bytes.count - state.taken < count { state = State(bytes: try randomBytes(count: Self.size)) }
             let range = state.taken..<(state.taken + count)
-            defer { for index in range { state.bytes[index] = 0 } }
             state.taken = range.upperBound
-            return Array(state.bytes[range])
+            return unsafe state.bytes.withUnsafeMutableBufferPointer { pool in
+                let bytes = unsafe UnsafeMutableBufferPointer(rebasing: pool[range])
+                defer { unsafe bytes.update(repeating: 0) }
+                return unsafe Array(bytes)
+            }
         }
     }
 }

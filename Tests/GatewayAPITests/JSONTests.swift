@@ -179,7 +179,7 @@ struct JSONTests {
     func writes() throws {
         var json = JSONWriter()
         json.object { json in
-            json.member("quote\"", "a/b\\c\"d\u{1}\n\r\té😀\u{7f}")
+            json.member(named: "quote\"", "a/b\\c\"d\u{1}\n\r\té😀\u{7f}")
             json.member("n", Int64.min)
             json.member("empty", [String]())
             json.member("list", ["x", "y"])

@@ -241,8 +241,8 @@ import Testing
         )
         let source = ScriptedPolicy(try tables { $0.apiKeys = [apiKey] })
         let cache = PolicyCache(source: source)
-        #expect(try await cache.apiKey(prefix: "abc").rows == apiKey)
-        #expect(try await cache.apiKey(prefix: "other").rows == nil)
+        #expect(try await cache.apiKey(prefix: "abc").rows?.key == apiKey)
+        #expect(try await cache.apiKey(prefix: "other").rows?.key == nil)
         #expect(try await cache.issuer("https://id.example.com").rows == nil)
         source.change([.apiKey(prefix: "abc")]) { $0.apiKeys = [] }
         try await cache.advance()

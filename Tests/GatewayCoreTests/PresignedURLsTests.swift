@@ -66,7 +66,7 @@ struct CacheAuthenticator: Authenticator {
 
     func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         let load = try await cache.apiKey(prefix: token.reveal())
-        guard let key = load.rows else { throw .unauthenticated(reason: "There is no such key.") }
+        guard let key = load.rows?.key else { throw .unauthenticated(reason: "There is no such key.") }
         return Caller(
             principal: key.principal, groups: key.groups, roles: [], claims: [:], expiresAt: key.expiresAt,
             token: token,

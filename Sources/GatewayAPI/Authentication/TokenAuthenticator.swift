@@ -89,6 +89,11 @@ public final class TokenAuthenticator: Authenticator {
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         if let key = APIKeyText(parsing: token) { return try await caller(holding: key) }
         if let ticket = TicketText(parsing: token) { return try await caller(holding: ticket) }
+        return try await caller(holdingJWT: token)
+    }
+
+    // Apart, as everything that it holds while it waits would have to be found room for with each API key.
+    private func caller(holdingJWT token: Secret<String>) async throws(GatewayError) -> Caller {
         let text = Array(token.reveal().utf8)
         guard text.count <= limits.maxTokenBytes else { throw Self.refusal }
         let digest = TokenDigest(of: text)
@@ -109,13 +114,15 @@ public final class TokenAuthenticator: Authenticator {
     }
 
     private func caller(holding key: APIKeyText) async throws(GatewayError) -> Caller {
-        let digest = key.digest
-        let load = try await cache.apiKey(prefix: key.prefix)
-        guard let row = load.rows, digest.isSame(as: row.hash) else { throw Self.refusal }
-        if let expiresAt = row.expiresAt, now() >= expiresAt { throw .expiredToken }
+        try caller(holding: key, of: await cache.apiKey(prefix: key.prefix))
+    }
+
+    private func caller(holding key: APIKeyText, of load: PolicyLoad<APIKeyRow?>) throws(GatewayError) -> Caller {
+        guard let row = load.rows, key.digest.isSame(as: row.key.hash) else { throw Self.refusal }
+        if let expiresAt = row.key.expiresAt, now() >= expiresAt { throw .expiredToken }
         return Caller(
-            principal: row.principal, groups: row.groups, roles: row.roles, claims: [:], expiresAt: row.expiresAt,
-            token: key.text, scope: .apiKey(prefix: row.prefix), position: load.position
+            principal: row.key.principal, groups: row.key.groups, roles: row.key.roles, claims: [:],
+            expiresAt: row.key.expiresAt, token: key.text, scope: row.scope, position: load.position
         )
     }
 
@@ -140,7 +147,7 @@ public final class TokenAuthenticator: Authenticator {
             guard let row = try await cache.issuer(issuer.rawValue).rows else { return false }
             return row.createdAt <= ticket.createdAt
         case .apiKey(let prefix):
-            guard let row = try await cache.apiKey(prefix: prefix).rows else { return false }
+            guard let row = try await cache.apiKey(prefix: prefix).rows?.key else { return false }
             return row.createdAt <= ticket.createdAt && row.expiresAt.map { now() < $0 } ?? true
         default: return false
         }

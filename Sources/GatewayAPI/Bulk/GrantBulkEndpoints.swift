@@ -147,7 +147,10 @@ private actor OncePiece {
 
 extension GrantCounts {
     fileprivate func write(to json: inout JSONWriter) {
-        for outcome in GrantOutcome.allCases { json.member(outcome.rawValue, self[outcome]) }
+        for outcome in GrantOutcome.allCases {
+            json.name(outcome.rawValue)
+            json.integer(self[outcome])
+        }
     }
 }
 

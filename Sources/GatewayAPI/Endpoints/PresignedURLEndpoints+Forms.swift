@@ -50,7 +50,7 @@ extension IssuedPostPolicy {
         json.member("url", url)
         json.name("fields")
         json.object { json in
-            for field in fields.reveal() { json.member(field.name, field.value) }
+            for field in fields.reveal() { json.member(named: field.name, field.value) }
         }
         if !contentTypes.isEmpty { json.member("contentTypes", contentTypes) }
         json.member("expiresAt", expiresAt)

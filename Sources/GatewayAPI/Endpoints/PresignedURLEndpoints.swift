@@ -112,7 +112,7 @@ extension IssuedURL {
         json.member("url", verbatim: url.reveal())
         json.name("headers")
         json.object { json in
-            for header in headers { json.member(header.name, header.value) }
+            for header in headers { json.member(named: header.name, header.value) }
         }
         json.member("expiresAt", expiresAt)
         json.member("expiresIn", expiresIn)

@@ -33,7 +33,7 @@ struct JSONWriter {
         needsComma = true
     }
 
-    /// Writes a member's name; its value follows.
+    /// Writes a member's name, whatever it is; its value follows.
     mutating func name(_ name: String) {
         let name = QuotedText(name)
         append(room: name.room + 1) { output in
@@ -43,23 +43,22 @@ struct JSONWriter {
         needsComma = false
     }
 
+    /// Writes a member with a name of the API's own, in which nothing is to be escaped, and a value of at most so many bytes.
+    private mutating func member(
+        _ name: StaticString, room: Int, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        append(room: name.utf8CodeUnitCount + room + 3) { output in
+            output.append(UInt8(ascii: "\""))
+            output.append(copying: name)
+            output.append(copying: "\":")
+            write(&output)
+        }
+    }
+
     /// Writes a string.
     mutating func string(_ text: String) {
         let text = QuotedText(text)
         append(room: text.room) { text.append(to: &$0) }
-    }
-
-    /// Writes a member whose value `write` appends within quotes: text in which nothing is to be escaped.
-    private mutating func member(
-        _ name: String, verbatimRoom room: Int, _ write: (inout OutputSpan<UInt8>) -> Void
-    ) {
-        let name = QuotedText(name)
-        append(room: name.room + room + 3) { output in
-            name.append(to: &output)
-            output.append(copying: ":\"")
-            write(&output)
-            output.append(UInt8(ascii: "\""))
-        }
     }
 
     /// Writes an integer.
@@ -150,62 +149,69 @@ private struct QuotedText {
 
 extension JSONWriter {
     /// Writes a member that is a string.
-    mutating func member(_ name: String, _ text: String) {
-        let (name, text) = (QuotedText(name), QuotedText(text))
-        append(room: name.room + text.room + 1) { output in
-            name.append(to: &output)
-            output.append(UInt8(ascii: ":"))
-            text.append(to: &output)
-        }
+    mutating func member(_ name: StaticString, _ text: String) {
+        let text = QuotedText(text)
+        member(name, room: text.room) { text.append(to: &$0) }
+    }
+
+    /// Writes a member that is a string, under any name.
+    mutating func member(named name: String, _ text: String) {
+        self.name(name)
+        string(text)
     }
 
     /// Writes a member that is a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor
     /// backslashes.
-    mutating func member(_ name: String, verbatim text: String) {
-        member(name, verbatimRoom: text.utf8.count) { $0.append(copying: text) }
+    mutating func member(_ name: StaticString, verbatim text: String) {
+        member(name, room: text.utf8.count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            output.append(copying: text)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Writes a member that is a string, unless there is none.
-    mutating func member(_ name: String, _ text: String?) {
+    mutating func member(_ name: StaticString, _ text: String?) {
         if let text { member(name, text) }
     }
 
     /// Writes a member that is an integer.
-    mutating func member(_ name: String, _ value: some BinaryInteger & Sendable) {
-        self.name(name)
-        integer(value)
+    mutating func member(_ name: StaticString, _ value: Int) {
+        member(name, room: OutputSpan<UInt8>.decimalRoom) { $0.append(decimal: Int64(value)) }
     }
 
     /// Writes a member that is an integer.
-    mutating func member(_ name: String, _ value: Int) {
-        let name = QuotedText(name)
-        append(room: name.room + OutputSpan<UInt8>.decimalRoom + 1) { output in
-            name.append(to: &output)
-            output.append(UInt8(ascii: ":"))
-            output.append(decimal: Int64(value))
-        }
+    mutating func member(_ name: StaticString, _ value: Int64) {
+        member(name, room: OutputSpan<UInt8>.decimalRoom) { $0.append(decimal: value) }
     }
 
     /// Writes a member that is a boolean.
-    mutating func member(_ name: String, _ value: Bool) {
-        self.name(name)
-        bool(value)
+    mutating func member(_ name: StaticString, _ value: Bool) {
+        member(name, room: 5) { $0.append(copying: value ? "true" : "false" as StaticString) }
     }
 
     /// Writes a member that is an identifier, in lower case.
-    mutating func member(_ name: String, _ id: UUID) {
-        member(name, verbatimRoom: UUID.textByteCount) { id.appendLowercaseText(to: &$0) }
+    mutating func member(_ name: StaticString, _ id: UUID) {
+        member(name, room: UUID.textByteCount + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            id.appendLowercaseText(to: &output)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Writes a member that is an instant, in UTC.
-    mutating func member(_ name: String, _ instant: Date?) {
+    mutating func member(_ name: StaticString, _ instant: Date?) {
         guard let instant else { return }
-        member(name, verbatimRoom: Timestamp.room) { Timestamp.append(instant, to: &$0) }
+        member(name, room: Timestamp.room + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            Timestamp.append(instant, to: &output)
+            output.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Writes a member that is an array of strings.
-    mutating func member(_ name: String, _ texts: [String]) {
-        self.name(name)
+    mutating func member(_ name: StaticString, _ texts: [String]) {
+        self.name(name.description)
         array(texts) { $0.string($1) }
     }
 }

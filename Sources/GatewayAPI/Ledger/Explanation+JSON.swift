@@ -108,7 +108,7 @@ extension Permit {
             json.member("enforcedBy", enforcedBy.rawValue)
             json.name("headers")
             json.object { json in
-                for header in headers { json.member(header.name, header.value) }
+                for header in headers { json.member(named: header.name, header.value) }
             }
             json.member("credentialID", credential.id)
             if let reservedBytes { json.member("reservedBytes", reservedBytes) }

@@ -27,12 +27,18 @@ struct Authenticate: Sendable {
         let token = try Self.token(of: request, for: access)
         // A revoked admin must not act on what this gateway has not read yet: nothing after this proves the key anew.
         if access == .admin || access == .auditor { try await advancePolicy() }
-        let caller = try await authenticator.authenticate(token)
-        guard caller.ticket == nil || access == .userOrTicket else {
+        return try Self.admit(await authenticator.authenticate(token), to: access, request)
+    }
+
+    // Apart from what waits, which would find room for all that is looked at here.
+    private static func admit(
+        _ caller: Caller, to access: Route.Access, _ request: APIRequest
+    ) throws(GatewayError) -> Caller {
+        guard !caller.hasTicket || access == .userOrTicket else {
             throw .unauthenticated(reason: "A ticket is not accepted here.")
         }
         request.notes.note(principal: caller.principal)
-        try Self.check(caller.roles, reach: access)
+        try check(caller.roles, reach: access)
         return caller
     }
 

@@ -8,7 +8,7 @@ final class CachedRows: Sendable {
         case bucket(BucketRow?)
         case credential(CredentialRow?)
         case issuer(Issuer?)
-        case apiKey(APIKey?)
+        case apiKey(APIKeyRow?)
         case ticket(Ticket?)
     }
 
@@ -36,7 +36,7 @@ final class CachedRows: Sendable {
             content = .issuer(issuer)
             cost = 1000 + (issuer?.keys.byteCount ?? 0)
         case (.apiKey, .apiKey(let key)):
-            content = .apiKey(key)
+            content = .apiKey(key.map(APIKeyRow.init))
             cost = 800
         case (.ticket, .ticket(let ticket)):
             content = .ticket(ticket)

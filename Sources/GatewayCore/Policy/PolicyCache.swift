@@ -166,7 +166,7 @@ public final class PolicyCache: Sendable {
     /// Reads an API key by its public prefix, from memory where it is there.
     ///
     /// - Throws: `slowDown`, `unavailable`.
-    public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKey?> {
+    public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKeyRow?> {
         let (position, content) = try await content(of: .apiKey(prefix: prefix))
         guard case .apiKey(let row) = content else { throw .unavailable(retryAfter: 1) }
         return PolicyLoad(position: position, rows: row)

@@ -71,3 +71,17 @@ extension GrantConditions {
         sourceCIDRs.map { texts in texts.compactMap { IPNetwork($0) } }
     }
 }
+
+/// An API key, handed along without being copied.
+public final class APIKeyRow: Sendable {
+    /// The key.
+    public let key: APIKey
+    /// The scope under which it changes.
+    public let scope: PolicyScope
+
+    /// Lays a key out.
+    init(_ key: APIKey) {
+        self.key = key
+        scope = .apiKey(prefix: key.prefix)
+    }
+}

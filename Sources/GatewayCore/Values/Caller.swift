@@ -39,6 +39,9 @@ public final class Caller: Sendable {
         self.ticket = ticket
     }
 
+    /// Whether the caller came with a ticket.
+    public var hasTicket: Bool { if case .some = ticket { true } else { false } }
+
     /// Everything that the acceptance of the credential rests on, for the proof.
     public var scopes: [PolicyScope] {
         var scopes: [PolicyScope] = []

@@ -13,18 +13,19 @@ extension UUID {
     /// Appends the text in lower case, for which there must be room.
     public func appendLowercaseText(to output: inout OutputSpan<UInt8>) {
         let id = uuid
-        let bytes: InlineArray<16, UInt8> = [
-            id.0, id.1, id.2, id.3, id.4, id.5, id.6, id.7, id.8, id.9, id.10, id.11, id.12, id.13, id.14, id.15,
-        ]
-        let span = bytes.span
-        Hex.append(span.extracting(0..<4), to: &output)
+        Hex.append(Self.number(id.0, id.1) << 16 | Self.number(id.2, id.3), to: &output)
         output.append(UInt8(ascii: "-"))
-        Hex.append(span.extracting(4..<6), to: &output)
+        Hex.append(UInt16(Self.number(id.4, id.5)), to: &output)
         output.append(UInt8(ascii: "-"))
-        Hex.append(span.extracting(6..<8), to: &output)
+        Hex.append(UInt16(Self.number(id.6, id.7)), to: &output)
         output.append(UInt8(ascii: "-"))
-        Hex.append(span.extracting(8..<10), to: &output)
+        Hex.append(UInt16(Self.number(id.8, id.9)), to: &output)
         output.append(UInt8(ascii: "-"))
-        Hex.append(span.extracting(10..<16), to: &output)
+        Hex.append(UInt16(Self.number(id.10, id.11)), to: &output)
+        Hex.append(Self.number(id.12, id.13) << 16 | Self.number(id.14, id.15), to: &output)
+    }
+
+    private static func number(_ high: UInt8, _ low: UInt8) -> UInt32 {
+        UInt32(high) << 8 | UInt32(low)
     }
 }

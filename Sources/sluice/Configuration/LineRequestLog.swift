@@ -35,10 +35,10 @@ struct LineRequestLog: RequestLog {
                 in: &output)
             if let code = request.code { line.field("code", code, in: &output) }
             line.field("duration.us", request.microseconds, in: &output)
-            line.field("method", request.method, in: &output)
+            line.field("method", verbatim: request.method, in: &output)
             if let principal { line.field("principal", principal, in: &output) }
-            line.field("request.id", request.id, in: &output)
-            line.field("route", request.route, in: &output)
+            line.field("request.id", verbatim: request.id, in: &output)
+            line.field("route", verbatim: request.route, in: &output)
             line.field("status", Int64(request.status), in: &output)
             line.end(in: &output)
         }

@@ -68,9 +68,18 @@ struct LogLine {
         }
     }
 
+    /// Adds a field in which nothing is to be escaped: words, identifiers and templates of the program's own.
+    mutating func field(_ name: StaticString, verbatim text: String, in output: inout OutputSpan<UInt8>) {
+        guard format == .text else { return field(name.description, text, in: &output) }
+        output.append(UInt8(ascii: " "))
+        output.append(copying: name)
+        output.append(UInt8(ascii: "="))
+        output.append(copying: text)
+    }
+
     /// Adds a field that is a number.
-    mutating func field(_ name: String, _ number: Int64, in output: inout OutputSpan<UInt8>) {
-        guard format == .text else { return field(name, String(number), in: &output) }
+    mutating func field(_ name: StaticString, _ number: Int64, in output: inout OutputSpan<UInt8>) {
+        guard format == .text else { return field(name.description, String(number), in: &output) }
         output.append(UInt8(ascii: " "))
         output.append(copying: name)
         output.append(UInt8(ascii: "="))

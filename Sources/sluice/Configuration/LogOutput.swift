@@ -16,11 +16,16 @@ final class LogOutput: Sendable {
     /// loses nothing.
     private static let mostUnwritten = 1 << 20
 
+    /// Most bytes of room that are kept.
+    private static let mostSpare = 1 << 18
+
     /// How long lines gather.
     private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct State {
         var unwritten: [UInt8] = []
+        /// Room that earlier lines took and later ones will need.
+        var spare: [UInt8] = []
         var clock = LogClock()
         var isScheduled = false
     }
@@ -54,11 +59,15 @@ final class LogOutput: Sendable {
     }
 
     private func writeOut() {
-        let lines = state.withLock { state in
+        var lines = state.withLock { state in
             state.isScheduled = false
-            return exchange(&state.unwritten, with: [])
+            let lines = exchange(&state.unwritten, with: exchange(&state.spare, with: []))
+            return lines
         }
         // Nobody is left to tell that the log cannot be written.
         if !lines.isEmpty { _ = try? descriptor.writeAll(lines) }
+        guard lines.capacity <= Self.mostSpare else { return }
+        lines.removeAll(keepingCapacity: true)
+        state.withLock { $0.spare = lines }
     }
 }

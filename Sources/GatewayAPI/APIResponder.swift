@@ -7,6 +7,8 @@ import Logging
 /// Answers HTTP requests: `Observe → CrossOrigin → RenderProblems → Authenticate → endpoint`.
 ///
 /// The body of the answer to a `HEAD` is that of the `GET`; the server leaves it out.
+///
+/// A class, as are the parts that every request passes: none of them is copied on its way.
 public final class APIResponder: HTTPResponder {
     /// Which routes a listener serves.
     public enum Listener: Sendable {

@@ -56,4 +56,21 @@ extension Span where Element == UInt8 {
             | isIn(eight, UInt8(ascii: "~"), UInt8(ascii: "~"))
         return (isPlain & ~eight) & top == top
     }
+
+    /// Whether every byte is a letter or digit of ASCII or one of some marks; many are looked at at once.
+    public func isAlphanumeric(or marks: SIMD4<UInt8>) -> Bool {
+        unsafe withUnsafeBufferPointer { bytes in
+            var flaws: UInt8 = 0
+            for index in bytes.indices {
+                let byte = unsafe bytes[index]
+                let isLetter: UInt8 = (byte | 0x20) &- UInt8(ascii: "a") < 26 ? 1 : 0
+                let isDigit: UInt8 = byte &- UInt8(ascii: "0") < 10 ? 1 : 0
+                let isMark: UInt8 =
+                    (byte == marks[0] ? 1 : 0) | (byte == marks[1] ? 1 : 0) | (byte == marks[2] ? 1 : 0)
+                    | (byte == marks[3] ? 1 : 0)
+                flaws |= (isLetter | isDigit | isMark) ^ 1
+            }
+            return flaws == 0
+        }
+    }
 }

@@ -1,13 +1,23 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import LibCrypto
 
 /// Finds out who calls, and whether the route is for them, before the endpoint sees the request.
-struct Authenticate: Sendable {
+final class Authenticate: Sendable {
     let authenticator: any Authenticator
     /// Reads the changes of policy that were committed before the call.
     let advancePolicy: @Sendable () async throws(GatewayError) -> Void
     let idempotency: Idempotency
+
+    init(
+        authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
+        idempotency: Idempotency
+    ) {
+        self.authenticator = authenticator
+        self.advancePolicy = advancePolicy
+        self.idempotency = idempotency
+    }
 
     /// Calls the endpoint of a matched route.
     func answer(_ request: APIRequest, on route: Route) async throws -> ServerResponse {
@@ -83,9 +93,8 @@ struct Authenticate: Sendable {
         guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
             throw .unauthenticated(reason: "The token is too long.")
         }
-        for index in schemeByteCount..<bytes.count where !isTokenByte(bytes[index]) {
-            throw .unauthenticated(reason: "The token holds characters that no token has.")
-        }
+        let token = bytes.extracting(schemeByteCount..<bytes.count)
+        guard isToken(token) else { throw .unauthenticated(reason: "The token holds characters that no token has.") }
         return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
 
@@ -100,6 +109,17 @@ struct Authenticate: Sendable {
     }
 
     /// `b64token` of RFC 6750, 2.1.
+    private static func isToken(_ bytes: Span<UInt8>) -> Bool {
+        let marks = SIMD4(UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "="))
+        // Most tokens have no others.
+        return bytes.isAlphanumeric(or: marks) || holdsTokenBytesOnly(bytes)
+    }
+
+    private static func holdsTokenBytesOnly(_ bytes: Span<UInt8>) -> Bool {
+        for index in bytes.indices where !isTokenByte(bytes[index]) { return false }
+        return true
+    }
+
     private static func isTokenByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -4,7 +4,7 @@ import HTTPTypes
 import Logging
 
 /// Gives every answer its request id, its line in the log and its place in the metrics.
-struct Observe: Sendable {
+final class Observe: Sendable {
     let logger: Logger
     let requestLog: any RequestLog
     let metrics: RequestMetrics

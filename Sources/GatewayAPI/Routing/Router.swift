@@ -4,7 +4,7 @@ import LibCrypto
 
 /// Finds the route of a request by its segments, decoded once; literal segments go before
 /// `{parameter}:verb`, and that before `{parameter}`.
-struct Router: Sendable {
+final class Router: Sendable {
     /// What a target leads to.
     enum Match: Sendable {
         /// An operation and the segments that fill its template, in order.
@@ -58,70 +58,82 @@ struct Router: Sendable {
         }
     }
 
-    private var nodes = [Node()]
+    private let nodes: [Node]
     /// Paths without parameters, by the number of bytes: of one length there are few.
-    private var literals: [[Literal]] = []
+    private let literals: [[Literal]]
     /// Every route, in the order given.
     let routes: [Route]
     /// Every path, by its number.
-    private(set) var paths: [Path] = []
+    let paths: [Path]
 
     /// Lays out routes.
     ///
     /// - Precondition: No two have the same method and template.
     init(_ routes: [Route]) {
+        var layout = Layout()
+        for route in routes { layout.insert(route) }
         self.routes = routes
-        for route in routes { insert(route) }
+        nodes = layout.nodes
+        literals = layout.literals
+        paths = layout.paths
     }
 
-    private mutating func insert(_ route: Route) {
-        var current = 0
-        let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        for segment in route.takesRest ? segments.dropLast() : segments[...] {
-            current = child(of: current, for: segment)
-        }
-        let end = route.takesRest ? \Node.rest : \Node.path
-        let known = nodes[current][keyPath: end]
-        precondition(
-            known.map { $0.template == route.template && !$0.routes.contains { $0.method == route.method } } ?? true,
-            "\(route.method) \(route.template) contradicts another route."
-        )
-        let path = Path(
-            template: route.template, routes: (known?.routes ?? []) + [route], number: known?.number ?? paths.count)
-        if path.number < paths.count { paths[path.number] = path } else { paths.append(path) }
-        nodes[current][keyPath: end] = path
-        if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
-            setLiteral(Literal(path: path, target: target))
-        }
-    }
+    /// Paths as they are laid out, one route after another.
+    private struct Layout {
+        var nodes = [Node()]
+        var literals: [[Literal]] = []
+        var paths: [Path] = []
 
-    private mutating func setLiteral(_ literal: Literal) {
-        let length = literal.path.template.utf8.count
-        while literals.count <= length { literals.append([]) }
-        literals[length].removeAll { $0.path.template == literal.path.template }
-        literals[length].append(literal)
+        mutating func insert(_ route: Route) {
+            var current = 0
+            let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+            for segment in route.takesRest ? segments.dropLast() : segments[...] {
+                current = child(of: current, for: segment)
+            }
+            let end = route.takesRest ? \Node.rest : \Node.path
+            let known = nodes[current][keyPath: end]
+            precondition(
+                known.map { $0.template == route.template && !$0.routes.contains { $0.method == route.method } }
+                    ?? true,
+                "\(route.method) \(route.template) contradicts another route."
+            )
+            let path = Path(
+                template: route.template, routes: (known?.routes ?? []) + [route], number: known?.number ?? paths.count)
+            if path.number < paths.count { paths[path.number] = path } else { paths.append(path) }
+            nodes[current][keyPath: end] = path
+            if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
+                setLiteral(Literal(path: path, target: target))
+            }
+        }
+
+        private mutating func setLiteral(_ literal: Literal) {
+            let length = literal.path.template.utf8.count
+            while literals.count <= length { literals.append([]) }
+            literals[length].removeAll { $0.path.template == literal.path.template }
+            literals[length].append(literal)
+        }
+
+        /// The node behind a segment of a template, made where there is none.
+        private mutating func child(of parent: Int, for segment: Substring) -> Int {
+            let slot: WritableKeyPath<Node, Int?> =
+                if !segment.hasPrefix("{") {
+                    \Node.literals[String(segment)]
+                } else if let verb = segment.split(separator: ":").dropFirst().first {
+                    \Node.verbs[String(verb)]
+                } else {
+                    \Node.parameter
+                }
+            if let known = nodes[parent][keyPath: slot] { return known }
+            nodes.append(Node())
+            nodes[parent][keyPath: slot] = nodes.count - 1
+            return nodes.count - 1
+        }
     }
 
     private func literal(_ target: String) -> Literal? {
         let length = target.utf8.count
         guard length < literals.count else { return nil }
         return literals[length].first { $0.path.template.isSameBytes(as: target) }
-    }
-
-    /// The node behind a segment of a template, made where there is none.
-    private mutating func child(of parent: Int, for segment: Substring) -> Int {
-        let slot: WritableKeyPath<Node, Int?> =
-            if !segment.hasPrefix("{") {
-                \Node.literals[String(segment)]
-            } else if let verb = segment.split(separator: ":").dropFirst().first {
-                \Node.verbs[String(verb)]
-            } else {
-                \Node.parameter
-            }
-        if let known = nodes[parent][keyPath: slot] { return known }
-        nodes.append(Node())
-        nodes[parent][keyPath: slot] = nodes.count - 1
-        return nodes.count - 1
     }
 
     /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.

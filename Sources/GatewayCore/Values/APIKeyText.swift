@@ -27,7 +27,7 @@ public struct APIKeyText: Sendable, CustomStringConvertible {
 
     /// Whether a text begins as all keys do.
     public static func isMarked(_ text: Secret<String>) -> Bool {
-        text.reveal().utf8.starts(with: marker.utf8)
+        MarkedSecret.isMarked(text, marker)
     }
 
     /// Reads a key; `nil` for a text of another form, such as a JWT.

@@ -2,8 +2,12 @@
 public struct IPAddress: Sendable, Hashable {
     /// Whether it is of version 4.
     let isV4: Bool
+    // Apart, as what holds a number of 128 bits needs memory of another alignment.
+    private let high: UInt64
+    private let low: UInt64
+
     /// The number: 32 bits of version 4, 128 bits of version 6.
-    let bits: UInt128
+    var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
     /// Bits of an address of its version.
     var width: Int { isV4 ? 32 : 128 }
@@ -40,7 +44,8 @@ public struct IPAddress: Sendable, Hashable {
 
     private init(isV4: Bool, bits: UInt128) {
         self.isV4 = isV4
-        self.bits = bits
+        high = UInt64(truncatingIfNeeded: bits >> 64)
+        low = UInt64(truncatingIfNeeded: bits)
     }
 
     private init(version6 bits: UInt128) {

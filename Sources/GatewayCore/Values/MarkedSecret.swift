@@ -27,14 +27,22 @@ struct MarkedSecret: Sendable {
     init?(marker: String, parsing text: Secret<String>) {
         let utf8 = text.reveal().utf8
         let start = marker.utf8.count
-        guard utf8.count == start + 56, utf8.starts(with: marker.utf8) else { return nil }
+        guard utf8.count == start + 56, Self.isMarked(text, marker) else { return nil }
         let bytes = utf8.span
         for index in start..<(start + 12) where !Self.isNameByte(bytes[index]) { return nil }
-        guard bytes[start + 12] == UInt8(ascii: "_") else { return nil }
-        for index in (start + 13)..<bytes.count where !Self.isBase64URL(bytes[index]) { return nil }
+        guard bytes[start + 12] == UInt8(ascii: "_"),
+            bytes.extracting(start..<bytes.count).isAlphanumeric(or: Self.base64URLMarks)
+        else { return nil }
         guard let name = try? UTF8Span(validating: bytes.extracting(start..<(start + 12))) else { return nil }
         self.name = String(copying: name)
         self.text = text
+    }
+
+    /// Whether a text begins with a marker.
+    static func isMarked(_ text: Secret<String>, _ marker: String) -> Bool {
+        let bytes = text.reveal().utf8.span
+        let count = marker.utf8.count
+        return bytes.count >= count && marker.isSameBytes(as: bytes.extracting(0..<count))
     }
 
     /// SHA-256 of the whole text: what is kept.
@@ -49,7 +57,6 @@ struct MarkedSecret: Sendable {
         }
     }
 
-    private static func isBase64URL(_ byte: UInt8) -> Bool {
-        ASCII.isAlphanumeric(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-    }
+    private static let base64URLMarks = SIMD4(
+        UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "_"))
 }

@@ -61,8 +61,7 @@ final class LogOutput: Sendable {
     private func writeOut() {
         var lines = state.withLock { state in
             state.isScheduled = false
-            let lines = exchange(&state.unwritten, with: exchange(&state.spare, with: []))
-            return lines
+            return exchange(&state.unwritten, with: exchange(&state.spare, with: []))
         }
         // Nobody is left to tell that the log cannot be written.
         if !lines.isEmpty { _ = try? descriptor.writeAll(lines) }

@@ -40,10 +40,7 @@ final class RawClient: Sendable {
                 unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else {
-            Glibc.close(descriptor)
-            throw RawClientError.cannotConnect
-        }
+        guard connected == 0 else { throw RawClientError.cannotConnect }
     }
 
     deinit { Glibc.close(descriptor) }

@@ -32,7 +32,7 @@ extension Exchange {
     private func begin(_ line: HeadGuard.RequestLine) -> Bool {
         let guarded: GuardedHead
         do {
-            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, limits: core.configuration)
+            guarded = try unsafe HeadGuard.read(connection, line: line, target: target, core: core)
         } catch {
             return refuse(error)
         }

@@ -53,11 +53,11 @@ struct GuardedHead {
 
     /// Reads the head of a request, or says why it is refused.
     static func read(
-        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, limits: HTTPServerConfiguration
+        _ connection: OpaquePointer, line: RequestLine, target: TargetLine, core: ServerCore
     ) throws(ServerFailure) -> GuardedHead {
-        guard target.length <= limits.maxTargetBytes else { throw .uriTooLong }
+        guard target.length <= core.configuration.maxTargetBytes else { throw .uriTooLong }
         let size = unsafe sluice_head_size(connection)
-        guard size <= limits.maxHeadBytes else { throw .headerFieldsTooLarge }
+        guard size <= core.configuration.maxHeadBytes else { throw .headerFieldsTooLarge }
         let methodLength = unsafe strlen(line.method)
         guard let text = target.text, unsafe line.target == line.method + methodLength + 1,
             unsafe line.version == line.target + target.length + 1
@@ -74,7 +74,7 @@ struct GuardedHead {
             headBytes: size, fields: Int(MHD_get_connection_values_n(connection, .HEADER_KIND, nil, nil)))
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             var head = unsafe HeadGuard(
-                maxFields: limits.maxHeaderFields, firstField: line.version + 10,
+                maxFields: core.configuration.maxHeaderFields, firstField: line.version + 10,
                 output: HeaderFieldOutput(UnsafeMutableRawBufferPointer(buffer)))
             unsafe withUnsafeMutablePointer(to: &head) {
                 _ = unsafe MHD_get_connection_values_n(connection, .HEADER_KIND, addField, $0)

@@ -37,6 +37,34 @@ import Testing
         #expect(try !database.cluster.log().contains("deadlock detected"))
     }
 
+    /// The same for what is recorded one by one, each in a call of its own.
+    @Test(.database(.migrated)) func isNeverExceededByCallsOfOne() async throws {
+        let database = try TestDatabase.current
+        let quota = Quota.sample(limit: 300, sharing: .shared)
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let position = try await connection.position()
+        let recorded = try await withThrowingTaskGroup(of: Int.self) { group in
+            for writer in 0..<8 {
+                let connection = try PostgresConnection(
+                    testing: database.connectionString, settings: PostgresLedger.sessionSettings)
+                group.addTask {
+                    var recorded = 0
+                    for _ in 0..<60 {
+                        let proposal = try IssuanceProposal.sample(
+                            at: position, principal: "user:\(writer)", charges: [quota.charge(7)])
+                        let verdicts = try await connection.record([proposal], by: .one)
+                        recorded += verdicts.count { $0.isRecorded }
+                    }
+                    return recorded
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(recorded == 300 / 7)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 300 / 7)
+        #expect(try await connection.number("SELECT used FROM quota_usage") == 294)
+    }
+
     /// Ten users ask until they are refused; gives the number of issuances.
     private func hammer(
         _ ledger: PostgresLedger, at position: PolicyPosition, tasks: Int,

@@ -2,14 +2,14 @@ import Foundation
 
 /// The rows of one key as the cache holds them.
 final class CachedRows: Sendable {
-    /// By kind.
-    indirect enum Content: Sendable {
+    /// By kind; wide rows apart.
+    enum Content: Sendable {
         case principal(PrincipalPolicy)
         case bucket(BucketRow?)
         case credential(CredentialRow?)
-        case issuer(Issuer?)
+        indirect case issuer(Issuer?)
         case apiKey(APIKeyRow?)
-        case ticket(Ticket?)
+        indirect case ticket(Ticket?)
     }
 
     /// The scope under which they change.

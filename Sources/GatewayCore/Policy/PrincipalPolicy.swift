@@ -13,13 +13,14 @@ public final class PrincipalPolicy: Sendable {
     public let isComplete: Bool
     /// Whether it is one user.
     let isUser: Bool
-    /// The scope under which all of it changes.
-    let scope: PolicyScope
     private let rows: [GrantRow]
     private let index: Index?
 
     // Below this a look at every grant costs less than hashing candidates.
     private static let scanLimit = 16
+
+    /// The scope under which all of it changes.
+    var scope: PolicyScope { .principal(principal) }
 
     /// Its grants; without the literal ones where ``isComplete`` is false.
     public var grants: [Grant] { rows.map(\.grant) }
@@ -31,7 +32,6 @@ public final class PrincipalPolicy: Sendable {
         quotas = rows.quotas
         isComplete = rows.isComplete
         isUser = principal.isUser
-        scope = .principal(principal)
         self.rows = Self.order(rows.grants).map(GrantRow.init)
         index = rows.grants.count > Self.scanLimit ? Index(self.rows) : nil
     }

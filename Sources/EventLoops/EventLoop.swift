@@ -168,9 +168,10 @@ public final class EventLoop: TaskExecutor {
         let patience = work?.timeout ?? -1
         var milliseconds = patience
         for wait in pending { milliseconds = wait.shortening(milliseconds) }
-        let sleeps =
-            milliseconds != 0 && !isWorkDue.load(ordering: .sequentiallyConsistent) && wakeUp.lieDown()
-        guard sleeps || !pending.isEmpty else { return patience == 0 }
+        let isDue = patience == 0 || isWorkDue.load(ordering: .sequentiallyConsistent)
+        let sleeps = milliseconds != 0 && !isDue && wakeUp.lieDown()
+        // Where the work has its turn anyway, and nobody waits, there is nothing to look at.
+        guard !isDue || !pending.isEmpty else { return true }
 
         polled.removeAll(keepingCapacity: true)
         polled.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
@@ -182,7 +183,7 @@ public final class EventLoop: TaskExecutor {
         let ready = unsafe poll(&polled, nfds_t(polled.count), sleeps ? milliseconds : 0)
         if sleeps { wakeUp.rise(isSignalled: polled[0].revents != 0) }
         if !pending.isEmpty { resume(pending, polled) }
-        return patience == 0 || polled[1].revents != 0 || sleeps && ready == 0
+        return isDue || polled[1].revents != 0 || sleeps && ready == 0
     }
 
     /// Only this thread takes waits out, and others only append: those looked at are the first.

@@ -69,6 +69,19 @@ struct EventLoopTests {
         #expect(work.ends.load(ordering: .sequentiallyConsistent) == 1)
     }
 
+    @Test func tasksThatNeverRestLeaveItsWorkItsTurns() async throws {
+        let work = try CountingWork()
+        let loop = try EventLoop()
+        async let thread: Void = onThread { loop.run(work) }
+        async let restless: Void = withTaskExecutorPreference(loop) {
+            while work.reads.load(ordering: .sequentiallyConsistent) == 0, !Task.isCancelled { await Task.yield() }
+        }
+        work.pipe.write()
+        await restless
+        loop.stop()
+        await thread
+    }
+
     @Test func whatIsLeftWhenItEndsGoesOnElsewhere() async throws {
         let loop = try EventLoop()
         let pipe = try Pipe()

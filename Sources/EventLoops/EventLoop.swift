@@ -87,6 +87,17 @@ public final class EventLoop: TaskExecutor {
         close()
     }
 
+    /// Lets tasks go on in the midst of the work, from which it is to be called: work that has much to do at once would keep
+    /// them waiting to its end.
+    public func interrupt() {
+        let pending = waits.withLock { $0.pending }
+        if !pending.isEmpty {
+            var polled: [pollfd] = []
+            if look(at: pending, orReadable: (-1, -1), for: 0, &polled) > 0 { resume(pending, polled) }
+        }
+        runJobs()
+    }
+
     /// Suspends the caller until a descriptor is ready for one of the events, another one is readable, or the time is over.
     ///
     /// - Parameters:
@@ -173,17 +184,26 @@ public final class EventLoop: TaskExecutor {
         // Where the work has its turn anyway, and nobody waits, there is nothing to look at.
         guard !isDue || !pending.isEmpty else { return true }
 
+        let ready = look(
+            at: pending, orReadable: (wakeUp.descriptor, work?.descriptor ?? -1), for: sleeps ? milliseconds : 0,
+            &polled)
+        if sleeps { wakeUp.rise(isSignalled: polled[0].revents != 0) }
+        if !pending.isEmpty { resume(pending, polled) }
+        return isDue || polled[1].revents != 0 || sleeps && ready == 0
+    }
+
+    /// Asks which descriptors are ready: two, then two of each wait.
+    private func look(
+        at pending: [Wait], orReadable others: (Int32, Int32), for milliseconds: Int32, _ polled: inout [pollfd]
+    ) -> Int32 {
         polled.removeAll(keepingCapacity: true)
-        polled.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
-        polled.append(pollfd(fd: work?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+        polled.append(pollfd(fd: others.0, events: Int16(POLLIN), revents: 0))
+        polled.append(pollfd(fd: others.1, events: Int16(POLLIN), revents: 0))
         for wait in pending {
             polled.append(wait.descriptors[0])
             polled.append(wait.descriptors[1])
         }
-        let ready = unsafe poll(&polled, nfds_t(polled.count), sleeps ? milliseconds : 0)
-        if sleeps { wakeUp.rise(isSignalled: polled[0].revents != 0) }
-        if !pending.isEmpty { resume(pending, polled) }
-        return isDue || polled[1].revents != 0 || sleeps && ready == 0
+        return unsafe poll(&polled, nfds_t(polled.count), milliseconds)
     }
 
     /// Only this thread takes waits out, and others only append: those looked at are the first.

@@ -9,7 +9,9 @@ extension Exchange {
     /// Takes one call of the access handler.
     func handle(line: HeadGuard.RequestLine, data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
         switch stage {
-        case .head: return begin(line)
+        case .head:
+            loop.begin()
+            return begin(line)
         case .collecting:
             guard unsafe data.isEmpty else {
                 unsafe collected.append(contentsOf: data)

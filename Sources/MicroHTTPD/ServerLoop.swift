@@ -22,6 +22,7 @@ final class ServerLoop: Sendable {
     /// Runs the tasks that answer, too.
     let events: EventLoop
     private let arrivals = Mutex<[Arrival]>([])
+    private let requests = Atomic<UInt>(0)
 
     init(core: ServerCore, events: EventLoop) {
         self.core = core
@@ -44,6 +45,15 @@ final class ServerLoop: Sendable {
     func run(_ daemon: Daemon) {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
+
+    /// To be called before a request is looked at. libmicrohttpd works through all requests that have arrived, thousands when
+    /// there is too much to do; what waits for the database goes on between them.
+    func begin() {
+        guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
+        events.interrupt()
+    }
+
+    private static let requestsAtOnce: UInt = 32
 
     /// Answers before libmicrohttpd 0.9.75 does, which would send the head of its 400 twice.
     func answerMalformedLengths() {

@@ -82,6 +82,19 @@ struct EventLoopTests {
         await thread
     }
 
+    @Test func workThatIsLongLetsTasksGoOnInItsMidst() async throws {
+        let loop = try EventLoop()
+        let pipe = try Pipe()
+        let work = LongWork(loop, pipe)
+        async let thread: Void = onThread { loop.run(work) }
+        await withTaskExecutorPreference(loop) {
+            #expect(await loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never))
+            work.isSeen.store(true, ordering: .sequentiallyConsistent)
+        }
+        loop.stop()
+        await thread
+    }
+
     @Test func whatIsLeftWhenItEndsGoesOnElsewhere() async throws {
         let loop = try EventLoop()
         let pipe = try Pipe()
@@ -177,4 +190,26 @@ private final class CountingWork: LoopWork, Sendable {
     }
 
     func end() { ends.add(1, ordering: .sequentiallyConsistent) }
+}
+
+/// Work whose one turn lasts until a task has seen what it wrote.
+private final class LongWork: LoopWork, Sendable {
+    let isSeen = Atomic(false)
+    private let loop: EventLoop
+    private let pipe: Pipe
+
+    init(_ loop: EventLoop, _ pipe: Pipe) {
+        self.loop = loop
+        self.pipe = pipe
+    }
+
+    var descriptor: Int32 { -1 }
+    var timeout: Int32 { isSeen.load(ordering: .sequentiallyConsistent) ? -1 : 0 }
+
+    func work() {
+        pipe.write()
+        while !isSeen.load(ordering: .sequentiallyConsistent) { loop.interrupt() }
+    }
+
+    func end() {}
 }

@@ -2,25 +2,30 @@ import Foundation
 
 /// What is done to a cluster, by a shell script.
 enum ClusterScript: String {
-    case create, start, stop, kill
+    case create, copy, start, stop, kill, suspend, resume, promote
 
     /// Runs the script to its end, off the cooperative pool; gives the last line of its output.
-    static func run(_ action: ClusterScript, in directory: String, _ options: ClusterOptions) async throws -> String {
+    ///
+    /// - Parameter source: Connection string of the server that ``copy`` copies.
+    @discardableResult
+    static func run(
+        _ action: ClusterScript, in directory: String, _ options: ClusterOptions, from source: String = ""
+    ) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue(label: "cluster-script").async {
-                continuation.resume(with: Result { try runBlocking(action, in: directory, options) })
+                continuation.resume(with: Result { try runBlocking(action, in: directory, options, from: source) })
             }
         }
     }
 
     private static func runBlocking(
-        _ action: ClusterScript, in directory: String, _ options: ClusterOptions
+        _ action: ClusterScript, in directory: String, _ options: ClusterOptions, from source: String
     ) throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = [
             "-c", text, "cluster", action.rawValue, directory, "\(ProcessInfo.processInfo.processIdentifier)",
-            options.listensOnTCP ? "127.0.0.1" : "", configuration(options),
+            options.listensOnTCP ? "127.0.0.1" : "", configuration(options), source,
         ]
         let output = Pipe()
         process.standardInput = FileHandle.nullDevice
@@ -51,10 +56,10 @@ enum ClusterScript: String {
     }
 
     /// Arguments: action, directory, process that the cluster must not outlive, address to listen on, lines for
-    /// `postgresql.conf`.
+    /// `postgresql.conf`, server to copy.
     private static let text = #"""
         set -eu
-        action=$1 directory=$2 owner=$3 address=$4 settings=$5
+        action=$1 directory=$2 owner=$3 address=$4 settings=$5 source=$6
         bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
         data=$directory/data
 
@@ -119,6 +124,29 @@ enum ClusterScript: String {
             return 1
         }
 
+        make_directory() {
+            rm -rf "$directory"
+            mkdir -m 700 "$directory"
+            if [ "$(id -u)" = 0 ]; then chown postgres: "$directory"; fi
+        }
+
+        # Outlives the owner, however that ends, and then clears away.
+        clear_after_owner() {
+            (
+                close_inherited
+                while [ -d "/proc/$owner" ]; do sleep 0.5; done
+                kill_all "$directory"
+                rm -rf "$directory"
+            ) </dev/null >/dev/null 2>&1 &
+        }
+
+        # The postmaster first, so that it starts no process that the signal misses.
+        signal_all() {
+            local process
+            kill "$1" "$(head -n 1 "$data/postmaster.pid")"
+            for process in $(processes "$directory"); do kill "$1" "$process" 2>/dev/null || true; done
+        }
+
         case $action in
         create)
             for stale in /tmp/sluice-test-*; do
@@ -128,19 +156,18 @@ enum ClusterScript: String {
                     rm -rf "$stale"
                 fi
             done
-            rm -rf "$directory"
-            mkdir -m 700 "$directory"
-            if [ "$(id -u)" = 0 ]; then chown postgres: "$directory"; fi
+            make_directory
             unprivileged "$bin/initdb" -D "$data" -U postgres --auth=trust --locale=C.UTF-8 -E UTF8 --no-sync \
                 --no-instructions >/dev/null
             printf '%s\n' "$settings" >>"$data/postgresql.conf"
-            # Outlives the owner, however that ends, and then clears away.
-            (
-                close_inherited
-                while [ -d "/proc/$owner" ]; do sleep 0.5; done
-                kill_all "$directory"
-                rm -rf "$directory"
-            ) </dev/null >/dev/null 2>&1 &
+            clear_after_owner
+            start
+            cat "$directory/port"
+            ;;
+        copy)
+            make_directory
+            unprivileged "$bin/pg_basebackup" -d "$source" -D "$data" -R -X stream -c fast --no-sync >/dev/null
+            clear_after_owner
             start
             cat "$directory/port"
             ;;
@@ -152,6 +179,15 @@ enum ClusterScript: String {
             ;;
         kill)
             kill_all "$directory"
+            ;;
+        suspend)
+            signal_all -STOP
+            ;;
+        resume)
+            signal_all -CONT
+            ;;
+        promote)
+            unprivileged "$bin/pg_ctl" -s -w -t 60 -D "$data" promote
             ;;
         esac
         """#

@@ -25,7 +25,7 @@ public final class TestCluster: Sendable {
     /// The port, on the socket and over TCP.
     public let port: Int
     private let options: ClusterOptions
-    private let administrator: PostgresConnection
+    let administrator: PostgresConnection
     private let templates = Mutex<[String: Once<Void>]>([:])
     private static let counter = Atomic(0)
     private static let sharedCluster = Once<TestCluster>()
@@ -36,10 +36,19 @@ public final class TestCluster: Sendable {
     }
 
     /// Starts a cluster for one test alone, for example one that stops it.
-    public init(_ options: ClusterOptions) async throws {
+    public convenience init(_ options: ClusterOptions) async throws {
+        try await self.init(options, made: .create)
+    }
+
+    /// Starts a copy of another cluster, with its options, that receives each of its changes and only reads.
+    public convenience init(standbyOf primary: TestCluster) async throws {
+        try await self.init(primary.options, made: .copy, from: primary.connectionString(database: "postgres"))
+    }
+
+    private init(_ options: ClusterOptions, made action: ClusterScript, from source: String = "") async throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
         let directory = "/tmp/sluice-test-\(ProcessInfo.processInfo.processIdentifier)-\(number)"
-        let output = try await ClusterScript.run(.create, in: directory, options)
+        let output = try await ClusterScript.run(action, in: directory, options, from: source)
         guard let port = Int(output) else { throw TestClusterError(output: output) }
         self.directory = directory
         self.port = port
@@ -95,17 +104,32 @@ public final class TestCluster: Sendable {
 
     /// Starts the server again, after ``stop()`` or ``kill()``, on the same port.
     public func start() async throws {
-        _ = try await ClusterScript.run(.start, in: directory, options)
+        try await ClusterScript.run(.start, in: directory, options)
     }
 
     /// Stops the server in good order, ending its sessions.
     public func stop() async throws {
-        _ = try await ClusterScript.run(.stop, in: directory, options)
+        try await ClusterScript.run(.stop, in: directory, options)
     }
 
     /// Kills all processes of the server at once (SIGKILL), as a crash of the machine would.
     public func kill() async throws {
-        _ = try await ClusterScript.run(.kill, in: directory, options)
+        try await ClusterScript.run(.kill, in: directory, options)
+    }
+
+    /// Stands all processes of the server still (SIGSTOP), as a machine that hangs would.
+    public func suspend() async throws {
+        try await ClusterScript.run(.suspend, in: directory, options)
+    }
+
+    /// Lets them go on.
+    public func resume() async throws {
+        try await ClusterScript.run(.resume, in: directory, options)
+    }
+
+    /// Makes a standby a server of its own, which takes writes.
+    public func promote() async throws {
+        try await ClusterScript.run(.promote, in: directory, options)
     }
 
     /// What the server has logged so far.

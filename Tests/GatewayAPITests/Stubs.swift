@@ -18,7 +18,7 @@ struct StubPolicy: PolicySource {
     static let grantID = uuid("018f0000-0000-7000-8000-00000000000e")
     static let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
-    var conditions = GrantConditions()
+    var conditions = GrantConditions(allowResponseContentType: true)
     var failure: GatewayError?
 
     static func bucket() throws -> Bucket {

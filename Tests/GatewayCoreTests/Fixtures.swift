@@ -56,6 +56,21 @@ enum Fixture {
         )
     }
 
+    /// A grant whose downloads temporary credentials can have: they leave the answer's headers to whoever holds them.
+    static func sessionGrant(
+        _ number: Int, to principal: String = "user:alice", on prefix: String = "team/",
+        actions: Set<Action> = [.putObject, .getObject], effect: Grant.Effect = .allow,
+        conditions: GrantConditions = GrantConditions(), from notBefore: Date? = nil, until notAfter: Date? = nil
+    ) throws -> Grant {
+        var grant = try grant(
+            number, to: principal, on: prefix, actions: actions, effect: effect, conditions: conditions,
+            from: notBefore, until: notAfter)
+        if effect == .allow, grant.conditions.allowResponseContentType == nil {
+            grant.conditions.allowResponseContentType = true
+        }
+        return grant
+    }
+
     static func quota(
         _ number: Int, for principal: String = "user:alice", bucket: String? = nil, action: Action? = nil,
         metric: Quota.Metric = .urls, sharing: Quota.Sharing = .each, limit: Int64 = 10

@@ -29,10 +29,11 @@ struct SessionDecisionTests {
     func intersections() throws {
         let put: Set<Action> = [.putObject]
         let grants = [
-            try Fixture.grant(1, on: "team/a/", actions: put), try Fixture.grant(2, on: "team/b.txt", actions: put),
-            try Fixture.grant(3, on: "team/a/deeper/", actions: put), try Fixture.grant(4, on: "teams/"),
-            try Fixture.grant(5, to: "group:staff", on: "", actions: [.getObject]),
-            try Fixture.grant(6, to: "user:bob", on: ""),
+            try Fixture.sessionGrant(1, on: "team/a/", actions: put),
+            try Fixture.sessionGrant(2, on: "team/b.txt", actions: put),
+            try Fixture.sessionGrant(3, on: "team/a/deeper/", actions: put), try Fixture.sessionGrant(4, on: "teams/"),
+            try Fixture.sessionGrant(5, to: "group:staff", on: "", actions: [.getObject]),
+            try Fixture.sessionGrant(6, to: "user:bob", on: ""),
         ]
         let scope = try decided(request(), grants).permit.scope
         #expect(scope.allowed(.putObject).map(\.rawValue) == ["team/a/", "team/b.txt"])
@@ -49,19 +50,19 @@ struct SessionDecisionTests {
 
     @Test("has denied prefixes carved out, and is refused where one covers everything")
     func denies() throws {
-        let allow = try Fixture.grant(1, on: "team/")
-        let inside = try Fixture.grant(2, to: "*", on: "team/secret/", effect: .deny)
+        let allow = try Fixture.sessionGrant(1, on: "team/")
+        let inside = try Fixture.sessionGrant(2, to: "*", on: "team/secret/", effect: .deny)
         #expect(
             try policy(request(actions: [.getObject]), [allow, inside]) == #"""
                 {"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::demo-bucket/team/*"]},{"Effect":"Deny","Action":["s3:GetObject"],"Resource":["arn:aws:s3:::demo-bucket/team/secret/*"]}]}
                 """#)
         #expect(try decided(request("team/secret/x/"), [allow, inside]).error == .accessDenied)
-        let puts = try Fixture.grant(3, on: "", actions: [.putObject], effect: .deny)
+        let puts = try Fixture.sessionGrant(3, on: "", actions: [.putObject], effect: .deny)
         #expect(try decided(request(), [allow, puts]).permit.scope.actions == [.getObject])
         #expect(try decided(request(actions: [.putObject, .getObject]), [allow, puts]).error == .accessDenied)
-        let later = try Fixture.grant(4, on: "team/", effect: .deny, from: Fixture.now.addingTimeInterval(60))
+        let later = try Fixture.sessionGrant(4, on: "team/", effect: .deny, from: Fixture.now.addingTimeInterval(60))
         #expect(try decided(request(), [allow, later]).error == .accessDenied)
-        let over = try Fixture.grant(5, on: "team/", effect: .deny, until: Fixture.now)
+        let over = try Fixture.sessionGrant(5, on: "team/", effect: .deny, until: Fixture.now)
         #expect(try decided(request(), [allow, over]).permit.scope.actions.count == 2)
     }
 
@@ -75,44 +76,60 @@ struct SessionDecisionTests {
         for conditions in binding {
             let isDownload = conditions.forceDownload != nil || conditions.allowResponseContentType != nil
             let action: Action = isDownload ? .getObject : .putObject
-            let limited = try Fixture.grant(1, actions: [action], conditions: conditions)
+            let limited = try Fixture.sessionGrant(1, actions: [action], conditions: conditions)
             let error = try decided(request(actions: [action]), [limited]).error
             guard case .notEnforceable(let reason) = error else {
                 Issue.record("\(conditions): \(String(describing: error))")
                 continue
             }
             #expect(reason.contains("presigned URLs"))
-            let free = try Fixture.grant(2, on: "team/free/", actions: [action])
+            let free = try Fixture.sessionGrant(2, on: "team/free/", actions: [action])
             let scope = try decided(request(actions: [action]), [limited, free]).permit.scope
             #expect(scope.allowed(action).map(\.rawValue) == ["team/free/"])
         }
         let harmless = GrantConditions(requireContentMD5: false, forceDownload: false, allowResponseContentType: true)
-        #expect(try decided(request(), [Fixture.grant(1, conditions: harmless)]).permit.scope.actions.count == 2)
-        let inside = try Fixture.grant(3, conditions: GrantConditions(sourceCIDRs: ["192.0.2.0/24"]))
+        #expect(try decided(request(), [Fixture.sessionGrant(1, conditions: harmless)]).permit.scope.actions.count == 2)
+        let inside = try Fixture.sessionGrant(3, conditions: GrantConditions(sourceCIDRs: ["192.0.2.0/24"]))
         #expect(try decided(request(), [inside], from: "192.0.2.7").error == nil)
         #expect(try decided(request(), [inside], from: "198.51.100.7").error == .conditionFailed(.sourceAddress))
         #expect(try decided(request(), [inside]).error == .conditionFailed(.sourceAddress))
-        let over = try Fixture.grant(4, until: Fixture.now)
+        let over = try Fixture.sessionGrant(4, until: Fixture.now)
         #expect(try decided(request(), [over]).error == .conditionFailed(.validity))
+    }
+
+    @Test("for downloads needs grants that leave the answer's headers to the caller")
+    func responseHeaders() throws {
+        let silent = try Fixture.grant(1)
+        #expect(try decided(request(), [silent]).permit.scope.actions == [.putObject])
+        let error = try decided(request(actions: [.getObject]), [silent]).error
+        guard case .notEnforceable(let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.contains("'allowResponseContentType'") && reason.contains("presigned URLs"))
+        let open = try Fixture.sessionGrant(2, on: "team/open/")
+        let scope = try decided(request(), [silent, open]).permit.scope
+        #expect(scope.allowed(.getObject).map(\.rawValue) == ["team/open/"])
     }
 
     @Test("lives as long as was asked, cut by grants and bucket, and never less than stores give")
     func lives() throws {
-        let grant = try Fixture.grant(1)
+        let grant = try Fixture.sessionGrant(1)
         #expect(try decided(request(), [grant]).permit.duration == 3600)
         #expect(try decided(request(duration: 43_200), [grant]).permit.duration == 43_200)
-        let short = try Fixture.grant(2, on: "team/a/", conditions: GrantConditions(maxTTL: 1000))
+        let short = try Fixture.sessionGrant(2, on: "team/a/", conditions: GrantConditions(maxTTL: 1000))
         #expect(try decided(request(), [grant, short]).permit.duration == 1000)
         #expect(try decided(request(), [grant], bucket: Fixture.bucket(maxTTL: 900)).permit.duration == 900)
         #expect(try decided(request(), [grant], bucket: Fixture.bucket(defaultTTL: 1, maxTTL: 899)).permitOrNil == nil)
         let end = Fixture.now.addingTimeInterval(2000)
-        let ending = try decided(request(), [grant, Fixture.grant(3, on: "team/b/", until: end)]).permit
+        let ending = try decided(request(), [grant, Fixture.sessionGrant(3, on: "team/b/", until: end)]).permit
         #expect(ending.duration == 1800)
         #expect(ending.latestEnd == end)
-        let soon = try Fixture.grant(4, until: Fixture.now.addingTimeInterval(959))
+        let soon = try Fixture.sessionGrant(4, until: Fixture.now.addingTimeInterval(959))
         #expect(try decided(request(), [soon]).permitOrNil == nil)
         #expect(
-            try decided(request(), [Fixture.grant(5, until: Fixture.now.addingTimeInterval(960))]).permit.duration
+            try decided(request(), [Fixture.sessionGrant(5, until: Fixture.now.addingTimeInterval(960))]).permit
+                .duration
                 == 900)
         for duration in [0, 899, 43_201] {
             #expect(refusedField { try request(duration: duration) } == "durationSeconds")
@@ -121,7 +138,7 @@ struct SessionDecisionTests {
 
     @Test("is charged once to each quota of URLs, and refused where bytes are limited")
     func quotas() throws {
-        let grant = try Fixture.grant(1)
+        let grant = try Fixture.sessionGrant(1)
         let quotas = [
             try Fixture.quota(9, action: .getObject), try Fixture.quota(8, for: "*", sharing: .shared),
             try Fixture.quota(7, bucket: "other-bucket"),
@@ -143,12 +160,13 @@ struct SessionDecisionTests {
     func names() throws {
         for prefix in ["*", "team/?/", "team/*/", "a\u{85}b/"] {
             #expect(refusedField { try request(prefix) } == "prefix", "\(prefix)")
-            let grant = try Fixture.grant(1, on: prefix)
+            let grant = try Fixture.sessionGrant(1, on: prefix)
             #expect(try decided(request(""), [grant]).permitOrNil == nil, "\(prefix)")
-            let denying = try Fixture.grant(2, on: prefix, effect: .deny)
-            #expect(try decided(request(""), [Fixture.grant(3, on: ""), denying]).permitOrNil == nil, "\(prefix)")
+            let denying = try Fixture.sessionGrant(2, on: prefix, effect: .deny)
+            #expect(
+                try decided(request(""), [Fixture.sessionGrant(3, on: ""), denying]).permitOrNil == nil, "\(prefix)")
         }
-        let template = try Fixture.grant(4, on: "users/${claim:tenant}/")
+        let template = try Fixture.sessionGrant(4, on: "users/${claim:tenant}/")
         for value in ["*", "a?b", "${x}", "a/b", "..", ""] {
             #expect(try decided(request(""), [template], claims: ["tenant": value]).error == .accessDenied, "\(value)")
         }
@@ -166,7 +184,7 @@ struct SessionDecisionTests {
             principal: try Principal("user:alice"), groups: [], claims: [:], issuedOn: nil,
             bucket: try BucketName("demo-bucket"), prefix: ExactText("team/a/"), actions: [.getObject], maxUses: 5,
             expiresAt: Fixture.now.addingTimeInterval(60), createdAt: Fixture.now)
-        let grant = try Fixture.grant(1, on: "")
+        let grant = try Fixture.sessionGrant(1, on: "")
         let permit = try decided(request("team/a/b/", actions: [.getObject]), [grant], ticket: ticket).permit
         #expect(permit.charges.map(\.quota.limit) == [5])
         #expect(try decided(request("team/", actions: [.getObject]), [grant], ticket: ticket).error == .accessDenied)

@@ -66,6 +66,7 @@ struct SessionPolicyComparisonTests {
                 ][Int.random(in: 0..<5, using: &random)]
         }
         let isTemplate = Int.random(in: 0..<5, using: &random) == 0
+        if !isDeny, Int.random(in: 0..<3, using: &random) > 0 { conditions.allowResponseContentType = true }
         return try Fixture.grant(
             number, to: ["user:alice", "group:staff", "*"][Int.random(in: 0..<3, using: &random)],
             on: isTemplate ? "a/${sub}/" : prefix(&random), actions: actions, effect: isDeny ? .deny : .allow,
@@ -102,7 +103,11 @@ struct SessionPolicyComparisonTests {
                         : ("oss:\(action.rawValue)", "acs:oss:x:1:demo-bucket/\(key)")
                     guard reader.permits(name, on: resource) else { continue }
                     permitted += 1
-                    let wanted = try action == .putObject ? Fixture.put(text) : Fixture.get(text)
+                    // Whoever holds the keys asks for any type of the answer.
+                    var response = ResponseOverrides.Fields()
+                    response.contentType = "text/html"
+                    let wanted =
+                        try action == .putObject ? Fixture.put(text) : Fixture.get(text) { $0.response = response }
                     #expect(
                         try Fixture.decided(wanted, under: policy).error == nil,
                         "\(action) \(text) by \(grants) through \(reader)")

@@ -13,7 +13,7 @@ struct SessionsTests {
         var credential = Fixture.credential()
         credential.sessionRole = Fixture.role
         tables.credential = credential
-        tables.grants = [try Fixture.grant(1)]
+        tables.grants = [try Fixture.sessionGrant(1)]
         tables.apiKeys = [
             APIKey(
                 id: Fixture.id(3), prefix: "key", hash: [], name: "key", principal: try Principal("user:alice"),
@@ -74,7 +74,7 @@ struct SessionsTests {
     @Test("is refused without a role, and where the policy is too long, each naming other deliveries")
     func refusals() async throws {
         source.set { tables in
-            tables.grants = (0..<60).compactMap { try? Fixture.grant($0, on: "team/number-\($0)-of-many/") }
+            tables.grants = (0..<60).compactMap { try? Fixture.sessionGrant($0, on: "team/number-\($0)-of-many/") }
         }
         let opener = ScriptedOpener()
         for limits in [PolicyCache.Limits(), .init(literalGrantLimit: 10)] {
@@ -105,7 +105,7 @@ struct SessionsTests {
         var seen: Set<String> = []
         for name in ["alice", "a@b.c_d-e", "a", "née", "tenant/alice", "tenant:alice", long, long + "y"] {
             source.change([.apiKey(prefix: "key")]) { $0.apiKeys[0].principal = try! Principal("user:" + name) }
-            source.set { $0.grants = [try! Fixture.grant(1, to: "*")] }
+            source.set { $0.grants = [try! Fixture.sessionGrant(1, to: "*")] }
             let opener = ScriptedOpener()
             _ = try await issue(ScriptedLedger(), opener)
             let session = try #require(opener.orders.first?.name)

@@ -64,8 +64,8 @@ extension SchemeBinding {
     ///
     /// - Parameters:
     ///   - request: What is asked for.
-    ///   - forcesDownload: Whether the grant demands `Content-Disposition: attachment`.
-    func flaw(of request: IssueRequest, forcesDownload: Bool) -> GatewayError? {
+    ///   - conditions: Those of the grant that would permit it.
+    func flaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
         func unbound(_ what: String) -> GatewayError {
             .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
         }
@@ -81,8 +81,16 @@ extension SchemeBinding {
         if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
         if request.process != nil, processParameter == nil { return unbound("'process'") }
         guard request.action == .getObject else { return nil }
+        let forcesDownload = conditions.forceDownload == true
         if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
             return unbound("'\(wrong.0.rawValue)'")
+        }
+        if !signsDownloads, conditions.allowResponseContentType != true {
+            return .notEnforceable(
+                reason: """
+                    The signing scheme leaves the content type of the answer to whoever holds the signature, which is for \
+                    grants with 'allowResponseContentType'; a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac' binds it.
+                    """)
         }
         return nil
     }

@@ -44,6 +44,8 @@ public final class IssueRequest: Sendable {
     public let multipart: MultipartStep?
     /// What makes it the same issuance again, where the request came with an idempotency key.
     let repeatable: RepeatableIssuance?
+    /// What signs, where that is not the scheme of the bucket: a string that a client made.
+    let binding: SchemeBinding?
 
     /// Checks the fields of a request.
     ///
@@ -59,14 +61,16 @@ public final class IssueRequest: Sendable {
         try self.init(fields, delivery: delivery, multipart: nil, repeatable: nil, newName: newName)
     }
 
-    /// Checks the fields of a request that may be a step of an upload in parts.
+    /// Checks the fields of a request that may be a step of an upload in parts, and that another scheme than the bucket's may
+    /// sign.
     init(
         _ fields: Fields, delivery: Delivery, multipart: MultipartStep?, repeatable: RepeatableIssuance?,
-        newName: (() throws(GatewayError) -> UUID)?
+        binding: SchemeBinding? = nil, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) {
         self.delivery = delivery
         self.multipart = multipart
         self.repeatable = repeatable
+        self.binding = binding
         action = try Action(parsing: Self.demand(fields.action, "action"))
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
@@ -116,6 +120,7 @@ public final class IssueRequest: Sendable {
         delivery = other.delivery
         self.multipart = multipart
         self.repeatable = repeatable
+        binding = other.binding
     }
 
     /// The same as another step of the upload.

@@ -16,6 +16,8 @@ final class SchemeBinding: Sendable {
     let createsOnlyHeader: NamedValue?
     /// Headers of a download's response that can be set.
     let overrides: Set<Override>
+    /// Whether all parameters are signed that change what a download gives; else whoever holds the signature adds some.
+    let signsDownloads: Bool
     /// The parameter that has the object changed on its way.
     let processParameter: String?
     /// Whether `?` in a key is told apart from what follows a key.
@@ -25,8 +27,9 @@ final class SchemeBinding: Sendable {
 
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
-        createsOnlyHeader: NamedValue?, overrides: Set<Override>, processParameter: String?, takesQuestionMarks: Bool,
-        form: Form
+        createsOnlyHeader: NamedValue?, overrides: Set<Override>, signsDownloads: Bool = true,
+        processParameter: String?,
+        takesQuestionMarks: Bool, form: Form
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
@@ -34,6 +37,7 @@ final class SchemeBinding: Sendable {
         self.bindsChecksum = bindsChecksum
         self.createsOnlyHeader = createsOnlyHeader
         self.overrides = overrides
+        self.signsDownloads = signsDownloads
         self.processParameter = processParameter
         self.takesQuestionMarks = takesQuestionMarks
         self.form = form
@@ -62,6 +66,8 @@ final class SchemeBinding: Sendable {
 
 extension Bucket.Scheme {
     /// What the scheme can bind.
+    ///
+    /// What strings of clients bind is another matter: ``RemoteString/binding(at:)``.
     var binding: SchemeBinding {
         switch self {
         case .awsV4: .awsV4
@@ -75,38 +81,44 @@ extension Bucket.Scheme {
 }
 
 extension SchemeBinding {
-    fileprivate static let awsV4 = SchemeBinding(
+    static let awsV4 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
         createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases), processParameter: nil,
         takesQuestionMarks: true, form: .oneType
     )
     // What is not in the string to sign is whatever the client makes it: length and `if-none-match`.
-    fileprivate static let awsV2 = SchemeBinding(
+    static let awsV2 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: Set(Override.allCases), processParameter: nil, takesQuestionMarks: true,
         form: .none
     )
-    fileprivate static let ossV4 = SchemeBinding(
+    static let ossV4 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
         processParameter: "x-oss-process", takesQuestionMarks: true, form: .types
     )
     // Keys stand unescaped in the string to sign: `a?acl` is an object, or the ACL of `a`.
-    fileprivate static let ossV1 = SchemeBinding(
+    static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
         processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
     )
     // The XML API knows two parameters for the answer's headers, and ignores the others.
-    fileprivate static let gcsV4 = SchemeBinding(
+    static let gcsV4 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
         overrides: [.contentDisposition, .contentType], processParameter: nil, takesQuestionMarks: true, form: .oneType
     )
     // Parameters for the answer's headers are no part of what is signed: a holder may change them.
-    fileprivate static let gcsV2 = SchemeBinding(
+    static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
-        processParameter: nil, takesQuestionMarks: true, form: .none
+        signsDownloads: false, processParameter: nil, takesQuestionMarks: true, form: .none
+    )
+    // Google Cloud Storage takes the words of AWS, and signs none of those parameters either.
+    static let gcsInteroperable = SchemeBinding(
+        metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
+        createsOnlyHeader: nil, overrides: [], signsDownloads: false, processParameter: nil, takesQuestionMarks: true,
+        form: .none
     )
 }

@@ -9,6 +9,8 @@ public enum MultipartStep: Sendable, Equatable {
     case part(Part)
     /// Puts the parts together.
     case complete(storeUploadID: String, objectLength: Int64?)
+    /// Lists the parts, or drops them.
+    case upkeep(storeUploadID: String, method: String)
 
     /// One part.
     public struct Part: Sendable, Equatable {
@@ -79,6 +81,7 @@ extension IssueRequest {
         switch multipart {
         case .start, .complete: Method.post.rawValue
         case .part: Method.put.rawValue
+        case .upkeep(_, let method): method
         case .none: (delivery == .postPolicy ? Method.post : method).rawValue
         }
     }
@@ -94,6 +97,7 @@ extension IssueRequest {
         case .none: contentLength
         case .start(let length), .complete(_, let length): length
         case .part(let part): part.objectLength
+        case .upkeep: nil
         }
     }
 
@@ -101,15 +105,20 @@ extension IssueRequest {
     var carriesBytes: Bool {
         switch multipart {
         case .none, .part: action == .putObject
-        case .start, .complete: false
+        case .start, .complete, .upkeep: false
         }
+    }
+
+    /// Whether there is an object, or more of one, by this request.
+    var makesObject: Bool {
+        if case .upkeep = multipart { false } else { action == .putObject }
     }
 
     /// Whether what limits the size of the object is held only by the length of each part that is still to come.
     var needsLengthOfParts: Bool {
         switch multipart {
         case .start, .part: true
-        case .none, .complete: false
+        case .none, .complete, .upkeep: false
         }
     }
 
@@ -117,7 +126,7 @@ extension IssueRequest {
     var bindsContentType: Bool {
         switch multipart {
         case .none, .start: true
-        case .part, .complete: false
+        case .part, .complete, .upkeep: false
         }
     }
 
@@ -133,7 +142,7 @@ extension IssueRequest {
         case .start: [NamedValue("uploads", "")]
         case .part(let part):
             [NamedValue("partNumber", String(part.number)), NamedValue("uploadId", part.storeUploadID)]
-        case .complete(let storeUploadID, _): [NamedValue("uploadId", storeUploadID)]
+        case .complete(let storeUploadID, _), .upkeep(let storeUploadID, _): [NamedValue("uploadId", storeUploadID)]
         }
     }
 }

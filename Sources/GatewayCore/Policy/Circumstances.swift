@@ -17,7 +17,7 @@ struct Circumstances {
     func failure(of row: GrantRow, for request: IssueRequest, in place: BucketRow) -> GatewayError? {
         let isUncommon = !row.isUnconditional || request.action == .getObject || request.delivery == .redirect
         if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
-        return place.binding.flaw(of: request, forcesDownload: row.grant.conditions.forceDownload == true)
+        return place.binding.flaw(of: request, under: row.grant.conditions)
     }
 
     private func failure(
@@ -73,7 +73,7 @@ struct Circumstances {
         if conditions.requireContentMD5 == true, request.carriesBytes, request.contentMD5 == nil {
             return .conditionFailed(.contentMD5Required)
         }
-        if let maxBytes = conditions.maxBytes {
+        if let maxBytes = conditions.maxBytes, request.makesObject {
             if let length = request.objectLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
             let (bucket, binding) = (place.bucket, place.binding)
             // Before anything is at the store that no part could follow.

@@ -44,13 +44,19 @@ final class GrantRow: Sendable {
 final class BucketRow: Sendable {
     /// The bucket.
     let bucket: Bucket
-    /// What its scheme can bind.
+    /// What the scheme can bind that signs.
     let binding: SchemeBinding
 
     /// Lays a bucket out.
     init(_ bucket: Bucket) {
         self.bucket = bucket
         binding = bucket.scheme.binding
+    }
+
+    /// The same bucket where another scheme than its own signs.
+    init(_ other: BucketRow, signedBy binding: SchemeBinding) {
+        bucket = other.bucket
+        self.binding = binding
     }
 }
 

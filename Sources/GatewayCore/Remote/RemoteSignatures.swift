@@ -128,17 +128,16 @@ public struct RemoteSignatures: Sendable {
             ExactText(permitted.permission.key) == ExactText(step.upload.key.rawValue)
         else { throw .accessDenied }
         let contentType = try await contentType(of: permitted.permission, step)
-        let permit = try step.decided(permitted.permission, contentType: contentType)
-        let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
+        let id = repeatable?.issuance(at: 0).id(at: step.now) ?? .version7(at: step.now, randomBytes: bytes)
+        let permit = try step.decided(permitted.permission, in: bucket, contentType: contentType, id: id)
+        let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
         if permitted.permission.operation == .initiateMultipartUpload, let contentType {
             try await uploads.begin(step.upload, contentType: contentType)
         }
         let proposal = step.proposal(
-            id: repeatable?.issuance(at: 0).id(at: step.now) ?? .version7(at: step.now, randomBytes: bytes), permit,
-            permitted.permission, expiresAt: expiresAt,
-            requestID: requestID)
+            id: id, permit, permitted.permission, expiresAt: expiresAt, requestID: requestID)
         switch try await ledger.record(proposal, deadline: deadline) {
         case .recorded(let remaining):
             return RemoteSignature(
@@ -156,8 +155,7 @@ public struct RemoteSignatures: Sendable {
     ) async throws(GatewayError) -> String? {
         guard permission.operation.isUpload else { return nil }
         guard let uploadID = permission.uploadID else {
-            // Stores take a missing type for this one.
-            return permission.contentType ?? "application/octet-stream"
+            return permission.contentType ?? StringPermission.defaultContentType
         }
         guard let type = try await uploads.contentType(ofUpload: uploadID, step.upload) else { throw .accessDenied }
         return type

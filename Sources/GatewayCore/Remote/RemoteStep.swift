@@ -35,8 +35,10 @@ struct RemoteStep {
         return try string.permitted(by: rules, in: bucket, credential)
     }
 
-    /// Decides as about a URL that does the same.
-    func decided(_ permission: StringPermission, contentType: String?) throws(GatewayError) -> Permit {
+    /// Decides as about a URL that does the same, by what the string binds.
+    func decided(
+        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+    ) throws(GatewayError) -> Permit {
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
         fields.key = permission.key
@@ -52,19 +54,34 @@ struct RemoteStep {
             fields.response = response(permission.query)
             fields.process = permission.query.first { $0.name == "x-oss-process" }?.value
         }
-        let request = try IssueRequest(fields, delivery: .remoteSignature)
+        let request = try IssueRequest(
+            fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
+            binding: string.binding(at: bucket.provider), newName: nil)
         let decision = decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now)
         switch decision {
         case .refuse(let refusal):
             guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal.error }
-            throw .notEnforceable(reason: "Such a signature binds no length; " + Self.otherDeliveries)
+            throw .notEnforceable(reason: "The signature binds no length of the object; " + Self.otherDeliveries)
         case .permit(let permit):
             try check(permit, covers: permission, life: request.expiresIn)
             return permit
         }
     }
 
-    /// The client chose life and parameters already; what the decision would change cannot be signed.
+    /// What the request does to an upload in parts. Nothing that is signed tells how large the object will be.
+    private func multipartStep(_ permission: StringPermission, id: UUID) -> MultipartStep? {
+        let uploadID = permission.uploadID ?? ""
+        return switch permission.operation {
+        case .putObject, .getObject, .headObject, .getObjectMeta: nil
+        case .initiateMultipartUpload: .start(objectLength: nil)
+        case .uploadPart:
+            .part(.init(storeUploadID: uploadID, number: permission.partNumber ?? 0, issuance: id))
+        case .completeMultipartUpload: .complete(storeUploadID: uploadID, objectLength: nil)
+        case .abortMultipartUpload, .listParts: .upkeep(storeUploadID: uploadID, method: string.method)
+        }
+    }
+
+    /// The client chose life, headers and parameters already; what the decision would change cannot be signed.
     private func check(_ permit: Permit, covers permission: StringPermission, life: Int?) throws(GatewayError) {
         guard permit.expiresIn >= life ?? 0 else {
             throw .notEnforceable(
@@ -75,6 +92,9 @@ struct RemoteStep {
         }
         guard permit.query.allSatisfy({ permission.query.contains($0) }) else {
             throw .conditionFailed(.responseOverride)
+        }
+        if let header = permit.headers.first(where: { !permission.binds($0) }) {
+            throw .notEnforceable(reason: "The string does not bind '\(header.name)'; \(Self.otherDeliveries)")
         }
     }
 

@@ -35,6 +35,18 @@ public enum RemoteString: Sendable {
             })
     }
 
+    /// What a signature of the string binds at a provider's store.
+    func binding(at provider: Bucket.Provider) -> SchemeBinding {
+        switch self {
+        case .hashed: .ossV4
+        case .plain(let string):
+            switch string.vendor {
+            case .alibaba: .ossV1
+            case .amazon, .google: provider == .gcs ? .gcsInteroperable : .awsV2
+            }
+        }
+    }
+
     /// The method of the request.
     var method: String {
         switch self {

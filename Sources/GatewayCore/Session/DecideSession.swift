@@ -30,8 +30,9 @@ public enum SessionDecision: Sendable {
 /// allows for an action and a key, that decision permits.
 ///
 /// Where a matching grant denies, its keys are left out. Of the grants that allow, those count whose conditions hold and can
-/// be bound by a session at all: size, type and digest of uploads, and forced downloads, cannot. What the remaining ones cover
-/// of the prefix is the scope; where that is nothing, the refusal names what the first of the others misses.
+/// be bound by a session at all: size, type and digest of uploads, and forced downloads, cannot, and no policy keeps the holder
+/// from overriding headers of the answer, so that downloads need `allowResponseContentType`. What the remaining ones cover of
+/// the prefix is the scope; where that is nothing, the refusal names what the first of the others misses.
 ///
 /// A byte quota refuses uploads, since nothing would bind their length. Every action that was asked for by name must be
 /// permitted somewhere.

@@ -122,8 +122,12 @@ extension SessionBuilder {
         """
     private static let lifeReason = "Temporary credentials live at least 900 seconds; ask for presigned URLs instead."
     private static let bindingReason = """
-        The grant limits type, digest or size of uploads, or how downloads are shown, and temporary credentials bind none of \
-        that; ask for presigned URLs or browser forms instead.
+        The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
+        ask for presigned URLs or browser forms instead.
+        """
+    private static let responseReason = """
+        Temporary credentials leave the headers of the answer to whoever holds them, which is for grants with \
+        'allowResponseContentType'; ask for presigned URLs instead.
         """
 
     /// Why a grant that allows does not count for an action; `nil` where it does.
@@ -142,9 +146,12 @@ extension SessionBuilder {
             switch action {
             case .putObject:
                 conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
-            case .getObject: conditions.forceDownload == true || conditions.allowResponseContentType == false
+            case .getObject: conditions.forceDownload == true
             }
         if binds { return .notEnforceable(reason: Self.bindingReason) }
+        if action == .getObject, conditions.allowResponseContentType != true {
+            return .notEnforceable(reason: Self.responseReason)
+        }
         return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
     }
 }

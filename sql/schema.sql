@@ -423,9 +423,9 @@ CREATE TABLE public.summed_days (
 CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS void
     LANGUAGE sql
     BEGIN ATOMIC
- DELETE FROM public.issuance_sums AS s
+ DELETE FROM public.issuance_sums s
    WHERE ((s.minute >= forget_sums.p_starts_at) AND (s.minute < (forget_sums.p_starts_at + '24:00:00'::interval)));
- DELETE FROM public.summed_days AS d
+ DELETE FROM public.summed_days d
    WHERE (d.starts_at = forget_sums.p_starts_at);
 END;
 
@@ -713,10 +713,11 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.record_issuance(p_position_seq bigint, p_position_tag uuid, p_scopes text[], p_id uuid, p_principal text, p_matched_principal text, p_grant_id uuid, p_credential_id uuid, p_delivery text, p_action text, p_method text, p_bucket text, p_object_key text, p_expires_at timestamp with time zone, p_content_type text, p_content_md5 bytea, p_content_length bigint, p_request_id text, p_quota_id uuid, p_holder text, p_period text, p_shared boolean, p_amount bigint, p_limit bigint, p_reserves boolean) RETURNS bigint[]
+CREATE FUNCTION public.record_issuance(p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seq bigint, p_position_tag uuid, p_scopes text[], p_id uuid, p_principal text, p_matched_principal text, p_grant_id uuid, p_credential_id uuid, p_delivery text, p_action text, p_method text, p_bucket text, p_object_key text, p_expires_at timestamp with time zone, p_content_type text, p_content_md5 bytea, p_content_length bigint, p_request_id text, p_quota_id uuid, p_holder text, p_period text, p_shared boolean, p_amount bigint, p_limit bigint, p_reserves boolean) RETURNS bigint[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
+    v_ahead double precision := date_part('epoch', statement_timestamp() - p_sent_at);
     v_lock text;
     v_is_latest boolean;
     v_now timestamptz;
@@ -728,6 +729,10 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- By the time at which the statement arrived: what it waits for here is no difference.
+    IF abs(v_ahead) <= p_max_difference IS NOT TRUE THEN
+        RETURN ARRAY[-2, (1000 * v_ahead)::bigint];
     END IF;
     -- Assigned, since PERFORM would start the executor for it.
     v_lock := pg_advisory_xact_lock_shared(7310868744);
@@ -794,16 +799,21 @@ BEGIN
         INSERT INTO reservations (
             issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
         )
-        VALUES (p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key, p_expires_at, p_expires_at);
+        VALUES (
+            p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key,
+            greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
+            greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
+        );
     END IF;
     RETURN ARRAY[0, v_used, v_resets_in];
 END
 $$;
 
-CREATE FUNCTION public.record_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[], p_quota_ids uuid[], p_quota_periods text[], p_quota_flags boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[]) RETURNS record
+CREATE FUNCTION public.record_issuances(p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[], p_quota_ids uuid[], p_quota_periods text[], p_quota_flags boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[], OUT ahead double precision) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
+    v_ahead double precision := date_part('epoch', statement_timestamp() - p_sent_at);
     v_lock text;
     v_is_latest boolean;
     v_now timestamptz;
@@ -825,6 +835,11 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    -- By the time at which the statement arrived: what it waits for here is no difference.
+    IF abs(v_ahead) <= p_max_difference IS NOT TRUE THEN
+        ahead := v_ahead;
+        RETURN;
     END IF;
     -- Assigned, since PERFORM would start the executor for it.
     v_lock := pg_advisory_xact_lock_shared(7310868744);
@@ -969,10 +984,13 @@ BEGIN
             issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
         )
         SELECT p_uuids[i][1], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
-            p_texts[i][6], p_texts[i][7], p_expires_at[i], p_expires_at[i]
+            p_texts[i][6], p_texts[i][7], d.dead_at, d.dead_at
         FROM generate_series(1, cardinality(p_expires_at)) AS i
         CROSS JOIN LATERAL generate_series(p_charge_ends[i] + 1, p_charge_ends[i + 1]) AS c
         CROSS JOIN LATERAL (SELECT p_charge_slots[c] AS slot) s
+        CROSS JOIN LATERAL (
+            SELECT greatest(p_expires_at[i], v_now + (p_expires_at[i] - p_sent_at)) AS dead_at
+        ) d
         WHERE (verdicts IS NULL OR verdicts[i] = 0) AND p_quota_flags[v_quotas[s.slot]][2] AND p_charge_amounts[c] > 0;
     END IF;
 END

@@ -18,7 +18,7 @@ import Testing
             let pool = PostgresPool(
                 try TestDatabase.current.configuration(sessionSettings: settings), size: 4, logger: .silent)
             store = PostgresIdempotency(
-                pool: pool, keys: admin.keys, ledger: NoLedger(), logger: .silent, now: { Date() })
+                pool: pool, keys: admin.keys, ledger: NoLedger(), clock: .right, logger: .silent, now: { Date() })
         }
 
         func run(_ sql: String) async throws {

@@ -127,9 +127,23 @@ extension PostgresConnection {
     }
 
     private func record(
-        _ batch: RecordBatch, by statement: Statement<RecordBatch, RecordBatch.Answer>
+        _ batch: RecordBatch, by statement: Statement<RecordBatch.Call, RecordBatch.Answer>
     ) async throws -> [RecordVerdict] {
-        try batch.verdicts(by: #require(try await execute(statement, batch, deadline: .soon).first))
+        let answer = try #require(try await execute(statement, (batch, .right), deadline: .soon).first)
+        guard case .verdicts(let verdicts) = try batch.outcome(by: answer) else {
+            throw GatewayError.clockDiffers(retryAfter: 1)
+        }
+        return verdicts
+    }
+}
+
+extension LedgerClock {
+    /// This machine's clock, which is the database's as well.
+    static var right: LedgerClock { .ahead(0) }
+
+    /// A clock that is ahead of the database's by some seconds, of which there may be five.
+    static func ahead(_ seconds: TimeInterval, logger: Logger = .silent) -> LedgerClock {
+        LedgerClock(maxDifference: 5, logger: logger) { Date().addingTimeInterval(seconds) }
     }
 }
 
@@ -168,14 +182,15 @@ extension ContinuousClock.Instant {
 
 /// Runs `body` while a ledger records, and shuts it down after.
 func withLedger<Result: Sendable>(
-    _ connectionString: String, limits: PostgresLedger.Limits = PostgresLedger.Limits(connections: 2),
+    _ connectionString: String, clock: LedgerClock = .right,
+    limits: PostgresLedger.Limits = PostgresLedger.Limits(connections: 2),
     _ body: @Sendable (PostgresLedger, PostgresConnection) async throws -> Result
 ) async throws -> Result {
     let connection = try PostgresConnection(testing: connectionString)
     let configuration = try PostgresConfiguration(connectionString: connectionString, applicationName: "ledger")
     let ledger = try PostgresLedger(
-        configuration: configuration, denials: DenialCounter(connection: connection, logger: .silent),
-        limits: limits, logger: .silent)
+        configuration: configuration, clock: clock,
+        denials: DenialCounter(connection: connection, logger: .silent), limits: limits, logger: .silent)
     return try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { await ledger.run() }
         defer { group.cancelAll() }

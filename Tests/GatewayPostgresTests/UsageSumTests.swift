@@ -139,17 +139,17 @@ import Testing
         let recorder = try PostgresConnection(testing: database.connectionString)
         let connection = try PostgresConnection(testing: database.connectionString)
         let before = try IssuanceProposal.sample(at: await connection.position())
-        _ = try await connection.execute(RecordBatch.record, RecordBatch([before]))
+        _ = try await connection.execute(RecordBatch.record, (RecordBatch([before]), .right))
         let late = try IssuanceProposal.sample(at: await connection.position())
         try await recorder.runScript("BEGIN")
-        _ = try await recorder.execute(RecordBatch.record, RecordBatch([late]))
+        _ = try await recorder.execute(RecordBatch.record, (RecordBatch([late]), .right))
         #expect(try await connection.execute(UsageUpkeep.sum, 0) == [false])
         #expect(
             try await connection.number("SELECT count(*) FROM summed_days WHERE summed_to > now() - interval '1 hour'")
                 == 0)
         // Others record meanwhile.
         let other = try IssuanceProposal.sample(at: await connection.position())
-        _ = try await connection.execute(RecordBatch.record, RecordBatch([other]), deadline: .soon)
+        _ = try await connection.execute(RecordBatch.record, (RecordBatch([other]), .right), deadline: .soon)
         try await recorder.runScript("COMMIT")
         try await sumUp(connection)
         #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 3)
@@ -205,7 +205,7 @@ import Testing
         for round in 0..<rounds {
             let proposals = try (0...(round % 3)).map { _ in try IssuanceProposal.sample(at: position) }
             try await connection.runScript("BEGIN")
-            _ = try await connection.execute(RecordBatch.record, RecordBatch(proposals))
+            _ = try await connection.execute(RecordBatch.record, (RecordBatch(proposals), .right))
             if round % 10 == 0 { try await connection.runScript("SELECT pg_sleep(0.005)") }
             try await connection.runScript(round % 7 == 0 ? "ROLLBACK" : "COMMIT")
         }
@@ -229,12 +229,12 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let upkeep = UsageUpkeep(connection: connection, leastPages: 2, logger: .silent)
         let proposal = try IssuanceProposal.sample(at: await connection.position())
-        _ = try await connection.execute(RecordBatch.record, RecordBatch([proposal]))
+        _ = try await connection.execute(RecordBatch.record, (RecordBatch([proposal]), .right))
         await upkeep.runRound()
         #expect(try await connection.number("SELECT count(*) FROM summed_days") == 0)
         for _ in 0..<2 {
             let many = try (0..<60).map { _ in try IssuanceProposal.sample(at: proposal.position) }
-            _ = try await connection.execute(RecordBatch.record, RecordBatch(many))
+            _ = try await connection.execute(RecordBatch.record, (RecordBatch(many), .right))
         }
         await upkeep.runRound()
         #expect(try await connection.number("SELECT sum(urls) FROM issuance_sums") == 121)

@@ -100,6 +100,11 @@ extension Problem {
         case .unavailable(let seconds):
             self.init(kind: .unavailable)
             setRetryAfter(seconds)
+        case .clockDiffers(let seconds):
+            self.init(
+                kind: .unavailable,
+                detail: "The gateway's clock differs from its database's; nothing is issued until they agree.")
+            setRetryAfter(seconds)
         }
         code = error.code
     }

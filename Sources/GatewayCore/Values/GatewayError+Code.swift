@@ -19,7 +19,7 @@ extension GatewayError {
         case .idempotency(.inFlight): "IdempotencyKeyInUse"
         case .idempotency(.answerGone): "IdempotentAnswerGone"
         case .slowDown: "SlowDown"
-        case .unavailable: "ServiceUnavailable"
+        case .unavailable, .clockDiffers: "ServiceUnavailable"
         }
     }
 }

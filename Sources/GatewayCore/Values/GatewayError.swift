@@ -38,6 +38,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.
     case unavailable(retryAfter: Int)
+    /// 503 `ServiceUnavailable`: the clocks of gateway and database differ too much to issue anything; retry after so many seconds.
+    case clockDiffers(retryAfter: Int)
 }
 
 /// The kinds of resources that admins manage; the raw value is the word in `NoSuch…` codes.

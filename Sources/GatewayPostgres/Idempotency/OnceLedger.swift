@@ -10,6 +10,7 @@ struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool
     let base: any IssuanceLedger
+    let clock: LedgerClock
     let logger: Logger
 
     func record(
@@ -18,7 +19,7 @@ struct OnceLedger: IssuanceLedger {
         guard !proposals.isEmpty else { return [] }
         do {
             return try await pool.withTransaction(deadline: deadline) { transaction in
-                try Self.record(proposals, for: claim, in: transaction)
+                try record(proposals, in: transaction)
             }
         } catch let error as GatewayError {
             return proposals.map { _ in .failure(error) }
@@ -33,8 +34,8 @@ struct OnceLedger: IssuanceLedger {
         base.count(denial)
     }
 
-    private static func record(
-        _ proposals: [IssuanceProposal], for claim: IdempotencyClaim, in transaction: borrowing PostgresTransaction
+    private func record(
+        _ proposals: [IssuanceProposal], in transaction: borrowing PostgresTransaction
     ) throws -> [Result<RecordVerdict, GatewayError>] {
         // Before the counters of quotas, which nobody may hold who waits for a row of a key.
         guard let recorded = try transaction.execute(IdempotencyStatements.lock, claim).first else {
@@ -53,27 +54,32 @@ struct OnceLedger: IssuanceLedger {
                 new.append(place)
             }
         }
-        for (place, verdict) in zip(repeated, try proved(repeated.map { proposals[$0] }, in: transaction)) {
+        for (place, verdict) in zip(repeated, try Self.proved(repeated.map { proposals[$0] }, in: transaction)) {
             verdicts[place] = verdict
         }
-        for (place, verdict) in zip(new, try recordedNow(new.map { proposals[$0] }, for: claim, in: transaction)) {
+        for (place, verdict) in zip(new, try recordedNow(new.map { proposals[$0] }, in: transaction)) {
             verdicts[place] = .success(verdict)
         }
         return verdicts.map { $0 ?? .failure(.unavailable(retryAfter: 1)) }
     }
 
     /// Records what is not on record yet.
-    private static func recordedNow(
-        _ proposals: [IssuanceProposal], for claim: IdempotencyClaim, in transaction: borrowing PostgresTransaction
+    private func recordedNow(
+        _ proposals: [IssuanceProposal], in transaction: borrowing PostgresTransaction
     ) throws -> [RecordVerdict] {
         guard !proposals.isEmpty else { return [] }
         let entries = proposals.map { LedgerEntry($0, deadline: .now, for: .nobody) }
         var verdicts: [RecordVerdict] = []
         for batch in RecordBatch.batches(of: entries) {
-            guard let answer = try transaction.execute(batch.statement, batch).first else {
+            guard let answer = try transaction.execute(batch.statement, (batch, clock)).first else {
                 throw PostgresError.decoding(column: 0, reason: "no answer")
             }
-            verdicts += try batch.verdicts(by: answer)
+            let outcome = try batch.outcome(by: answer)
+            clock.note(outcome)
+            guard case .verdicts(let found) = outcome else {
+                throw GatewayError.clockDiffers(retryAfter: LedgerClock.retryAfter)
+            }
+            verdicts += found
         }
         let ids = zip(proposals, verdicts).compactMap { proposal, verdict in
             if case .recorded = verdict { proposal.id } else { nil }

@@ -12,6 +12,7 @@ public struct PostgresIdempotency: IdempotencyStore {
     private let pool: PostgresPool
     private let keys: MasterKeyRing
     private let base: any IssuanceLedger
+    private let clock: LedgerClock
     private let logger: Logger
     private let now: @Sendable () -> Date
 
@@ -24,15 +25,17 @@ public struct PostgresIdempotency: IdempotencyStore {
     ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``.
     ///   - keys: What answers are sealed with.
     ///   - ledger: Where refusals are counted.
+    ///   - clock: What the database's clock is compared with, as the ledger's.
     ///   - logger: Told why requests cannot be remembered.
     ///   - now: The time, for identifiers.
     public init(
-        pool: PostgresPool, keys: MasterKeyRing, ledger: any IssuanceLedger, logger: Logger,
+        pool: PostgresPool, keys: MasterKeyRing, ledger: any IssuanceLedger, clock: LedgerClock, logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.pool = pool
         self.keys = keys
         base = ledger
+        self.clock = clock
         self.logger = logger
         self.now = now
     }
@@ -84,7 +87,7 @@ public struct PostgresIdempotency: IdempotencyStore {
 
     /// A ledger that records each of a claim's issuances once.
     public func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
-        OnceLedger(claim: claim, pool: pool, base: base, logger: logger)
+        OnceLedger(claim: claim, pool: pool, base: base, clock: clock, logger: logger)
     }
 
     /// An answer whose master key is gone, or that somebody changed, cannot be given again.

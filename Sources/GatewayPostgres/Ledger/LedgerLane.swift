@@ -9,6 +9,7 @@ struct LedgerLane: Sendable {
     let configuration: PostgresConfiguration
     /// Runs the lane. Where it serves the requests too, proposals and answers are not handed from thread to thread.
     let loop: EventLoop
+    let clock: LedgerClock
     let maxBatch: Int
     let logger: Logger
 
@@ -42,11 +43,17 @@ struct LedgerLane: Sendable {
         let entries = batch.entries
         guard let deadline = entries.lazy.map(\.deadline).max() else { return }
         do throws(PostgresError) {
-            guard let answer = try await connection.execute(batch.statement, batch, deadline: deadline).first else {
+            let call = (batch: batch, clock: clock)
+            guard let answer = try await connection.execute(batch.statement, call, deadline: deadline).first else {
                 throw .decoding(column: 0, reason: "no answer")
             }
-            for (entry, verdict) in zip(entries, try batch.verdicts(by: answer)) {
-                entry.answer(.success(verdict))
+            let outcome = try batch.outcome(by: answer)
+            clock.note(outcome)
+            switch outcome {
+            case .verdicts(let verdicts):
+                for (entry, verdict) in zip(entries, verdicts) { entry.answer(.success(verdict)) }
+            case .clockDiffers:
+                for entry in entries { entry.answer(.failure(.clockDiffers(retryAfter: LedgerClock.retryAfter))) }
             }
         } catch {
             // What the database refuses on account of one item is nobody else's fault; nothing of the batch was recorded.

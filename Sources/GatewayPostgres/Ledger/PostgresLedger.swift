@@ -44,10 +44,11 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ///
     /// - Parameters:
     ///   - configuration: How to reach the server; the settings that recording needs are added to those of its sessions.
+    ///   - clock: What the database's clock is compared with.
     ///   - denials: Where refusals are counted; to be run by its own service.
     ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for each.
     public init(
-        configuration: PostgresConfiguration, denials: DenialCounter, limits: Limits = Limits(),
+        configuration: PostgresConfiguration, clock: LedgerClock, denials: DenialCounter, limits: Limits = Limits(),
         loops: [EventLoop] = [],
         logger: Logger
     ) throws(EventLoopError) {
@@ -61,7 +62,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         let lanes = (0..<count).map { place in
             LedgerLane(
                 queue: LedgerQueue(capacity: limits.maxQueue), configuration: configuration,
-                loop: drivers[place % drivers.count], maxBatch: max(1, limits.maxBatch), logger: logger)
+                loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), logger: logger)
         }
         self.lanes = lanes
         self.loops = drivers.map { loop in (loop, lanes.filter { $0.loop === loop }) }

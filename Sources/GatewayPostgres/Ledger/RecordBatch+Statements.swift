@@ -11,44 +11,56 @@ extension RecordBatch {
         let uses: [Int64]?
         /// For each quota, seconds until its next period.
         let resetsIn: [Int32?]?
+        /// Seconds by which the database's clock is ahead, where that is too much and nothing was recorded.
+        var ahead: Double?
     }
 
+    /// A batch on its way to the database.
+    typealias Call = (batch: RecordBatch, clock: LedgerClock)
+
     /// The statement that writes the batch to the ledger.
-    var statement: Statement<RecordBatch, Answer> {
+    var statement: Statement<Call, Answer> {
         entries.count == 1 && chargeSlots.count <= 1 ? Self.recordOne : Self.record
     }
 
     /// Writes any number of items to the ledger.
-    static let record = Statement<RecordBatch, Answer>(
+    static let record = Statement<Call, Answer>(
         """
-        SELECT verdicts, uses, resets_in FROM record_issuances(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23
-        )
-        """
-    ) { batch, parameters throws(PostgresError) in
-        try batch.writeProofs(to: &parameters)
-        try batch.writeRows(to: &parameters)
-        try batch.writeQuotas(to: &parameters)
-        try batch.writeCharges(to: &parameters)
-    } decode: { row throws(PostgresError) in
-        Answer(verdicts: try row.decode(0), uses: try row.decode(1), resetsIn: try row.decode(2))
-    }
-
-    /// Writes one item that charges one quota at the most: a third of the cost of ``record``.
-    static let recordOne = Statement<RecordBatch, Answer>(
-        """
-        SELECT record_issuance(
+        SELECT verdicts, uses, resets_in, ahead FROM record_issuances(
             $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25
         )
         """
-    ) { batch, parameters throws(PostgresError) in
-        guard let proposal = batch.entries.first?.proposal else { return }
+    ) { call, parameters throws(PostgresError) in
+        try call.clock.write(to: &parameters)
+        try call.batch.writeProofs(to: &parameters)
+        try call.batch.writeRows(to: &parameters)
+        try call.batch.writeQuotas(to: &parameters)
+        try call.batch.writeCharges(to: &parameters)
+    } decode: { row throws(PostgresError) in
+        Answer(
+            verdicts: try row.decode(0), uses: try row.decode(1), resetsIn: try row.decode(2), ahead: try row.decode(3))
+    }
+
+    /// Writes one item that charges one quota at the most: a third of the cost of ``record``.
+    static let recordOne = Statement<Call, Answer>(
+        """
+        SELECT record_issuance(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+            $26, $27
+        )
+        """
+    ) { call, parameters throws(PostgresError) in
+        guard let proposal = call.batch.entries.first?.proposal else { return }
+        try call.clock.write(to: &parameters)
         try proposal.writeRow(to: &parameters)
         try proposal.writeCharge(to: &parameters)
     } decode: { row throws(PostgresError) in
         let numbers = try row.decode(0, as: [Int64?].self)
         guard let verdict = numbers.first?.flatMap({ Int32(exactly: $0) }) else {
             throw .decoding(column: 0, reason: "no verdict")
+        }
+        if verdict == -2, numbers.count == 2, let milliseconds = numbers[1] {
+            return Answer(verdicts: nil, uses: nil, resetsIn: nil, ahead: Double(milliseconds) / 1000)
         }
         guard numbers.count == 3 else { return Answer(verdicts: [verdict], uses: nil, resetsIn: nil) }
         return Answer(

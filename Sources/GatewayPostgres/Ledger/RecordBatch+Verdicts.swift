@@ -3,10 +3,23 @@ import GatewayCore
 import LibPQ
 
 extension RecordBatch {
-    /// What became of each item, in their order.
+    /// What became of a batch.
+    enum Outcome: Sendable {
+        /// What became of each item, in their order.
+        case verdicts([RecordVerdict])
+        /// Nothing was looked at: the database's clock is so many seconds ahead of the gateway's, more than is allowed.
+        case clockDiffers(ahead: Double)
+    }
+
+    /// What the database's answer means.
     ///
     /// - Throws: ``PostgresError/decoding(column:reason:)`` where the answer does not fit the batch.
-    func verdicts(by answer: Answer) throws(PostgresError) -> [RecordVerdict] {
+    func outcome(by answer: Answer) throws(PostgresError) -> Outcome {
+        if let ahead = answer.ahead { return .clockDiffers(ahead: ahead) }
+        return .verdicts(try verdicts(by: answer))
+    }
+
+    private func verdicts(by answer: Answer) throws(PostgresError) -> [RecordVerdict] {
         let codes = answer.verdicts
         guard codes.map({ $0.count == entries.count }) ?? true else { throw Self.misfit }
         if let codes, codes.allSatisfy({ $0 == -1 }) { return codes.map { _ in .stale } }

@@ -2,7 +2,7 @@ import EmbeddedFiles
 
 /// One step of the schema, carried inside the program.
 struct Migration: Sendable {
-    /// Number in the file's name; numbers have no gaps and begin at 1.
+    /// Number in the file's name; numbers ascend.
     let version: Int32
     /// The file's name without number and extension, for example `create_policy`.
     let name: String
@@ -10,7 +10,8 @@ struct Migration: Sendable {
     let sql: [UInt8]
 
     /// All migrations, in order; a new file under `sql/migrations` gets its lines in `Sources/CEmbeddedFiles/migrations.c`.
-    static let all = EmbeddedFile.migrations.enumerated().map { index, file in
-        Migration(version: Int32(index + 1), name: String(file.name.dropFirst(5).dropLast(4)), sql: file.bytes)
+    static let all = EmbeddedFile.migrations.map { file in
+        Migration(
+            version: Int32(file.name.prefix(4)) ?? 0, name: String(file.name.dropFirst(5).dropLast(4)), sql: file.bytes)
     }
 }

@@ -134,7 +134,7 @@ public struct Migrator: Sendable {
     private static func compare(_ applied: [Applied], with known: [(version: Int32, checksum: [UInt8])]) throws {
         for row in applied {
             guard let match = known.first(where: { $0.version == row.version }) else {
-                throw Failure.schemaIsNewer(version: Int(row.version), known: known.count)
+                throw Failure.schemaIsNewer(version: Int(row.version), known: Int(known.last?.version ?? 0))
             }
             guard match.checksum == row.checksum else { throw Failure.checksumDiffers(version: Int(row.version)) }
         }

@@ -71,7 +71,7 @@ enum SettingName: String, CaseIterable {
         case .multipartMaxAge:
             "Seconds after which an upload in parts that is not completed is aborted. Default 86400."
         case .clockMaxDifference:
-            "Seconds that the clock may differ from PostgreSQL's before /readyz says 503. Default 5."
+            "Seconds that the clock may differ from PostgreSQL's before nothing is issued and /readyz says 503. Default 5."
         case .sessionsPerSecond:
             "Sessions that this gateway opens in a second at most; providers allow 100 per account. Default 50."
         case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."

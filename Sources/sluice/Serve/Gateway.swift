@@ -43,8 +43,10 @@ struct Gateway {
         let authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger)
         let denials = DenialCounter(connection: database.background, logger: logger)
         let loops = try (0..<settings.http.threads).map { _ in try EventLoop() }
+        let clock = LedgerClock(
+            maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: Self.now)
         let ledger = try PostgresLedger(
-            configuration: database.configuration, denials: denials,
+            configuration: database.configuration, clock: clock, denials: denials,
             limits: .init(connections: settings.database.ledgerConnections), loops: loops, logger: logger)
         let stores = AdminStores(
             PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now),
@@ -94,7 +96,8 @@ struct Gateway {
                 grants: stores.grants, now: Self.now),
             stores: stores,
             idempotency: PostgresIdempotency(
-                pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, logger: logger, now: Self.now
+                pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, clock: clock, logger: logger,
+                now: Self.now
             ),
             bucketValidator: BucketProbe(client: cloud, now: Self.now),
             auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),

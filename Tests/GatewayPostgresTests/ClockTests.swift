@@ -1,0 +1,185 @@
+import Foundation
+import LibPQ
+import Logging
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayCore
+@testable import GatewayPostgres
+
+/// Recording under clocks that differ: what the database's own clock says is compared with what the gateway says it is.
+@Suite struct ClockTests {
+    /// A clock whose error can be set.
+    private final class Watch: Sendable {
+        private let error = Mutex(TimeInterval(0))
+
+        var now: Date { Date().addingTimeInterval(error.withLock(\.self)) }
+
+        func set(ahead seconds: TimeInterval) {
+            error.withLock { $0 = seconds }
+        }
+    }
+
+    private static func connect() throws -> PostgresConnection {
+        try PostgresConnection(testing: TestDatabase.current.connectionString)
+    }
+
+    private static let traces = """
+        SELECT (SELECT count(*) FROM issuances) + (SELECT count(*) FROM quota_usage) + (SELECT count(*) FROM reservations)
+        """
+
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases, [-100_000, -6, 6, 100_000.0])
+    func `A clock that is off by more than is allowed records nothing`(
+        _ function: RecordingFunction, _ ahead: TimeInterval
+    ) async throws {
+        let connection = try Self.connect()
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        let proposal = try IssuanceProposal.sample(
+            at: await connection.position(), action: .putObject, charges: [quota.charge(100)])
+        let statement = function == .one ? RecordBatch.recordOne : RecordBatch.record
+        let batch = RecordBatch([proposal])
+        let answer = try #require(try await connection.execute(statement, (batch, .ahead(ahead))).first)
+        guard case .clockDiffers(let found) = try batch.outcome(by: answer) else {
+            Issue.record("recorded: \(answer)")
+            return
+        }
+        #expect(abs(found + ahead) < 1)
+        #expect(try await connection.number(Self.traces) == 0)
+    }
+
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases, [-4, 4.0])
+    func `What is reserved is dead by the later of both clocks`(
+        _ function: RecordingFunction, _ ahead: TimeInterval
+    ) async throws {
+        let connection = try Self.connect()
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        var proposal = try IssuanceProposal.sample(
+            at: await connection.position(), action: .putObject, charges: [quota.charge(100)])
+        proposal.expiresAt = Date().addingTimeInterval(ahead + 900)
+        let statement = function == .one ? RecordBatch.recordOne : RecordBatch.record
+        let batch = RecordBatch([proposal])
+        _ = try await connection.execute(statement, (batch, .ahead(ahead)))
+        let lives = try await connection.execute(
+            Statement<Void, [Double]>(
+                """
+                SELECT ARRAY[date_part('epoch', r.dead_at - i.expires_at), date_part('epoch', r.dead_at - i.issued_at)]
+                FROM reservations r JOIN issuances i ON i.id = r.issuance_id WHERE r.check_at = r.dead_at
+                """
+            ) { row throws(PostgresError) in try row.decode(0) })
+        let life = try #require(lives.first)
+        #expect(life[0] >= 0)
+        #expect(abs(life[0] - max(0, -ahead)) < 1)
+        #expect(life[1] >= 900 - 1)
+    }
+
+    @Test(.database(.migrated)) func `Waiting for a change of policy is no difference of clocks`() async throws {
+        let (connection, changer) = (try Self.connect(), try Self.connect())
+        let proposal = try IssuanceProposal.sample(at: await connection.position())
+        let batch = RecordBatch([proposal])
+        let clock = LedgerClock(maxDifference: 1, logger: .silent) { Date() }
+        async let change: Void = changer.runScript(
+            """
+            BEGIN; SELECT pg_advisory_xact_lock(7310868744);
+            SELECT pg_sleep(0.01) FROM generate_series(1, 1000)
+            WHERE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted);
+            SELECT pg_sleep(1.2); COMMIT
+            """)
+        let observer = try Self.connect()
+        while try await observer.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted") == 0 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let answer = try #require(try await connection.execute(RecordBatch.recordOne, (batch, clock)).first)
+        try await change
+        guard case .verdicts(let verdicts) = try batch.outcome(by: answer) else {
+            Issue.record("not recorded: \(answer)")
+            return
+        }
+        #expect(verdicts.map(\.isRecorded) == [true])
+    }
+
+    @Test(.database(.migrated), arguments: [-60, 60.0])
+    func `Callers are told, the log once when it begins and once when it ends`(_ ahead: TimeInterval) async throws {
+        let watch = Watch()
+        let lines = LogLines()
+        let clock = LedgerClock(maxDifference: 5, logger: lines.logger) { watch.now }
+        let outcomes = try await withLedger(TestDatabase.current.connectionString, clock: clock) { ledger, connection in
+            let position = try await connection.position()
+            var outcomes: [[Bool]] = []
+            for error in [0, ahead, 0] {
+                watch.set(ahead: error)
+                let proposals = try (0..<20).map { try IssuanceProposal.sample(at: position, principal: "user:\($0)") }
+                outcomes.append(
+                    await ledger.record(proposals, deadline: .soon).map { result in
+                        if case .failure(.clockDiffers) = result {
+                            false
+                        } else {
+                            (try? result.get().isRecorded) ?? false
+                        }
+                    })
+                let expected: Int64 = error == 0 ? 20 : 0
+                let recorded = try await connection.number("SELECT count(*) FROM issuances")
+                #expect(recorded == (outcomes.count > 2 ? 40 : outcomes.count == 2 ? 20 : expected))
+            }
+            return outcomes
+        }
+        #expect(outcomes.map { Set($0) } == [[true], [false], [true]])
+        #expect(lines.all.count == 2, "\(lines.all)")
+        #expect(lines.all.first?.contains("differ") == true && lines.all.last?.contains("agree") == true)
+    }
+
+    @Test(.database(.migrated)) func `A request with an idempotency key goes through the same check`() async throws {
+        let world = try AdminWorld()
+        let settings = PostgresIdempotency.sessionSettings + [("role", "sluice_gateway")]
+        let pool = PostgresPool(
+            try TestDatabase.current.configuration(sessionSettings: settings), size: 1, logger: .silent)
+        let store = PostgresIdempotency(
+            pool: pool, keys: world.keys, ledger: NoBase(), clock: .ahead(60), logger: .silent, now: { Date() })
+        let request = IdempotentRequest(
+            caller: try Principal("user:alice"), route: "POST /a", keyDigest: [UInt8](repeating: 1, count: 32),
+            bodyDigest: [UInt8](repeating: 1, count: 32))
+        guard case .fresh(let claim) = try await store.begin(request) else {
+            Issue.record("not fresh")
+            return
+        }
+        let proposal = try IssuanceProposal.sample(at: await world.connection.position())
+        let results = await store.ledger(for: claim).record([proposal], deadline: .soon)
+        #expect(results.count == 1)
+        guard case .failure(.clockDiffers) = try #require(results.first) else {
+            Issue.record("\(results)")
+            return
+        }
+        #expect(try await world.connection.number(Self.traces) == 0)
+    }
+
+    private struct NoBase: IssuanceLedger {
+        func record(
+            _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
+        ) async -> [Result<RecordVerdict, GatewayError>] { [] }
+
+        func count(_ denial: Denial) {}
+    }
+}
+
+/// Keeps the lines of a log.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock(\.self) }
+    var logger: Logger { Logger(label: "tests") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.notice
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.lines.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+}

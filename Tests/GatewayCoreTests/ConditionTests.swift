@@ -6,7 +6,10 @@ import Testing
         ("image/png", "image/png"), ("Image/PNG", "image/png"), ("image/*", "image/png"), ("IMAGE/*", "image/png"),
         ("text/*", "text/plain; charset=utf-8"), ("text/html", "Text/HTML;charset=x"),
         ("image/svg+xml", "image/svg+xml"),
-        ("application/*", "application/pdf"),
+        ("application/*", "application/pdf"), ("text/xml", "text/xml; charset=utf-8"),
+        ("application/*", "application/xml-dtd"),
+        ("application/atom+xml", "application/atom+xml"), ("text/*", "text/x+xmlish"), ("text/*", "text/javascript"),
+        ("multipart/*", "multipart/related"), ("message/*", "message/rfc822"), ("application/*", "application/json"),
     ])
     func `a content type is covered`(pattern: String, type: String) throws {
         #expect(try #require(MediaType(type)).isCovered(by: pattern))
@@ -16,6 +19,11 @@ import Testing
         ("image/png", "image/pngx"), ("image/png", "image/pn"), ("image/*", "imagex/png"), ("image/*", "image/svg+xml"),
         ("image/*", "IMAGE/SVG+XML"), ("text/*", "text/html"), ("text/*", "text/HTML; charset=utf-8"),
         ("application/*", "application/xhtml+xml"), ("*/*", "image/png"), ("image", "image/png"), ("", "image/png"),
+        ("text/*", "text/xml"), ("text/*", "Text/XML; charset=utf-8"), ("application/*", "application/xml"),
+        ("text/*", "text/xsl"), ("text/*", "text/rdf"), ("application/*", "application/mathml+xml"),
+        ("application/*", "application/Atom+XML; type=entry"), ("model/*", "model/x3d+xml"), ("image/*", "image/+xml"),
+        ("application/*", "application/unknown"), ("unknown/*", "unknown/unknown"),
+        ("multipart/*", "multipart/x-mixed-replace; boundary=b"),
     ])
     func `a content type is not covered`(pattern: String, type: String) throws {
         #expect(try !#require(MediaType(type)).isCovered(by: pattern))

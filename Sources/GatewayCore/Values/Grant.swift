@@ -56,8 +56,8 @@ public struct Grant: Sendable, Equatable {
 
 /// What must hold for a grant to apply. An absent member demands nothing. The JSON form is the API's and the database's.
 public struct GrantConditions: Sendable, Equatable, Codable {
-    /// Content types for uploads: exact, or `type/*`. `image/*` leaves out `image/svg+xml`, and no pattern covers
-    /// `text/html`, unless named.
+    /// Content types for uploads: exact, or `type/*`, which leaves out types whose scripts a browser runs, such as
+    /// `text/html` and `image/svg+xml`; those have to be named.
     public var contentTypes: [String]?
     /// Largest object, in bytes.
     public var maxBytes: Int64?

@@ -17,7 +17,7 @@ public struct MediaType: Sendable, Equatable {
 
     /// Whether a condition's entry covers this type: the same essence, or `type/*`.
     ///
-    /// Types that a browser runs as a document are covered only by their own name.
+    /// Types whose scripts a browser runs are covered only by their own name.
     public func isCovered(by pattern: String) -> Bool {
         let pattern = pattern.utf8
         guard pattern.suffix(2).elementsEqual("/*".utf8) else {
@@ -26,10 +26,29 @@ public struct MediaType: Sendable, Equatable {
         }
         let type = pattern.dropLast()
         return essence.utf8.count > type.count && zip(type, essence.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
-            && !Self.neverByPattern.contains(essence)
+            && !runsScripts
     }
 
-    private static let neverByPattern: Set<String> = ["text/html", "image/svg+xml", "application/xhtml+xml"]
+    /// Whether a browser that is led to such an object runs scripts in it, with the rights of the bucket's origin.
+    ///
+    /// These are HTML, all that browsers read as XML, where `<script>` of XHTML works in any document, replaceable documents in
+    /// parts, and types that stand for "find out yourself". PDF is not among them, though the standard calls it scriptable: the
+    /// scripts of a PDF run inside its viewer and never touch the origin.
+    /// - SeeAlso: WHATWG, "MIME Sniffing", sections 4.6 "MIME type groups" and 7 "Determining the computed MIME type of a
+    ///   resource".
+    private var runsScripts: Bool {
+        switch essence {
+        case "text/html", "text/xml", "application/xml",
+            // XML to Chromium and WebKit, and to Gecko.
+            "text/xsl", "text/rdf",
+            // Each part is a document, in Gecko and WebKit.
+            "multipart/x-mixed-replace",
+            // Read as HTML where the bytes look like it.
+            "application/unknown", "unknown/unknown":
+            true
+        default: essence.utf8.suffix(4).elementsEqual("+xml".utf8)
+        }
+    }
 
     /// Checks an entry of ``GrantConditions/contentTypes`` and writes it in lower case; `nil` when it is neither
     /// `type/subtype` nor `type/*`, or has parameters.

@@ -136,6 +136,42 @@ import Testing
         #expect((200...204).contains(try await form.send().status), "the form as issued still works")
     }
 
+    @Test("a key with dot segments that a form's user names stays below its beginning, and gets no link")
+    func dotSegments() async throws {
+        let bench = try StoreBench.at(.radosgw)
+        let root = bench.freshKey("")
+        for name in ["../bob/x", "../../x", "a/../../bob/x", "..;/bob/x", "/x", "%2e%2e/bob/x", "..\\bob\\x"] {
+            var form = try await bench.form(root + "alice/", leavesKey: true)
+            form.set("key", root + "alice/" + name)
+            form.file = Array(name.utf8)
+            let answer = try await form.send()
+            #expect(answer.status == 201, "\(answer.text)")
+            #expect(answer.text.contains("/alice/"), "the store names the key as it was sent: \(answer.text)")
+            let link = try await bench.user.ask(.download(root + "alice/" + name, from: bench.bucket))
+            #expect(link.status == 400 && link.json["field"].text == "key", "\(link.text)")
+        }
+        for key in ["bob/x", "x", "alice/x", "alice/bob/x"] {
+            #expect(try await bench.downloadLink(root + key).use().status == 404, "\(key)")
+        }
+    }
+
+    @Test("keys that look like dot segments and are none arrive as they are", arguments: StoreKind.allCases)
+    func nearDotSegments(kind: StoreKind) async throws {
+        let bench = try StoreBench.at(kind)
+        let folder = bench.freshKey("")
+        let names = [
+            ".hidden", "..hidden", "a..", "a;b", ";..", "a\\b", "%2e%2ea", "%252e%252e", "...a/b", " a",
+            "https%3A%2F%2Fx",
+        ]
+        for name in names {
+            let body = Array(name.utf8)
+            #expect(try await bench.uploadLink(folder + name, for: body).use(body).status == 200, "\(name)")
+        }
+        for name in names {
+            #expect(try await bench.downloadLink(folder + name).use().body == Array(name.utf8), "\(name)")
+        }
+    }
+
     @Test("a form ends")
     func formExpiry() async throws {
         let bench = try StoreBench.at(.radosgw)

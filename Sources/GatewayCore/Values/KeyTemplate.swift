@@ -1,3 +1,5 @@
+import Signing
+
 /// A template of keys taken apart, so that it need not be read again for each key.
 struct KeyTemplate: Sendable {
     private enum Part {
@@ -105,7 +107,6 @@ extension Span<UInt8> {
             default: break
             }
         }
-        let isDots = count <= 2 && self[0] == UInt8(ascii: ".") && self[count - 1] == UInt8(ascii: ".")
-        return !isDots && (isASCII || text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+        return !KeySyntax.isDots(self) && (isASCII || text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
     }
 }

@@ -42,8 +42,8 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
 
     /// Reads a key.
     ///
-    /// - Parameter rawValue: 1…1,023 UTF-8 bytes; no leading `/` or `\`, no `.`, `..` or empty segment (a key that ends in
-    ///   `/` is one with an empty last segment), no control character, no `${`.
+    /// - Parameter rawValue: 1…1,023 UTF-8 bytes without control characters, `${`, empty segments, and segments that somebody
+    ///   may read as `.` or `..`; see ``KeySyntax/flaw(inKey:)``.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `key`.
     public init(_ rawValue: String) throws(GatewayError) {
         if let reason = KeySyntax.flaw(inKey: rawValue) {

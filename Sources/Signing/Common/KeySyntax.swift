@@ -25,8 +25,8 @@ public enum KeySyntax {
 
     /// Why a key is refused, as a sentence; `nil` for a good one.
     ///
-    /// - Parameter key: 1…1,023 UTF-8 bytes; no leading `/` or `\`, no `.`, `..` or empty segment (a key that ends in `/` is
-    ///   one with an empty last segment), no control character, no `${`.
+    /// - Parameter key: 1…1,023 UTF-8 bytes; no empty segment (a key that ends in `/` is one with an empty last segment), no
+    ///   segment that somebody may read as `.` or `..`, no control character, no `${`. `\` ends a segment as `/` does.
     public static func flaw(inKey key: String) -> String? {
         if isPlain(key.utf8Span.span) { return nil }
         guard 1...1023 ~= key.utf8.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
@@ -41,17 +41,17 @@ public enum KeySyntax {
 
     /// Whether a key needs no closer look: in one pass, and without saying what is wrong. Most keys are so.
     private static func isPlain(_ key: Span<UInt8>) -> Bool {
-        guard 1...1023 ~= key.count, key[0] != UInt8(ascii: "\\") else { return false }
+        guard 1...1023 ~= key.count else { return false }
         var isFirstOfSegment = true
         for index in key.indices {
             let byte = key[index]
-            if byte > UInt8(ascii: "/"), byte < UInt8(ascii: "{") {
+            if byte > UInt8(ascii: "/"), byte < UInt8(ascii: "{"), byte != UInt8(ascii: "\\") {
                 isFirstOfSegment = false
                 continue
             }
             switch byte {
-            case 0..<0x20, 0x7f, UInt8(ascii: "{"): return false
-            case UInt8(ascii: "/"), UInt8(ascii: "."):
+            case 0..<0x20, 0x7f, UInt8(ascii: "{"), UInt8(ascii: "\\"), UInt8(ascii: "%"): return false
+            case UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: " "):
                 if isFirstOfSegment { return false }
             default: break
             }
@@ -70,20 +70,75 @@ public enum KeySyntax {
         for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f {
             return "Control characters are not allowed."
         }
-        if bytes.count > 0, bytes[0] == UInt8(ascii: "\\") { return "A leading '\\' is not allowed." }
-        var start = 0
-        for index in 0...bytes.count where index == bytes.count || bytes[index] == UInt8(ascii: "/") {
-            let segment = bytes.extracting(start..<index)
-            start = index + 1
-            if segment.isEmpty {
-                if mayEndInSlash, index == bytes.count { continue }
-                return "Empty segments (a leading, trailing or double '/') are not allowed."
-            }
-            let isDots = segment.count <= 2 && segment[0] == UInt8(ascii: ".")
-            if isDots, segment[segment.count - 1] == UInt8(ascii: ".") {
-                return "The segments '.' and '..' are not allowed."
+        let mayEndEmpty = mayEndInSlash && (bytes.isEmpty || bytes[bytes.count - 1] == UInt8(ascii: "/"))
+        var flaw: String?
+        forEachSegment(of: bytes) { segment, isLast in
+            if segment.isEmpty, !(isLast && mayEndEmpty) {
+                flaw = "Empty segments (a leading, trailing or double '/' or '\\') are not allowed."
+            } else if isDots(segment) {
+                flaw = dotsFlaw
             }
         }
-        return nil
+        if let flaw { return flaw }
+        // Who decodes once too often reads `%2e%2e` as `..`.
+        guard let decoded = decoded(bytes) else { return nil }
+        forEachSegment(of: decoded.span) { segment, _ in
+            if isDots(segment) { flaw = dotsFlaw }
+        }
+        return flaw
+    }
+
+    /// Whether somebody may read a segment as `.` or `..`, or as nothing at all: dots and spaces, of which Windows drops those at
+    /// the end, and then whatever follows a `;`, which servers of Java drop.
+    public static func isDots(_ segment: Span<UInt8>) -> Bool {
+        var hasDot = false
+        for index in segment.indices {
+            switch segment[index] {
+            case UInt8(ascii: "."): hasDot = true
+            case UInt8(ascii: " "): break
+            case UInt8(ascii: ";"): return hasDot
+            default: return false
+            }
+        }
+        return hasDot
+    }
+
+    private static let dotsFlaw = "The segments '.' and '..', and what may be read as one of them, are not allowed."
+
+    private static func forEachSegment(of bytes: Span<UInt8>, _ body: (Span<UInt8>, _ isLast: Bool) -> Void) {
+        var start = 0
+        for index in 0...bytes.count {
+            let isEnd = index == bytes.count
+            guard isEnd || bytes[index] == UInt8(ascii: "/") || bytes[index] == UInt8(ascii: "\\") else { continue }
+            body(bytes.extracting(start..<index), isEnd)
+            start = index + 1
+        }
+    }
+
+    /// The bytes with every `%` and two hexadecimal digits as the byte that they stand for; `nil` where there are none.
+    private static func decoded(_ bytes: Span<UInt8>) -> [UInt8]? {
+        var decoded: [UInt8] = []
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = digit(bytes[index + 1]),
+                let low = digit(bytes[index + 2])
+            {
+                decoded.append(high << 4 | low)
+                index += 3
+            } else {
+                decoded.append(bytes[index])
+                index += 1
+            }
+        }
+        return decoded.count == bytes.count ? nil : decoded
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 }

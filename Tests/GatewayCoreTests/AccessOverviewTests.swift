@@ -44,6 +44,14 @@ import Testing
         #expect(access.quotas.isEmpty)
     }
 
+    @Test func `a deny without a value for its variable is seen with what it denies`() async throws {
+        let access = try await access([
+            Fixture.grant(1, to: "*", on: "t/${claim:tenant}/", effect: .deny),
+            Fixture.grant(2, to: "*", on: "t/${claim:tenant}/"),
+        ])
+        #expect(access.grants.map(\.grant.id) == [Fixture.id(1)] && access.grants.map(\.prefix.rawValue) == ["t/"])
+    }
+
     @Test func `quotas come with what is left for their holder`() async throws {
         let asked = Mutex<[QuotaHolding]>([])
         let access = try await access(

@@ -103,9 +103,14 @@ import Testing
     static func expected(_ request: IssueRequest, _ grants: [Grant]) -> String {
         let covering = grants.compactMap { grant -> (grant: Grant, prefix: [UInt8])? in
             guard ["user:alice", "group:g1", "*"].contains(grant.principal.rawValue),
-                grant.bucket == request.bucket, grant.actions.contains(request.action),
-                !grant.prefix.text.contains("none")
+                grant.bucket == request.bucket, grant.actions.contains(request.action)
             else { return nil }
+            if grant.prefix.text.contains("none") {
+                // Which keys are denied nobody knows: all that begin like the template.
+                let start = grant.prefix.text.range(of: "${").map { grant.prefix.text[..<$0.lowerBound] } ?? ""
+                let isDenied = grant.effect == .deny && request.key.rawValue.utf8.starts(with: start.utf8)
+                return isDenied ? (grant, Array(start.utf8)) : nil
+            }
             var text = grant.prefix.text.replacingOccurrences(of: "${sub}", with: "alice")
             text = text.replacingOccurrences(of: "${claim:tenant}", with: "acme")
             let (prefix, key) = (Array(text.utf8), Array(request.key.rawValue.utf8))

@@ -123,6 +123,17 @@ import Testing
             Self.outcomes(explanation) == ["\(GatewayError.conditionFailed(.validity))", "denies", "permits"])
     }
 
+    @Test func aDenyWithoutAValueForItsVariableDenies() async throws {
+        let world = try World([
+            Fixture.grant(1), Fixture.grant(2, to: "*", on: "team/${claim:tenant}/", effect: .deny),
+        ])
+        let explanation = try await world.explain()
+        #expect(explanation.reason == .denied && explanation.decidedBy?.id == Fixture.id(2))
+        #expect(explanation.matches.map(\.prefix.rawValue) == ["team/", "team/"])
+        #expect(Self.outcomes(explanation) == ["denies", "permits"])
+        #expect(try await world.explain(claims: ["tenant": "acme"]).isPermitted)
+    }
+
     @Test func namesTheConditionThatFails() async throws {
         let world = try World([
             Fixture.grant(1, conditions: GrantConditions(contentTypes: ["image/*"], maxBytes: 10)),

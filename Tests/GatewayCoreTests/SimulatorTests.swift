@@ -116,6 +116,22 @@ import Testing
         #expect(single.refused == 1 && single.examples.map(\.issuance.key) == ["team/secret/b"])
     }
 
+    @Test func aDenyByAClaimThatTheLedgerDoesNotHoldIsUncertain() async throws {
+        let standing = try Fixture.grant(3, to: "*", on: "team/${claim:region}/", effect: .deny)
+        let world = try World(
+            [Fixture.grant(1, on: "team/"), Fixture.grant(2, on: "t/${claim:tenant}/"), standing],
+            rows: ["team/a", "team/b/c", "t/acme/x"].map { Self.row($0, grant: $0 == "t/acme/x" ? 2 : 1) })
+        // What stands there now did not deny then.
+        let removal = try await world.simulate(PolicyProposal(removals: [standing.id]))
+        #expect(removal.refused == 0 && removal.refusedAlready == 0 && removal.uncertain == 0)
+        let unknown = try Fixture.grant(7, on: "team/${claim:tier}/", effect: .deny)
+        let result = try await world.simulate(PolicyProposal(additions: [unknown]))
+        #expect(result.uncertain == 2 && result.refused == 0 && result.refusedAlready == 0)
+        let known = try Fixture.grant(8, on: "t/${claim:tenant}/", effect: .deny)
+        let certain = try await world.simulate(PolicyProposal(additions: [known]))
+        #expect(certain.refused == 1 && certain.examples.map(\.issuance.key) == ["t/acme/x"] && certain.uncertain == 0)
+    }
+
     @Test func aReplacementIsJudgedByItsConditions() async throws {
         let world = try World(
             [Fixture.grant(1, on: "team/")],

@@ -34,7 +34,7 @@ extension Explainer {
         explanation.members = members
         guard let request = try? IssueRequest(recorded: row) else { return }
         // What the template says of the key is what the credential said of the caller.
-        let subject = Subject(principal: caller, claims: grant?.prefix.claims(in: request.key) ?? [:])
+        let subject = Subject(principal: caller, knownClaims: grant?.prefix.claims(in: request.key) ?? [:])
         let grants = try await history.grants(
             of: members.map(\.principal), in: request.bucket, for: request.key, after: moment.sequence)
         let policy = AccessPolicy(
@@ -56,8 +56,10 @@ extension IssueRequest {
         var fields = Fields()
         fields.action = row.actions.first
         fields.bucket = row.bucket
-        fields.key = row.key.replacingOccurrences(of: "${filename}", with: "file")
-        if row.key.isEmpty || row.key.hasSuffix("/"), row.delivery == Delivery.sts.rawValue {
+        let place = "${filename}".utf8
+        let isLeftToClient = row.key.utf8.suffix(place.count).elementsEqual(place)
+        fields.key = isLeftToClient ? String(Substring(row.key.utf8.dropLast(place.count))) + "file" : row.key
+        if row.key.isEmpty || row.key.utf8.last == UInt8(ascii: "/"), row.delivery == Delivery.sts.rawValue {
             fields.key = row.key + "file"
         }
         if row.actions.first == Action.putObject.rawValue {
@@ -85,12 +87,13 @@ extension KeyPrefix {
     /// The claims with which a template covers a key; none for a literal prefix or where it does not fit.
     func claims(in key: ObjectKey) -> [String: String] {
         guard case .template(let template) = self else { return [:] }
-        let segments = template.rawValue.split(separator: "/", omittingEmptySubsequences: false)
-        let parts = key.rawValue.split(separator: "/", omittingEmptySubsequences: false)
+        let slash = UInt8(ascii: "/")
+        let segments = template.rawValue.utf8.split(separator: slash, omittingEmptySubsequences: false)
+        let parts = key.rawValue.utf8.split(separator: slash, omittingEmptySubsequences: false)
         var claims: [String: String] = [:]
         for (segment, part) in zip(segments, parts) {
-            guard case .claim(let name)? = TemplateVariable(segment: segment.utf8) else { continue }
-            claims[name] = String(part)
+            guard case .claim(let name)? = TemplateVariable(segment: segment) else { continue }
+            claims[name] = String(Substring(part))
         }
         return claims
     }

@@ -93,7 +93,7 @@ extension AccessPolicy {
         return found.sorted { left, right in
             let effect = left.row.grant.effect
             return effect == right.row.grant.effect ? left < right : effect == .deny
-        }.map(\.row.grant).map { ($0, $0.prefix.expanded(for: subject) ?? ExactText($0.prefix.text)) }
+        }.map(\.row.grant).map { ($0, $0.expandedPrefix(for: subject) ?? ExactText($0.prefix.text)) }
     }
 
     private func holding(only grant: Grant) -> AccessPolicy {

@@ -35,7 +35,7 @@ public struct NearMiss: Sendable, Equatable {
         let key = request.key.rawValue.utf8
         let isForCaller = principals.contains(grant.principal)
         let permitsAction = grant.actions.contains(request.action)
-        let expanded = grant.prefix.expanded(for: subject)
+        let expanded = grant.expandedPrefix(for: subject)
         let covers = grant.prefix.matchedByteCount(of: request.key, for: subject) != nil
         let flaws: [Flaw] = [
             permitsAction ? nil : .action, isForCaller ? nil : .principal,

@@ -40,7 +40,7 @@ extension AccessPolicy {
         var deny: Grant?
         func consider(_ grant: Grant) {
             guard deny == nil, grant.effect == .deny, grant.bucket == bucket, grant.actions.contains(.putObject),
-                circumstances.isDuring(grant), let denied = grant.prefix.expanded(for: subject),
+                circumstances.isDuring(grant), let denied = grant.expandedPrefix(for: subject),
                 area.intersection(KeyArea(prefix: denied)) != nil
             else { return }
             deny = grant

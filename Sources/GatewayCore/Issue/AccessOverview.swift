@@ -17,7 +17,7 @@ public struct AccessOverview: Sendable {
     public struct EffectiveGrant: Sendable {
         /// The grant.
         public let grant: Grant
-        /// Its prefix with the variables filled in.
+        /// Its prefix as it applies, with the variables filled in.
         public let prefix: ExactText
     }
 
@@ -32,7 +32,8 @@ public struct AccessOverview: Sendable {
 
     /// Collects what a caller may do, by policy as it is committed.
     ///
-    /// A template without a usable value for this caller permits nothing and is left out.
+    /// A template that allows, without a usable value for this caller, permits nothing and is left out; one that denies stands
+    /// there with what is before its first variable.
     /// - Throws: `unavailable`, `slowDown`, `unauthenticated` for more groups than the limit.
     public func access(of caller: Caller) async throws(GatewayError) -> Access {
         try await cache.advance()
@@ -51,7 +52,7 @@ public struct AccessOverview: Sendable {
         policy.principals
             .flatMap(\.grants)
             .compactMap { grant in
-                grant.prefix.expanded(for: subject).map { EffectiveGrant(grant: grant, prefix: $0) }
+                grant.expandedPrefix(for: subject).map { EffectiveGrant(grant: grant, prefix: $0) }
             }
             .sorted { left, right in
                 let (leftBucket, rightBucket) = (left.grant.bucket.rawValue, right.grant.bucket.rawValue)

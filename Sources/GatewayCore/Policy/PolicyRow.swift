@@ -34,8 +34,13 @@ final class GrantRow: Sendable {
     }
 
     /// How many bytes of a key its prefix covers, variables filled in; `nil` where it does not match.
+    ///
+    /// As ``Grant/expandedPrefix(for:)`` has it where a variable has no usable value.
     func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
-        if let template { return template.matchedByteCount(of: key, for: subject) }
+        if let template {
+            return grant.effect == .deny
+                ? template.deniedByteCount(of: key, for: subject) : template.matchedByteCount(of: key, for: subject)
+        }
         return grant.prefix.matchedByteCount(of: key, for: subject)
     }
 }

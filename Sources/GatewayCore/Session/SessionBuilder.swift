@@ -31,7 +31,7 @@ struct SessionBuilder {
     /// Takes a grant of the caller's principals in the bucket into account.
     mutating func consider(_ grant: Grant) {
         let actions = grant.actions.intersection(request.actions ?? Set(Action.allCases))
-        guard !actions.isEmpty, let prefix = grant.prefix.expanded(for: subject),
+        guard !actions.isEmpty, let prefix = grant.expandedPrefix(for: subject),
             let area = KeyArea(prefix: prefix).intersection(KeyArea(prefix: request.prefix))
         else { return }
         for action in Action.allCases where actions.contains(action) {
@@ -89,7 +89,7 @@ struct SessionBuilder {
 
     private mutating func count(_ grant: Grant, _ prefix: ExactText) {
         limits.append(grant)
-        guard let held = chief, let heldPrefix = held.prefix.expanded(for: subject) else {
+        guard let held = chief, let heldPrefix = held.expandedPrefix(for: subject) else {
             chief = grant
             return
         }

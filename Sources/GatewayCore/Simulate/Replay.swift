@@ -94,13 +94,14 @@ struct Replay {
     }
 
     private func decide(_ request: ReplayRequest) -> Outcome {
-        let subject = Subject(principal: request.principal, claims: request.claims)
+        let subject = Subject(principal: request.principal, knownClaims: request.claims)
         func decision(_ proposed: Bool) -> Decision {
             GatewayCore.decide(
                 request.request, for: subject, under: policy.policy(for: request, proposed: proposed),
                 sourceAddress: nil, now: now)
         }
         switch (decision(false), decision(true)) {
+        case (_, .permit) where policy.mightBeDenied(request): return .uncertain
         case (.permit(let before), .permit(let after)):
             guard policy.askingForSource.contains(after.grant.id) else { return .same }
             return before.grant.id == after.grant.id && !proposed.contains(after.grant.id) ? .same : .uncertain

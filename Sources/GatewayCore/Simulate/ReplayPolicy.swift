@@ -162,6 +162,20 @@ struct ReplayPolicy {
             scopes: [])
     }
 
+    /// Whether a grant that would be new denies the request or does not, by a claim that no ledger knows.
+    func mightBeDenied(_ request: ReplayRequest) -> Bool {
+        let wish = request.request
+        let members = members(of: request, proposed: true)
+        return proposal.incoming.contains { grant in
+            guard grant.effect == .deny, case .template(let text) = grant.prefix, members.contains(grant.principal),
+                grant.bucket == wish.bucket, grant.actions.contains(wish.action)
+            else { return false }
+            let template = KeyTemplate(text.rawValue)
+            let known = Subject(principal: request.principal, claims: request.claims)
+            return template.expanded(for: known) == nil && template.deniedByteCount(of: wish.key, for: known) != nil
+        }
+    }
+
     /// Whether the last segment of a key may make a difference.
     func mayNameWholeKeys(_ request: ReplayRequest) -> Bool {
         let members = members(of: request, proposed: false).union(members(of: request, proposed: true))

@@ -18,6 +18,18 @@ extension KeyPrefix {
     }
 }
 
+extension Grant {
+    /// The literal prefix of the keys that the grant bears on for a subject; `nil` where it bears on none.
+    ///
+    /// Where a variable of a template has no usable value, a grant that allows bears on nothing, and one that denies on every key
+    /// below the text before its first variable.
+    func expandedPrefix(for subject: Subject) -> ExactText? {
+        if let expanded = prefix.expanded(for: subject) { return expanded }
+        guard effect == .deny, subject.lacksUnknownClaims, case .template(let text) = prefix else { return nil }
+        return ExactText(KeyTemplate(text.rawValue).beginning)
+    }
+}
+
 extension String {
     /// How many bytes of a key this literal prefix covers; `nil` where it does not match.
     func matchedByteCount(of key: ObjectKey) -> Int? {

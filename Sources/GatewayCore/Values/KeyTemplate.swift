@@ -10,6 +10,8 @@ struct KeyTemplate: Sendable {
     }
 
     private let parts: [Part]
+    /// What stands before the first variable: empty, or a text that ends in `/`.
+    let beginning: String
     /// Whether it is for all keys below it, and not for one whole key.
     private let isDirectory: Bool
 
@@ -31,6 +33,7 @@ struct KeyTemplate: Sendable {
         }
         if !literal.isEmpty { parts.append(.literal(literal)) }
         self.parts = parts
+        beginning = if case .literal(let text)? = parts.first { text } else { "" }
         isDirectory = text.utf8.last == UInt8(ascii: "/")
     }
 
@@ -54,6 +57,22 @@ struct KeyTemplate: Sendable {
         return isDirectory || end == key.count ? end : nil
     }
 
+    /// How many bytes of a key it covers in a grant that denies; `nil` where it does not match.
+    ///
+    /// Where a variable has no usable value, nobody knows which keys are meant: it covers every key below its ``beginning``.
+    func deniedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
+        if isFilled(for: subject) { return matchedByteCount(of: key, for: subject) }
+        return subject.lacksUnknownClaims ? beginning.matchedByteCount(of: key) : nil
+    }
+
+    /// Whether each variable has a usable value.
+    private func isFilled(for subject: Subject) -> Bool {
+        parts.allSatisfy { part in
+            guard case .variable(let variable) = part else { return true }
+            return subject.segment(of: variable) != nil
+        }
+    }
+
     /// The literal prefix that it stands for; `nil` where a variable has no usable value.
     func expanded(for subject: Subject) -> ExactText? {
         var expanded = ""
@@ -61,10 +80,8 @@ struct KeyTemplate: Sendable {
             switch part {
             case .literal(let text): expanded += text
             case .variable(let variable):
-                guard let text = subject.text(of: variable),
-                    text.utf8Span.span.extracting(droppingFirst: variable.droppedByteCount).isSafeSegment(of: text)
-                else { return nil }
-                expanded += Substring(text.utf8.dropFirst(variable.droppedByteCount))
+                guard let segment = subject.segment(of: variable) else { return nil }
+                expanded += segment
             }
         }
         return ExactText(expanded)
@@ -78,6 +95,14 @@ extension Subject {
         case .subject: principal.isUser ? principal.rawValue : nil
         case .claim(let name): claims[name]
         }
+    }
+
+    /// What a variable stands for; `nil` where that is nothing, or cannot be a segment of a key.
+    fileprivate func segment(of variable: TemplateVariable) -> Substring? {
+        guard let text = text(of: variable),
+            text.utf8Span.span.extracting(droppingFirst: variable.droppedByteCount).isSafeSegment(of: text)
+        else { return nil }
+        return Substring(text.utf8.dropFirst(variable.droppedByteCount))
     }
 }
 

@@ -4,6 +4,8 @@ public struct Subject: Sendable {
     public let principal: Principal
     /// Claims that templates may use as `${claim:name}`, by name.
     public let claims: [String: String]
+    /// Whether a claim that is not in ``claims`` is absent. Otherwise it may have had a value that was not written down.
+    let lacksUnknownClaims: Bool
     /// The ticket that bounds what the subject may ask for, if there is one.
     public var ticket: Ticket? { held?.ticket }
 
@@ -22,7 +24,18 @@ public struct Subject: Sendable {
     public init(principal: Principal, claims: [String: String] = [:], ticket: Ticket? = nil) {
         self.principal = principal
         self.claims = claims
+        lacksUnknownClaims = true
         held = ticket.map(HeldTicket.init)
+    }
+
+    /// Names a subject of whom only some claims are known: whoever an issuance of the ledger was for.
+    ///
+    /// Grants that deny by an unknown claim are left out of decisions about it.
+    init(principal: Principal, knownClaims: [String: String]) {
+        self.principal = principal
+        claims = knownClaims
+        lacksUnknownClaims = false
+        held = nil
     }
 
     /// Whether nothing but grants bounds what is asked for: there is no ticket, or the ticket is for it.

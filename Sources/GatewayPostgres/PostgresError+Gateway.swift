@@ -21,7 +21,8 @@ extension PostgresError {
         case .encoding: true
         // A day without a partition is a check_violation too, of no constraint, and everybody's.
         case .server(let error):
-            error.sqlState.hasPrefix("22") || (error.sqlState.hasPrefix("23") && error.constraint != nil)
+            error.sqlState.utf8.starts(with: "22".utf8)
+                || (error.sqlState.utf8.starts(with: "23".utf8) && error.constraint != nil)
         default: false
         }
     }

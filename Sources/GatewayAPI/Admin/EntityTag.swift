@@ -54,9 +54,9 @@ extension APIRequest {
         let list = fields.joined(separator: ",")
         if list.utf8.elementsEqual("*".utf8) { return .any }
         var tags: [String] = []
-        for piece in list.split(separator: ",", omittingEmptySubsequences: false) {
-            let tag = piece.trimming { $0 == " " || $0 == "\t" }
-            let bytes = tag.hasPrefix("W/") ? tag.dropFirst(2).utf8 : tag.utf8
+        for piece in list.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            let tag = Substring(piece).trimming { $0 == " " || $0 == "\t" }
+            let bytes = tag.utf8.starts(with: "W/".utf8) ? tag.utf8.dropFirst(2) : tag.utf8
             guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\""),
                 bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x7f })
             else {

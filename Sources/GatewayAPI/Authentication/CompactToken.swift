@@ -68,8 +68,9 @@ extension JSONValue {
     subscript(claim path: String) -> JSONValue? {
         let found: JSONValue? =
             self[path]
-            ?? path.split(separator: ".", omittingEmptySubsequences: false).reduce(self) { value, name in
-                value?[String(name)]
+            ?? path.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).reduce(self) {
+                value, name in
+                value?[String(Substring(name))]
             }
         return found == .null ? nil : found
     }

@@ -82,10 +82,12 @@ extension JSONObject {
     /// Takes an entity tag; `nil` for `*`, which every state fits.
     fileprivate mutating func revision(_ name: String) throws(GatewayError) -> UUID? {
         guard let text = try string(name), !text.utf8.elementsEqual("*".utf8) else { return nil }
-        guard text.utf8.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") else {
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else {
             throw invalid(name, "An entity tag in quotes is expected, as ETag has it, or '*'.")
         }
-        guard let revision = UUID(uuidString: String(text.dropFirst().dropLast())), EntityTag(revision).text == text
+        guard let revision = UUID(uuidString: String(Substring(text.utf8.dropFirst().dropLast()))),
+            EntityTag(revision).text == text
         else { return .ofNothing }
         return revision
     }

@@ -98,7 +98,7 @@ struct GrantColumns: CSVColumns {
     }
 
     private static func list(_ text: String) -> JSONValue {
-        .array(text.split(separator: " ").map { .string(String($0)) })
+        .array(text.utf8.split(separator: UInt8(ascii: " ")).map { .string(String(Substring($0))) })
     }
 
     /// Spreadsheets write their truths in capitals.

@@ -48,8 +48,8 @@ struct SessionEndpoints: Sendable {
         var actions: Set<Action>?
         if let text = try request.query("actions") {
             actions = []
-            for name in text.split(separator: ",", omittingEmptySubsequences: false) {
-                guard let action = try? Action(parsing: String(name)) else {
+            for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                guard let action = try? Action(parsing: String(Substring(name))) else {
                     throw .invalidArgument(field: "actions", reason: "Actions are 'PutObject', 'GetObject', or both.")
                 }
                 actions?.insert(action)

@@ -51,9 +51,10 @@ enum OSSNotification {
         var oss = try record.required("oss", record.object("oss"))
         var bucket = try oss.required("bucket", oss.object("bucket"))
         let name = try record.required("eventName", record.string("eventName"))
-        let word = name.hasPrefix("oss:") ? name.dropFirst(4) : name[...]
+        let word = name.utf8.starts(with: "oss:".utf8) ? Substring(name.utf8.dropFirst(4)) : name[...]
         var event = StoreEvent(
-            bucket: try bucket.required("name", bucket.string("name")), isCreation: word.hasPrefix("ObjectCreated:"),
+            bucket: try bucket.required("name", bucket.string("name")),
+            isCreation: word.utf8.starts(with: "ObjectCreated:".utf8),
             key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
         guard var object = try oss.object("object") else { return event }
         event.key = try object.string("key")

@@ -33,9 +33,10 @@ enum S3Notification {
         var s3 = try record.required("s3", record.object("s3"))
         var bucket = try s3.required("bucket", s3.object("bucket"))
         let name = try record.required("eventName", record.string("eventName"))
-        let word = name.hasPrefix("s3:") ? name.dropFirst(3) : name[...]
+        let word = name.utf8.starts(with: "s3:".utf8) ? Substring(name.utf8.dropFirst(3)) : name[...]
         var event = StoreEvent(
-            bucket: try bucket.required("name", bucket.string("name")), isCreation: word.hasPrefix("ObjectCreated:"),
+            bucket: try bucket.required("name", bucket.string("name")),
+            isCreation: word.utf8.starts(with: "ObjectCreated:".utf8),
             key: nil, madeAt: try record.string("eventTime").flatMap { try? Timestamp.instant(from: $0) })
         guard var object = try s3.object("object") else { return event }
         let isEncoded = try record.string("eventSource") != "ceph:s3"
@@ -69,8 +70,9 @@ enum FormText {
     /// Reads `name=value&…`; `nil` for a text with a name that stands there twice, or that cannot be decoded.
     static func fields(in text: String) -> [String: String]? {
         var fields: [String: String] = [:]
-        for pair in text.split(separator: "&") {
-            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        for pair in text.utf8.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { Substring($0) }
             guard let name = decode(parts[0]), let value = decode(parts.count > 1 ? parts[1] : ""), fields[name] == nil
             else { return nil }
             fields[name] = value
@@ -80,8 +82,9 @@ enum FormText {
 
     /// An entity tag without its quotes.
     static func unquoted(_ text: String) -> String {
-        text.utf8.count >= 2 && text.hasPrefix("\"") && text.hasSuffix("\"")
-            ? String(text.dropFirst().dropLast()) : text
+        let quote = UInt8(ascii: "\"")
+        return text.utf8.count >= 2 && text.utf8.first == quote && text.utf8.last == quote
+            ? String(Substring(text.utf8.dropFirst().dropLast())) : text
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {

@@ -44,7 +44,7 @@ struct StoreEventEndpoints: Sendable {
     /// callbacks in that field, so that the query goes first.
     private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
         if let secret = try request.query("secret") { return Secret(secret) }
-        guard let value = request.headers[.authorization], value.lowercased().hasPrefix("basic ") else {
+        guard let value = request.headers[.authorization], value.lowercased().utf8.starts(with: "basic ".utf8) else {
             return try Authenticate.bearerToken(in: request.headers)
         }
         guard request.headers[values: .authorization].count == 1, value.utf8.count <= 1024,

@@ -54,7 +54,7 @@ extension Usage {
         json.member("grantID", grantID?.lowercaseText)
         if let action {
             json.name("actions")
-            json.array(action.split(separator: ",")) { $0.string(String($1)) }
+            json.array(action.utf8.split(separator: UInt8(ascii: ","))) { $0.string(String(Substring($1))) }
         }
         json.member("delivery", delivery)
         json.member("urls", urls)

@@ -184,8 +184,8 @@ extension APIRequest {
     ) throws(GatewayError) -> Set<Word> where Word.RawValue == String {
         guard let text = try query(name), !text.isEmpty else { return [] }
         var words: Set<Word> = []
-        for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
-            words.insert(try Self.word(String(piece), of: name))
+        for piece in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            words.insert(try Self.word(String(Substring(piece)), of: name))
         }
         return words
     }

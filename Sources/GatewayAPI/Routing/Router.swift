@@ -51,8 +51,8 @@ final class Router: Sendable {
 
         /// What stands before the verb of `value:verb`, and where that leads.
         func verb(of segment: String) -> (value: String, next: Int)? {
-            guard !verbs.isEmpty, let colon = segment.lastIndex(of: ":"), colon > segment.startIndex,
-                let next = verbs[String(segment[segment.index(after: colon)...])]
+            guard !verbs.isEmpty, let colon = segment.utf8.lastIndex(of: UInt8(ascii: ":")), colon > segment.startIndex,
+                let next = verbs[String(segment[segment.utf8.index(after: colon)...])]
             else { return nil }
             return (String(segment[..<colon]), next)
         }

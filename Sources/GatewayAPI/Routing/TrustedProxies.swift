@@ -41,15 +41,19 @@ public struct TrustedProxies: Sendable {
     private func hops(in headers: HeaderFields) -> [Substring] {
         switch field {
         case .xForwardedFor:
-            headers[values: .forwardedFor].flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            headers[values: .forwardedFor].flatMap { value in
+                // By bytes: what a client wrote must not swallow the comma that a proxy puts behind it.
+                value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
+            }
         case .forwarded:
-            headers[values: .forwarded].flatMap { Self.split($0[...], at: ",") }.map(Self.forParameter)
+            headers[values: .forwarded].flatMap { Self.split($0[...], at: UInt8(ascii: ",")) }.map(Self.forParameter)
         }
     }
 
     /// The value of `for` in one element of `Forwarded`; empty, thus unreadable, where it has none or more than one.
     private static func forParameter(_ element: Substring) -> Substring {
-        let values = split(element, at: ";").compactMap { pair -> Substring? in
+        guard isASCII(element) else { return "" }
+        let values = split(element, at: UInt8(ascii: ";")).compactMap { pair -> Substring? in
             let parts = pair.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, parts[0].trimming(while: isBlank).lowercased() == "for" else { return nil }
             return parts[1].trimming(while: isBlank)
@@ -60,16 +64,17 @@ public struct TrustedProxies: Sendable {
     }
 
     /// Splits at a separator, but not within quotes.
-    private static func split(_ text: Substring, at separator: Character) -> [Substring] {
+    private static func split(_ text: Substring, at separator: UInt8) -> [Substring] {
         var isQuoted = false
-        return text.split(omittingEmptySubsequences: false) { character in
-            if character == "\"" { isQuoted.toggle() }
-            return character == separator && !isQuoted
-        }
+        return text.utf8.split(omittingEmptySubsequences: false) { byte in
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            return byte == separator && !isQuoted
+        }.map { Substring($0) }
     }
 
     /// Reads `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`.
     private static func address(_ text: Substring) -> IPAddress? {
+        guard isASCII(text) else { return nil }
         let text = text.trimming(while: isBlank)
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { return nil }
@@ -80,6 +85,8 @@ public struct TrustedProxies: Sendable {
         let colons = text.indices.filter { text[$0] == ":" }
         return colons.count == 1 ? IPAddress(text[..<colons[0]]) : IPAddress(text)
     }
+
+    private static func isASCII(_ text: Substring) -> Bool { text.utf8.allSatisfy { $0 < 0x80 } }
 
     private static func isBlank(_ character: Character) -> Bool {
         character == " " || character == "\t"

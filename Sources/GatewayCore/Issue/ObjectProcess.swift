@@ -16,7 +16,9 @@ public struct ObjectProcess: Sendable, Equatable {
     /// - Parameter text: Up to 512 bytes: `style/name`, `image/operation,…/…`, or `video/snapshot,…`.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `process`.
     public init(_ text: String) throws(GatewayError) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            Substring($0)
+        }
         let isPlain = text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "/,_-.".utf8.contains($0) }
         guard text.utf8.count <= 512, isPlain, parts.count >= 2, parts.allSatisfy({ !$0.isEmpty }),
             Self.isKnown(parts[0], parts.dropFirst())

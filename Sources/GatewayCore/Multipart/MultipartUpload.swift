@@ -82,18 +82,18 @@ public struct UploadedPart: Sendable, Equatable {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `partNumber` or `etag`.
     public init(number: Int, etag: String) throws(GatewayError) {
         try Self.check(number: number)
-        var tag = etag[...]
-        if tag.utf8.count >= 2, tag.utf8.first == UInt8(ascii: "\""), tag.utf8.last == UInt8(ascii: "\"") {
+        var tag = etag.utf8[...]
+        if tag.count >= 2, tag.first == UInt8(ascii: "\""), tag.last == UInt8(ascii: "\"") {
             tag = tag.dropFirst().dropLast()
         }
         // Nothing that would be markup or a quote.
-        guard 1...128 ~= tag.utf8.count,
-            tag.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-_+/=.:".utf8.contains($0) })
+        guard 1...128 ~= tag.count,
+            tag.allSatisfy({ ASCII.isAlphanumeric($0) || "-_+/=.:".utf8.contains($0) })
         else {
             throw .invalidArgument(field: "etag", reason: "An entity tag is what the store answered to the part.")
         }
         self.number = number
-        self.etag = String(tag)
+        self.etag = String(Substring(tag))
     }
 
     /// Refuses numbers that no part can have.

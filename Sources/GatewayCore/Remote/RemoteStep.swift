@@ -101,7 +101,7 @@ struct RemoteStep {
     private func response(_ query: [NamedValue]) -> ResponseOverrides.Fields? {
         var fields = ResponseOverrides.Fields()
         var isThere = false
-        for parameter in query where parameter.name.hasPrefix("response-") {
+        for parameter in query where parameter.name.utf8.starts(with: "response-".utf8) {
             isThere = true
             switch parameter.name {
             case "response-cache-control": fields.cacheControl = parameter.value
@@ -154,9 +154,10 @@ struct RemoteStep {
                 let (signature, authorization) = try permitted.sign(with: SigningKeyV2(signer))
                 return (signature, authorization)
             case .hashed:
-                let lines = permitted.text.split(separator: "\n", omittingEmptySubsequences: false)
+                let lines = permitted.text.utf8.split(
+                    separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
                 // The key is that of the string's own day.
-                guard lines.count > 1, let instant = SigningInstant(basic: String(lines[1])) else {
+                guard lines.count > 1, let instant = SigningInstant(basic: String(Substring(lines[1]))) else {
                     throw .keyOfAnotherScheme
                 }
                 let key = try SigningKeyV4(signer, scope: .oss(region: bucket.region), at: instant)

@@ -114,9 +114,10 @@ extension UploadRecord {
 
     /// Whether a type is among those that were bound, parameters such as the character set aside.
     private static func isOne(_ type: String, of bound: String) -> Bool {
-        func essence(_ text: Substring) -> String {
-            text.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+        func essence(_ text: Substring.UTF8View) -> [UInt8] {
+            text.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
+                .map(ASCII.lowercased)
         }
-        return bound.split(separator: ",").contains { essence($0) == essence(type[...]) }
+        return bound.utf8.split(separator: UInt8(ascii: ",")).contains { essence($0) == essence(type.utf8[...]) }
     }
 }

@@ -119,7 +119,8 @@ public struct IPNetwork: Sendable, Hashable {
     /// Reads `10.0.0.0/8`, `2001:db8::/32`, or a single address; `nil` for anything else, also when bits behind the prefix
     /// are set.
     public init?(_ text: String) {
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
+            .map { Substring($0) }
         guard let address = IPAddress(parts[0]) else { return nil }
         var length = address.width
         if parts.count == 2 {

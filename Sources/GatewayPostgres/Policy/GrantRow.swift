@@ -56,8 +56,8 @@ extension GrantRow {
     /// The grant, with its principal read already.
     func grant(of principal: Principal, column: Int) throws(PostgresError) -> Grant {
         var actions: Set<Action> = []
-        for name in self.actions.split(separator: ",") {
-            guard let action = Action(rawValue: String(name)) else {
+        for name in self.actions.utf8.split(separator: UInt8(ascii: ",")) {
+            guard let action = Action(rawValue: String(Substring(name))) else {
                 throw .decoding(column: column, reason: "malformed action")
             }
             actions.insert(action)

@@ -210,6 +210,6 @@ struct AroundQuestion: Sendable {
         from = isDirectory ? prefix.rawValue : nil
         // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without an end
         // the index would be read further than needed.
-        to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(prefix.rawValue.dropLast()) + "0"
+        to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(Substring(bytes.dropLast())) + "0"
     }
 }

@@ -52,7 +52,7 @@ extension PostForm {
             guard let fileName = key.firstRange(of: Self.fileName) else { return .exactly(field: "key", value: key) }
             return .startsWith(field: "key", prefix: String(key[..<fileName.lowerBound]))
         }
-        for field in fields where !field.name.lowercased().hasPrefix("x-ignore-") {
+        for field in fields where !field.name.lowercased().utf8.starts(with: "x-ignore-".utf8) {
             policy.demand(field.name) { .exactly(field: field.name, value: field.value) }
         }
         for field in signerFields { policy.demand(field.name) { .exactly(field: field.name, value: field.value) } }

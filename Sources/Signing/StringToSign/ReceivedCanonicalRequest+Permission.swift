@@ -180,7 +180,7 @@ extension ReceivedCanonicalRequest {
                 guard let length = Int64(header.value), length >= 0, "\(length)".utf8.elementsEqual(header.value.utf8)
                 else { throw .valueNotAllowed }
                 bound.contentLength = length
-            case let name where name.hasPrefix(dialect.headerPrefix):
+            case let name where name.utf8.starts(with: dialect.headerPrefix.utf8):
                 try HeaderRules(dialect.vendor.store).check(header)
                 bound.others.append(header)
             case let name where Self.harmless.contains(name):

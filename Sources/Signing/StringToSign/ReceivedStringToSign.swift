@@ -64,7 +64,7 @@ public struct ReceivedStringToSign: Sendable, Hashable {
     }
 
     static func isVersion4(_ firstLine: String) -> Bool {
-        ["OSS4-", "AWS4-", "GOOG4-"].contains { firstLine.hasPrefix($0) }
+        ["OSS4-", "AWS4-", "GOOG4-"].contains { firstLine.utf8.starts(with: $0.utf8) }
     }
 
     private static func headers(_ lines: ArraySlice<String>, prefix: String) throws(StringToSignRefusal) -> [NamedValue]

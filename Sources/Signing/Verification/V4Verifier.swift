@@ -120,7 +120,7 @@ public struct V4Verifier: Sendable {
         for (name, value) in headers where !names.contains(name) {
             if !dialect.headerForm.lists(name) {
                 bound.append(NamedValue(name, value))
-            } else if name.hasPrefix(dialect.headerPrefix) {
+            } else if name.utf8.starts(with: dialect.headerPrefix.utf8) {
                 throw .headerNotSigned(name)
             }
         }

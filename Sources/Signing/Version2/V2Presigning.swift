@@ -99,7 +99,7 @@ extension V2Dialect {
             if case .subResource(let name) = tokenForm { isReserved = isReserved || parameter.name == name }
             // Stores take the vendor's headers out of the query as well.
             if case .header = tokenForm {
-                isReserved = isReserved || parameter.name.lowercased().hasPrefix(headerPrefix)
+                isReserved = isReserved || parameter.name.lowercased().utf8.starts(with: headerPrefix.utf8)
             }
             if showsContentHeaders {
                 isReserved = isReserved || ["content-type", "content-md5"].contains(parameter.name.lowercased())

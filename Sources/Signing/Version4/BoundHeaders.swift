@@ -57,7 +57,7 @@ struct BoundHeaders {
             let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .gcs)
             guard !names.contains(name) else { throw .duplicateHeader(header.name) }
             guard name != "authorization" else { throw .reservedHeader(header.name) }
-            guard vendor != .gcs || !name.hasPrefix(V4Dialect.aws.headerPrefix) else {
+            guard vendor != .gcs || !name.utf8.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
                 throw .headerNotBindable(header.name)
             }
             names.append(name)

@@ -11,6 +11,6 @@ struct CanonicalHeaderForm: Sendable {
     /// Whether a name, in lower case, is listed beside the signature.
     func lists(_ name: String) -> Bool {
         guard let unlistedPrefix else { return true }
-        return !(name.hasPrefix(unlistedPrefix) || name == "content-type" || name == "content-md5")
+        return !(name.utf8.starts(with: unlistedPrefix.utf8) || name == "content-type" || name == "content-md5")
     }
 }

@@ -132,6 +132,7 @@ extension Span<UInt8> {
             default: break
             }
         }
-        return !KeySyntax.isDots(self) && (isASCII || text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+        return !KeySyntax.isDots(self)
+            && (isASCII || text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
     }
 }

@@ -136,7 +136,7 @@ let package = Package(
         ),
         .testTarget(
             name: "MicroHTTPDTests",
-            dependencies: ["MicroHTTPD", "HTTPServing", httpTypes, logging, serviceLifecycle],
+            dependencies: ["MicroHTTPD", "HTTPServing", "HTTPTesting", httpTypes, logging, serviceLifecycle],
             swiftSettings: strict
         ),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoops"], swiftSettings: strict),

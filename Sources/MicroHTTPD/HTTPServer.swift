@@ -51,8 +51,12 @@ public final class HTTPServer: Service, Sendable {
         let daemons = try loops.map { try Daemon(loop: $0) }
         await withTaskGroup { threads in
             for (loop, daemon) in zip(loops, daemons) { threads.addTask { await onThread { loop.run(daemon) } } }
+            threads.addTask { [core, configuration] in
+                await onThread(every: configuration.sweepInterval) { core.sweep() }
+            }
             await serve()
             for loop in loops { loop.events.stop() }
+            threads.cancelAll()
         }
         core.logger.info("stopped", metadata: ["port": "\(port)"])
     }
@@ -66,14 +70,7 @@ public final class HTTPServer: Service, Sendable {
             metadata: ["address": "\(configuration.address)", "port": "\(port)", "tls": "\(core.isSecure)"])
         warnOfFewDescriptors()
 
-        let interval = sweepInterval
-        await cancelWhenGracefulShutdown { [core] in
-            while !Task.isCancelled {
-                core.sweep()
-                try? await Task.sleep(for: interval)
-            }
-        }
-
+        try? await gracefulShutdown()
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         listener.stopAccepting()
         await ended(accepting)
@@ -95,15 +92,16 @@ public final class HTTPServer: Service, Sendable {
     /// Waits until no request is open; not at all once cancelled.
     private func wait(until deadline: ContinuousClock.Instant) async {
         while core.openExchanges.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline, !Task.isCancelled {
-            core.sweep()
             try? await Task.sleep(for: .milliseconds(5))
         }
     }
+}
 
-    /// A quarter of the shortest time to be kept, between 10 ms and 1 s.
-    private var sweepInterval: Duration {
-        let shortest = min(configuration.idleTimeout, configuration.requestTimeout, configuration.answerDeadline)
-        return max(.milliseconds(10), min(.seconds(1), shortest / 4))
+extension HTTPServerConfiguration {
+    /// A quarter of the shortest time to be kept, between 10 ms and half a second.
+    fileprivate var sweepInterval: Duration {
+        let shortest = min(idleTimeout, requestTimeout, answerDeadline)
+        return max(.milliseconds(10), min(.milliseconds(500), shortest / 4))
     }
 }
 

@@ -114,7 +114,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     }
 
     private func watchDeadlines() async {
-        while (try? await Task.sleep(for: limits.deadlineCheck)) != nil {
+        await onThread(every: limits.deadlineCheck) { [lanes] in
             let now = ContinuousClock.now
             for lane in lanes {
                 lane.queue.refuseLate(now: now)

@@ -1,0 +1,74 @@
+import Dispatch
+import Foundation
+import HTTPServing
+import HTTPTesting
+import MicroHTTPD
+import Synchronization
+import Testing
+
+/// Deadlines while nothing runs that needs a thread of Swift's pool or of Dispatch's.
+@Suite struct BlockedPoolTests {
+    /// Blocks the threads that a process shares, until it is told to stop.
+    private final class Blockade: Sendable {
+        private let isOver = Atomic(false)
+        private let blocked = Atomic(0)
+        private let passed = Atomic(0)
+
+        /// Returns once every thread of Swift's pool is blocked.
+        func begin() {
+            let wanted = ProcessInfo.processInfo.activeProcessorCount
+            for _ in 0..<(4 * wanted) { Task.detached { self.block() } }
+            while blocked.load(ordering: .acquiring) < wanted { usleep(1000) }
+            for _ in 0..<256 { DispatchQueue.global().async { self.block() } }
+            Task.detached { self.passed.store(1, ordering: .releasing) }
+        }
+
+        /// Whether nothing came through.
+        var holds: Bool { passed.load(ordering: .acquiring) == 0 }
+
+        func end() { isOver.store(true, ordering: .releasing) }
+
+        private func block() {
+            blocked.add(1, ordering: .acquiringAndReleasing)
+            while !isOver.load(ordering: .acquiring) { usleep(1000) }
+        }
+    }
+
+    /// Asks on a thread of its own, for which nobody waits on a blocked one.
+    private static func ask(_ port: UInt16, during blockade: Blockade) async throws -> (Int, Duration) {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread {
+                blockade.begin()
+                let result = Result {
+                    var connection = try RawConnection(port: port, timeoutSeconds: 5)
+                    try connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                    let start = ContinuousClock.now
+                    let status = try connection.response().status
+                    guard blockade.holds else { throw RawClientError.malformed("the blockade has gaps") }
+                    return (status, .now - start)
+                }
+                blockade.end()
+                continuation.resume(with: result)
+            }.start()
+        }
+    }
+
+    /// In a process of its own, since it blocks every thread that others would run on.
+    @Test func `an answer that takes too long becomes 503 though every shared thread is blocked`() async throws {
+        await #expect(processExitsWith: .success) {
+            let gate = Gate()
+            let responder = TestResponder { _ in
+                await gate.wait()
+                return .text("late")
+            }
+            try await TestServer.with(responder) {
+                $0.answerDeadline = .milliseconds(300)
+            } body: { server in
+                let (status, duration) = try await Self.ask(server.port, during: Blockade())
+                #expect(status == 503)
+                #expect(duration < .milliseconds(1300))
+                gate.open()
+            }
+        }
+    }
+}

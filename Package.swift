@@ -67,7 +67,7 @@ let package = Package(
             name: "LibPQ", dependencies: ["CEventDescriptor", "CLibPQ", "EventLoops", logging, serviceLifecycle],
             swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
-        .target(name: "LibCurl", dependencies: ["CLibCurl"], swiftSettings: strict),
+        .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
 
         // The contract and the migrations, carried inside the program.
         .target(name: "CEmbeddedFiles"),
@@ -140,6 +140,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoops"], swiftSettings: strict),
+        .testTarget(name: "LibCurlTests", dependencies: ["LibCurl"], swiftSettings: strict),
         .testTarget(
             name: "LibPQTests",
             dependencies: ["EventLoops", "LibPQ", "PostgresTesting", logging],
@@ -197,7 +198,8 @@ let package = Package(
         .testTarget(
             name: "GatewayCloudTests",
             dependencies: [
-                "GatewayCloud", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
+                "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl", "MicroHTTPD",
+                "Signing",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             resources: [.copy("Vectors")],

@@ -37,7 +37,7 @@ static inline CURLcode sluice_curl_set_headers(CURL *handle, struct curl_slist *
 /// `curl_easy_setopt` with the callbacks that this project sets, all with the same context.
 static inline CURLcode sluice_curl_set_callbacks(
     CURL *handle, void *context, curl_write_callback body, curl_write_callback header,
-    curl_opensocket_callback open_socket, curl_xferinfo_callback progress)
+    curl_opensocket_callback open_socket)
 {
     CURLcode code = curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, body);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_WRITEDATA, context);
@@ -45,10 +45,30 @@ static inline CURLcode sluice_curl_set_callbacks(
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_HEADERDATA, context);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, context);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, progress);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_XFERINFODATA, context);
-    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
     return code;
+}
+
+/// `curl_easy_setopt` for the addresses of a transfer's host: where they are kept, what they are, and what is called before a
+/// name is looked up. The first two must outlive the transfer.
+static inline CURLcode sluice_curl_set_addresses(
+    CURL *handle, CURLSH *share, struct curl_slist *addresses, curl_resolver_start_callback look_up)
+{
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_SHARE, share);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_RESOLVE, addresses);
+    if (code == CURLE_OK) code = curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, look_up);
+    return code;
+}
+
+/// `curl_share_setopt` for a share of addresses.
+static inline CURLSHcode sluice_curl_share_addresses(CURLSH *share)
+{
+    return curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
+}
+
+/// `curl_easy_setopt` that takes the folder of certificates away, which leaves the file of certificates.
+static inline CURLcode sluice_curl_set_no_certificate_folder(CURL *handle)
+{
+    return curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
 }
 
 /// `curl_easy_setopt` for a transfer whose bodies stream, all callbacks with the same context; `upload_length` is -1 where the

@@ -220,7 +220,7 @@ extension ProbeFailure {
             case .notSignable: .notSignable
             case .noAnswer(.timedOut), .noAnswer(.cancelled): .timedOut
             case .noAnswer(.nameNotFound): .nameNotFound
-            case .noAnswer(.notConnected): .unreachable
+            case .noAnswer(.notConnected), .noAnswer(.busy): .unreachable
             case .noAnswer(.tls): .tls
             case .noAnswer, .status: .unreadable
             }

@@ -5,9 +5,28 @@ import LibCurl
 ///
 /// An address is checked in the moment in which a connection to exactly that address is opened, so that a name that stands for
 /// another one meanwhile gains nothing.
+///
+/// Stores and issuers have shares of their own: however many stores hang, the key sets by which callers are known are fetched.
 public struct OutboundClient: Sendable {
+    /// What a request is for.
+    enum Share: Int, CaseIterable {
+        case stores
+        case keySets
+
+        fileprivate var limits: HTTPTransfers.Limits {
+            switch self {
+            case .stores: .init(atOnce: 128, perOrigin: 64, waiting: 1024, lookUps: 32)
+            case .keySets: .init(atOnce: 32, perOrigin: 8, waiting: 256, lookUps: 8)
+            }
+        }
+    }
+
+    /// How many files the requests may have open.
+    public static let maxDescriptors = Share.allCases.reduce(0) { $0 + $1.limits.atOnce + $1.limits.lookUps }
+
     private let policy: OutboundPolicy
     private let timeout: Duration
+    private let transfers: HTTPTransfers
 
     /// Makes a client.
     ///
@@ -15,8 +34,14 @@ public struct OutboundClient: Sendable {
     ///   - policy: Where it may connect to.
     ///   - timeout: Time for a whole request.
     public init(policy: OutboundPolicy, timeout: Duration = .seconds(5)) {
+        self.init(policy: policy, timeout: timeout, lookUp: systemNameLookUp)
+    }
+
+    /// Makes a client that finds addresses in a way of its own.
+    init(policy: OutboundPolicy, timeout: Duration, lookUp: @escaping NameLookUp) {
         self.policy = policy
         self.timeout = timeout
+        transfers = HTTPTransfers(shares: Share.allCases.map(\.limits), lookUp: lookUp)
     }
 
     /// Sends a request; errors say nothing of what the other side wrote.
@@ -26,19 +51,20 @@ public struct OutboundClient: Sendable {
     ///   - url: Where.
     ///   - fields: Further header fields; those of the connection are set here.
     ///   - maxBytes: Longest body of an answer that is taken.
-    ///   - timeout: Time for the whole request where it is not the client's.
+    ///   - timeout: Time for the whole request where it is not the client's; waiting for a turn is part of it.
+    ///   - share: What it is for.
     func send(
         _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field] = [], maxBytes: Int,
-        timeout: Duration? = nil
+        timeout: Duration? = nil, share: Share = .stores
     ) async throws(OutboundError) -> HTTPTransfer.Answer {
-        guard let check = policy.addressCheck(for: url) else { throw .notPermitted }
+        guard let origin = Origin(of: url), let check = policy.addressCheck(for: origin) else { throw .notPermitted }
         let transfer = HTTPTransfer(
-            method, url, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout
+            method, url, at: origin, fields: fields, maxBytes: maxBytes, timeout: timeout ?? self.timeout
         ) { bytes in
             IPAddress(networkBytes: bytes).map(check) ?? false
         }
         do {
-            return try await transfer.perform()
+            return try await transfers.perform(transfer, share: share.rawValue)
         } catch .addressRefused {
             throw .notPermitted
         } catch {

@@ -1,4 +1,5 @@
 public import GatewayCore
+import LibCurl
 
 /// Where the gateway may connect to: https and public addresses, and what the operator lists besides.
 public struct OutboundPolicy: Sendable {
@@ -24,9 +25,8 @@ public struct OutboundPolicy: Sendable {
         self.networks = networks
     }
 
-    /// Which addresses may be connected to for a URL; `nil` where none may.
-    func addressCheck(for url: String) -> (@Sendable (IPAddress) -> Bool)? {
-        guard let origin = Origin(of: url) else { return nil }
+    /// Which addresses may be connected to for an origin; `nil` where none may.
+    func addressCheck(for origin: Origin) -> (@Sendable (IPAddress) -> Bool)? {
         if origins.contains(origin) { return { _ in true } }
         guard origin.isSecure else { return nil }
         let networks = networks
@@ -37,24 +37,21 @@ public struct OutboundPolicy: Sendable {
 }
 
 /// Scheme, host and port of a URL.
-struct Origin: Hashable {
-    let isSecure: Bool
-    let host: String
-    let port: Int
+typealias Origin = HTTPTransfer.Origin
 
+extension Origin {
     /// Reads the beginning of a URL; `nil` for one that two readers might understand differently.
     init?(of url: String) {
         let bytes = url.utf8
         guard bytes.count <= 8192, bytes.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }) else {
             return nil
         }
-        isSecure = bytes.starts(with: "https://".utf8)
+        let isSecure = bytes.starts(with: "https://".utf8)
         guard isSecure || bytes.starts(with: "http://".utf8) else { return nil }
         let rest = bytes.dropFirst(isSecure ? 8 : 7)
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
         guard let (host, port) = Self.split(Substring(authority)) else { return nil }
-        self.host = host
-        self.port = port ?? (isSecure ? 443 : 80)
+        self.init(isSecure: isSecure, host: host, port: port ?? (isSecure ? 443 : 80))
     }
 
     private static func split(_ authority: Substring) -> (host: String, port: Int?)? {

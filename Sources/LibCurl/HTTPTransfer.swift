@@ -1,8 +1,4 @@
-import CLibCurl
-import Dispatch
-import Synchronization
-
-/// One HTTP request and its answer, on a connection of its own.
+/// One HTTP request and its answer, on a connection of its own; ``HTTPTransfers`` makes it.
 ///
 /// Nothing is taken from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept connections.
 /// Redirects are answers like others. Certificates are verified against the system's.
@@ -67,6 +63,8 @@ public struct HTTPTransfer: Sendable {
         case malformedHeader
         /// The task was cancelled.
         case cancelled
+        /// Too many wait for the same already.
+        case busy
         /// The name stands for no address.
         case nameNotFound
         /// No address took the connection.
@@ -80,93 +78,54 @@ public struct HTTPTransfer: Sendable {
     /// Answers whether a connection to an address may be opened, just before it is: its 4 or 16 bytes in network order.
     public typealias AddressCheck = @Sendable (_ address: [UInt8]) -> Bool
 
-    private let url: String
-    private let method: Method
-    private let fields: [Field]
-    private let maxBytes: Int
-    private let timeout: Duration
-    private let permits: AddressCheck
+    /// Where a request goes.
+    public struct Origin: Sendable, Hashable {
+        /// Whether it is `https` rather than `http`.
+        public let isSecure: Bool
+        /// A name, an IPv4 address, or an IPv6 address in brackets.
+        public let host: String
+        /// The port.
+        public let port: Int
 
-    private static let queue = DispatchQueue(label: "sluice.curl", attributes: .concurrent)
-    // Dispatched to before any other thread can call libcurl: it must be set up by one alone.
-    static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+        /// Names an origin.
+        public init(isSecure: Bool, host: String, port: Int) {
+            self.isSecure = isSecure
+            self.host = host
+            self.port = port
+        }
+
+        /// What addresses are looked up by.
+        var name: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
+    }
+
+    let method: Method
+    let url: String
+    let origin: Origin
+    let fields: [Field]
+    let maxBytes: Int
+    let timeout: Duration
+    let permits: AddressCheck
 
     /// Describes a request.
     ///
     /// - Parameters:
     ///   - method: What is asked for.
     ///   - url: An absolute `http` or `https` URL without user and password.
+    ///   - origin: What the URL begins with.
     ///   - fields: Further header fields.
     ///   - maxBytes: Longest body that is taken.
-    ///   - timeout: Time for all of it, from the look-up of the name to the last byte.
+    ///   - timeout: Time for all of it, from the call to the last byte.
     ///   - permits: Decides about each address that the name stands for.
     public init(
-        _ method: Method, _ url: String, fields: [Field] = [], maxBytes: Int, timeout: Duration,
+        _ method: Method, _ url: String, at origin: Origin, fields: [Field] = [], maxBytes: Int, timeout: Duration,
         permits: @escaping AddressCheck
     ) {
         self.method = method
         self.url = url
+        self.origin = origin
         self.fields = fields
         self.maxBytes = maxBytes
         self.timeout = timeout
         self.permits = permits
-    }
-
-    /// Sends the request and waits for the answer, on a thread that may block.
-    public func perform() async throws(Failure) -> Answer {
-        let progress = TransferProgress(maxBytes: maxBytes, permits: permits)
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                Self.queue.async { continuation.resume(returning: run(progress)) }
-            }
-        } onCancel: {
-            progress.cancel()
-        }
-        return try result.get()
-    }
-
-    private func run(_ progress: TransferProgress) -> Result<Answer, Failure> {
-        guard Self.isSetUp, let handle = unsafe curl_easy_init() else {
-            return .failure(.other(code: CURLE_FAILED_INIT.rawValue))
-        }
-        guard let headers = HeaderLines(fields) else { return .failure(.malformedHeader) }
-        defer { unsafe curl_easy_cleanup(handle) }
-        // The handle refers to the headers.
-        let code = withExtendedLifetime(headers) {
-            var code = unsafe configure(handle)
-            if code == CURLE_OK { code = unsafe headers.attach(to: handle, method) }
-            if code == CURLE_OK { code = unsafe progress.attach(to: handle) }
-            return code == CURLE_OK ? unsafe curl_easy_perform(handle) : code
-        }
-        guard code == CURLE_OK else { return .failure(failure(code, progress)) }
-        let length = unsafe sluice_curl_content_length(handle)
-        return .success(
-            Answer(
-                status: unsafe sluice_curl_status(handle), contentLength: length < 0 ? nil : length,
-                body: progress.takeBody(), fields: progress.takeFields()
-            )
-        )
-    }
-
-    private func failure(_ code: CURLcode, _ progress: TransferProgress) -> Failure {
-        if let failure = progress.failure { return failure }
-        if progress.isRefused { return .addressRefused }
-        return switch code {
-        case CURLE_OPERATION_TIMEDOUT: .timedOut
-        case CURLE_COULDNT_RESOLVE_HOST: .nameNotFound
-        case CURLE_COULDNT_CONNECT: .notConnected
-        case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR: .tls
-        default: .other(code: code.rawValue)
-        }
-    }
-
-    private func configure(_ handle: UnsafeMutableRawPointer) -> CURLcode {
-        let milliseconds = Int(timeout / .milliseconds(1))
-        return unsafe setOptions(
-            handle, url: url,
-            [
-                (CURLOPT_NOBODY, method == .head ? 1 : 0), (CURLOPT_TIMEOUT_MS, max(1, milliseconds)),
-                (CURLOPT_CONNECTTIMEOUT_MS, max(1, milliseconds)), (CURLOPT_FORBID_REUSE, 1),
-            ])
     }
 }

@@ -3,7 +3,10 @@ import CLibCurl
 /// One HTTP request whose bodies need not fit into memory, from a program to a server that its user chose.
 ///
 /// Nothing is taken from the environment: no proxy, cookies or `.netrc`. Redirects are answers like others. Certificates are
-/// verified against the system's. The call blocks its thread.
+/// verified against the system's.
+///
+/// The call blocks its thread, and so do the closures that read and write files for it: for commands, which do nothing else
+/// meanwhile. What serves others makes an ``HTTPTransfer``.
 public struct StreamedTransfer: Sendable {
     /// The body of a request.
     public enum Upload: Sendable {
@@ -71,7 +74,7 @@ public struct StreamedTransfer: Sendable {
     public func perform(
         receive: @escaping @Sendable (Head, [UInt8]) -> Bool
     ) throws(Failure) -> Head {
-        guard HTTPTransfer.isSetUp, let handle = unsafe curl_easy_init() else { throw .failed("libcurl cannot start") }
+        guard CurlLibrary.isSetUp, let handle = unsafe curl_easy_init() else { throw .failed("libcurl cannot start") }
         defer { unsafe curl_easy_cleanup(handle) }
         guard let headers = HeaderLines(fields) else { throw .malformedHeader }
         let streams = TransferStreams(upload: upload, receive: receive)

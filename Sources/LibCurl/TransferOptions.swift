@@ -1,4 +1,18 @@
 import CLibCurl
+import Glibc
+
+/// What is done once in a process.
+enum CurlLibrary {
+    /// Whether libcurl is ready. It must be set up by one thread alone (curl_global_init(3)).
+    static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    /// Whether the certificates that libcurl trusts lie in the one file that it was built to read.
+    static let hasCertificateFile = {
+        guard let version = unsafe curl_version_info(CURLVERSION_SEVENTH), let path = unsafe version.pointee.cainfo
+        else { return false }
+        return unsafe access(path, R_OK) == 0
+    }()
+}
 
 /// Sets what every transfer has in common, and numbers of its own: no redirects, no proxy of the environment, no other
 /// protocols, TLS 1.2 at least, and HTTP/1.1, since one answer per connection has no use for HTTP/2.

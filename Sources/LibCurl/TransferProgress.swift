@@ -1,7 +1,7 @@
 import CLibCurl
 import Synchronization
 
-/// What libcurl's callbacks read and write while a transfer is under way.
+/// What libcurl's callbacks read and write while a transfer is under way. They are called on the transfers' thread.
 final class TransferProgress: Sendable {
     private struct State {
         var body: [UInt8] = []
@@ -38,11 +38,6 @@ final class TransferProgress: Sendable {
     /// Whether addresses were refused, and none was permitted.
     var isRefused: Bool { state.withLock { $0.isRefused && !$0.isPermitted } }
 
-    /// Ends the transfer soon.
-    func cancel() {
-        state.withLock { $0.failure = .cancelled }
-    }
-
     /// Hands the body over.
     func takeBody() -> [UInt8] {
         state.withLock { state in
@@ -56,10 +51,10 @@ final class TransferProgress: Sendable {
         state.withLock { $0.fields }
     }
 
-    /// Sets the callbacks. The transfer runs inside one call of the caller, who holds this object until it has ended.
+    /// Sets the callbacks, which get a pointer that retains nothing: the caller holds this object until the handle is freed.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe sluice_curl_set_callbacks(
-            handle, Unmanaged.passUnretained(self).toOpaque(), takeBodyPart, takeHeadPart, openSocket, reportProgress)
+            handle, Unmanaged.passUnretained(self).toOpaque(), takeBodyPart, takeHeadPart, openSocket)
     }
 
     fileprivate func take(_ bytes: UnsafeRawBufferPointer, isHead: Bool) -> Bool {
@@ -140,12 +135,4 @@ private func openSocket(
     guard progress.permits(bytes) else { return refusal }
     return unsafe socket(
         address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
-}
-
-/// Called at least once a second; anything but 0 ends the transfer.
-private func reportProgress(
-    context: UnsafeMutableRawPointer?, downloadTotal: curl_off_t, downloaded: curl_off_t, uploadTotal: curl_off_t,
-    uploaded: curl_off_t
-) -> Int32 {
-    unsafe TransferProgress.from(context)?.failure == .cancelled ? 1 : 0
 }

@@ -1,4 +1,5 @@
 import GatewayCore
+import LibCurl
 import Testing
 
 @testable import GatewayCloud

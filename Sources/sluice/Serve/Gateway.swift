@@ -151,7 +151,7 @@ struct Gateway {
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
             // Each connection to PostgreSQL has a socket and a descriptor to wake its waiter by, and one more to cancel with.
-            configuration.reservedDescriptors += 3 * settings.database.connectionCount
+            configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(
                 configuration: configuration,
                 responder: APIResponder(parts, api, on: listener), logger: logger, loops: loops)

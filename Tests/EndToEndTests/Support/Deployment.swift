@@ -60,8 +60,10 @@ final class Deployment: Sendable {
     var gateways: [GatewayProcess] { running.withLock { $0 } }
 
     /// Starts one more gateway.
-    @discardableResult func startGateway(_ settings: [String: String] = [:]) async throws -> GatewayProcess {
-        let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 })
+    @discardableResult func startGateway(
+        _ settings: [String: String] = [:], by command: [String] = []
+    ) async throws -> GatewayProcess {
+        let gateway = try await GatewayProcess.start(environment.merging(settings) { $1 }, by: command)
         running.withLock { $0.append(gateway) }
         return gateway
     }

@@ -7,9 +7,13 @@ final class GatewayProcess: Sendable {
     let process: RunningProcess
 
     /// Starts a gateway on a free port and waits until it says that it listens.
-    static func start(_ environment: [String: String]) async throws -> GatewayProcess {
+    ///
+    /// - Parameter command: What becomes the gateway when the program's command is appended to it.
+    static func start(
+        _ environment: [String: String], by command: [String] = []
+    ) async throws -> GatewayProcess {
         let settings = ["SLUICE_LISTEN": "127.0.0.1:0"].merging(environment) { $1 }
-        let process = try RunningProcess([Program.path, "serve"], environment: settings)
+        let process = try RunningProcess(command + [Program.path, "serve"], environment: settings)
         var port: UInt16?
         try await waitUntil("the gateway listens") {
             port = announcedPort(in: process.errors)

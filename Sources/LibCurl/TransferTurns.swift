@@ -1,0 +1,71 @@
+/// Whose turn it is among those who wait for the use of one share of transfers.
+///
+/// An origin has at most as many transfers at once as are free to the others: one that hangs holds half of them, three that
+/// hang a quarter each, and the next origin finds room whatever they do. The same goes for waiting.
+struct TransferTurns {
+    /// Names a transfer.
+    typealias Ticket = UInt64
+
+    private struct Line {
+        var running = 0
+        var waiting: [Ticket] = []
+    }
+
+    private let limits: HTTPTransfers.Limits
+    private var lines: [HTTPTransfer.Origin: Line] = [:]
+    /// Origins that somebody waits for; the first was served longest ago.
+    private var order: [HTTPTransfer.Origin] = []
+    private var running = 0
+    private var waiting = 0
+
+    init(_ limits: HTTPTransfers.Limits) {
+        self.limits = limits
+    }
+
+    /// Joins the line of an origin; `false` where there is no room in it.
+    mutating func join(_ ticket: Ticket, for origin: HTTPTransfer.Origin) -> Bool {
+        var line = lines[origin] ?? Line()
+        guard line.waiting.count < limits.waiting - waiting else { return false }
+        if line.waiting.isEmpty { order.append(origin) }
+        line.waiting.append(ticket)
+        waiting += 1
+        lines[origin] = line
+        return true
+    }
+
+    /// Takes the next out whose turn it is; it counts as running until ``end(for:)``.
+    mutating func next() -> Ticket? {
+        let most = min(limits.perOrigin, limits.atOnce - running)
+        guard let place = order.firstIndex(where: { lines[$0, default: Line()].running < most }) else { return nil }
+        let origin = order.remove(at: place)
+        guard var line = lines[origin], !line.waiting.isEmpty else { return nil }
+        let ticket = line.waiting.removeFirst()
+        line.running += 1
+        lines[origin] = line
+        running += 1
+        waiting -= 1
+        if !line.waiting.isEmpty { order.append(origin) }
+        return ticket
+    }
+
+    /// Leaves the line before its turn.
+    mutating func leave(_ ticket: Ticket, for origin: HTTPTransfer.Origin) {
+        guard var line = lines[origin], let place = line.waiting.firstIndex(of: ticket) else { return }
+        line.waiting.remove(at: place)
+        waiting -= 1
+        if line.waiting.isEmpty { order.removeAll { $0 == origin } }
+        keep(line, for: origin)
+    }
+
+    /// One of the origin's transfers has ended.
+    mutating func end(for origin: HTTPTransfer.Origin) {
+        guard var line = lines[origin], line.running > 0 else { return }
+        line.running -= 1
+        running -= 1
+        keep(line, for: origin)
+    }
+
+    private mutating func keep(_ line: Line, for origin: HTTPTransfer.Origin) {
+        lines[origin] = line.running == 0 && line.waiting.isEmpty ? nil : line
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import HTTPTesting
+import Synchronization
+import Testing
+
+/// Stores that hang, at the running program, and what others get meanwhile.
+@Suite struct HangingStoreTests {
+    private static let deadline = 2
+    private static let issuers = 8
+    private static let calls = 180
+
+    private final class Counter: Sendable {
+        private let count = Atomic(0)
+        var value: Int { count.load(ordering: .acquiring) }
+        func add(_ number: Int) { count.add(number, ordering: .acquiringAndReleasing) }
+    }
+
+    /// Does what the gateway asks a store for, in three ways; gives how long each answer took.
+    private static func askForStores(
+        _ site: Deployment, _ user: User, buckets: [String], calls: Int, _ sent: Counter
+    ) async throws -> [Duration] {
+        let admin = site.admin
+        return try await withThrowingTaskGroup(of: Duration.self) { group in
+            for turn in 0..<calls {
+                let bucket = buckets[turn % buckets.count]
+                group.addTask {
+                    let request =
+                        switch turn / buckets.count % 3 {
+                        case 0:
+                            try admin.request("POST", "/admin/v1/buckets/\(bucket):validate", keepsConnection: false)
+                        case 1:
+                            try user.client.request(
+                                "POST", "/v1/sts", ["bucket": "\(bucket)", "prefix": "p\(turn)/"],
+                                keepsConnection: false)
+                        default:
+                            try user.client.request(
+                                "POST", "/v1/multipart-uploads",
+                                ["bucket": "\(bucket)", "key": "p\(turn)/k", "contentType": "image/png"],
+                                keepsConnection: false)
+                        }
+                    let port = admin.port
+                    return try await onThread {
+                        var connection = try RawConnection(port: port)
+                        try connection.send(request.bytes)
+                        sent.add(1)
+                        let start = ContinuousClock.now
+                        let answer = try connection.response()
+                        // A validation ends with findings; the others with a 503, of the store's or of the deadline.
+                        #expect([200, 429, 503].contains(answer.status), "\(answer.status) \(answer.text)")
+                        return .now - start
+                    }
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    private static func makeBuckets(_ site: Deployment, at endpoints: [String], for user: User) async throws -> [String]
+    {
+        var buckets: [String] = []
+        for (place, endpoint) in endpoints.enumerated() {
+            let name = "hanging-\(place)"
+            let credential = try await site.create(
+                "storage-credentials",
+                [
+                    "name": "\(name)", "accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "secret-of-\(name)",
+                    "sessionRole": [
+                        "roleARN": "arn:aws:iam::123456789012:role/r", "service": "aws", "endpoint": "\(endpoint)",
+                        "region": "eu-west-1",
+                    ],
+                ])
+            try await site.create(
+                "buckets",
+                [
+                    "name": "\(name)", "endpoint": "\(endpoint)", "region": "eu-west-1", "addressing": "path",
+                    "credentialID": credential["id"],
+                ])
+            try await site.grant(["PutObject", "GetObject"], to: user.principal, in: name)
+            buckets.append(name)
+        }
+        return buckets
+    }
+
+    /// Issuers that the gateway has not heard of yet, each with a token.
+    private static func makeIssuers(_ site: Deployment, keysAt origin: String, _ signer: TokenTests.TokenIssuer)
+        async throws -> [String]
+    {
+        var tokens: [String] = []
+        for place in 0..<issuers {
+            try await site.create(
+                "issuers",
+                [
+                    "issuer": "https://id-\(place).example", "audiences": ["sluice"], "algorithms": ["RS256"],
+                    "principalPrefix": "id\(place):", "groupPrefix": "id\(place):", "keys": ["url": "\(origin)/"],
+                ])
+            let token = try await signer.token(["iss": "https://id-\(place).example"])
+            site.keepSecret(token)
+            tokens.append(token)
+        }
+        return tokens
+    }
+
+    /// Starts a gateway, has it ask stores that hang, and sees what others get meanwhile.
+    private func expectNobodyDelayed(by endpoints: [String], command: [String] = []) async throws {
+        let signer = try await TokenTests.TokenIssuer("https://id.example")
+        let keys = PageServer()
+        keys.show(String(decoding: try await signer.keySet().bytes, as: UTF8.self))
+        try await keys.serve { origin in
+            // By its name, so that it has to be looked up.
+            let origin = origin.replacing("127.0.0.1", with: "localhost")
+            let allowed = (endpoints.filter { $0.hasPrefix("http:") } + [origin]).joined(separator: ",")
+            let settings = ["SLUICE_OUTBOUND_ALLOW": allowed, "SLUICE_HTTP_ANSWER_DEADLINE": "\(Self.deadline)"]
+            try await Deployment.with(gateways: 0, settings: settings) { site in
+                try await site.startGateway(by: command)
+                let user = try await site.makeUser("alice")
+                let buckets = try await Self.makeBuckets(site, at: endpoints, for: user)
+                let tokens = try await Self.makeIssuers(site, keysAt: origin, signer)
+                let sent = Counter()
+                async let durations = Self.askForStores(site, user, buckets: buckets, calls: Self.calls, sent)
+                try await waitUntil("everything is asked for") { sent.value == Self.calls }
+                var slowest = Duration.zero
+                for token in tokens {
+                    let start = ContinuousClock.now
+                    let answer = try await site.client(token: token).call("GET", "/v1/access")
+                    slowest = max(slowest, .now - start)
+                    #expect(answer.status == 200, "\(answer.text)")
+                }
+                #expect(slowest < .seconds(1))
+                let slowestAnswer = try await durations.max() ?? .zero
+                #expect(slowestAnswer < .seconds(Self.deadline + 1))
+            }
+        }
+    }
+
+    @Test func `tokens of new issuers are verified at once while stores hang, and every answer comes in time`()
+        async throws
+    {
+        let stores = try HangingServer.Kind.allCases.map { try HangingServer($0) }
+        defer { withExtendedLifetime(stores) {} }
+        try await expectNobodyDelayed(by: stores.map(\.origin))
+    }
+
+    @Test(
+        .enabled(
+            if: SilentNameServer.isPossible,
+            "this user may neither listen on port 53 of loopback nor mount a list of name servers of its own"))
+    func `tokens of new issuers are verified at once while a name server hangs, and every answer comes in time`()
+        async throws
+    {
+        let server = try #require(SilentNameServer())
+        defer { withExtendedLifetime(server) {} }
+        try await expectNobodyDelayed(by: (0..<6).map { "https://store-\($0).example" }, command: server.command)
+    }
+}

@@ -1,0 +1,140 @@
+import Dispatch
+import GatewayCore
+import LibCurl
+import Logging
+import Synchronization
+import Testing
+
+@testable import GatewayCloud
+
+/// Names that no name server ever says anything of.
+@Suite struct HangingNameTests {
+    /// Looks names up in a table; one that ends in `.hangs` hangs until the end of the test, or until nobody can wait any more.
+    private final class Names: Sendable {
+        private let gate = DispatchSemaphore(value: 0)
+        private let limit = DispatchTime.now() + 8
+        private let state = Mutex((asked: [String: Int](), isOver: false))
+
+        /// How often a name was asked for.
+        func count(of name: String) -> Int { state.withLock { $0.asked[name, default: 0] } }
+
+        func lookUp(_ name: String) -> [String] {
+            let isOver = state.withLock { state in
+                state.asked[name, default: 0] += 1
+                return state.isOver
+            }
+            if name.hasSuffix(".hangs"), !isOver, gate.wait(timeout: limit) == .success { gate.signal() }
+            return name == "nowhere.example" ? [] : ["127.0.0.1"]
+        }
+
+        /// Lets go what hangs.
+        func end() {
+            state.withLock { $0.isOver = true }
+            gate.signal()
+        }
+    }
+
+    private static func outcome(
+        _ client: OutboundClient, _ url: String, share: OutboundClient.Share = .stores
+    ) async -> (result: Result<Int, OutboundError>, duration: Duration) {
+        let start = ContinuousClock.now
+        do throws(OutboundError) {
+            let answer = try await client.send(.get, url, maxBytes: 100, share: share)
+            return (.success(answer.status), .now - start)
+        } catch {
+            return (.failure(error), .now - start)
+        }
+    }
+
+    /// A client whose names are those of the test, and a server that it may reach by all of them.
+    private func withNames(
+        timeout: Duration, _ body: @Sendable (Names, OutboundClient, _ port: Substring) async throws -> Void
+    ) async throws {
+        let peer = TestPeer { _ in .bytes("{}") }
+        try await peer.serve { origin in
+            let port = origin.split(separator: ":")[2]
+            let hosts = (0..<40).map { "store-\($0).hangs" } + ["good.example", "nowhere.example"]
+            let policy = try OutboundPolicy(origins: hosts.map { "http://\($0):\(port)" })
+            let names = Names()
+            defer { names.end() }
+            try await body(names, OutboundClient(policy: policy, timeout: timeout) { names.lookUp($0) }, port)
+        }
+    }
+
+    @Test func `names that hang delay nobody else, and their callers are told in time`() async throws {
+        let timeout = Duration.seconds(1)
+        try await withNames(timeout: timeout) { names, client, port in
+            await withTaskGroup(of: Void.self) { calls in
+                for turn in 0..<200 {
+                    calls.addTask {
+                        let (result, duration) = await Self.outcome(client, "http://store-\(turn % 20).hangs:\(port)/")
+                        #expect(result == .failure(.noAnswer(.timedOut)))
+                        #expect(duration < timeout + .seconds(1))
+                    }
+                }
+                for share in OutboundClient.Share.allCases {
+                    for _ in 0..<10 {
+                        let (result, duration) = await Self.outcome(
+                            client, "http://good.example:\(port)/", share: share)
+                        #expect(result == .success(200))
+                        #expect(duration < .milliseconds(900))
+                    }
+                }
+                await calls.waitForAll()
+            }
+            // However many call, one thread waits for the name.
+            for number in 0..<20 { #expect(names.count(of: "store-\(number).hangs") == 1) }
+        }
+    }
+
+    @Test func `as many names hang as may be looked up, and key sets are fetched all the same`() async throws {
+        try await withNames(timeout: .milliseconds(1500)) { names, client, port in
+            let stores = (0..<40).map { "store-\($0).hangs" }
+            let underWay = { stores.reduce(0) { $0 + names.count(of: $1) } }
+            await withTaskGroup(of: Void.self) { calls in
+                for store in stores {
+                    calls.addTask {
+                        let (result, _) = await Self.outcome(client, "http://\(store):\(port)/")
+                        #expect(result == .failure(.noAnswer(.timedOut)))
+                    }
+                }
+                let start = ContinuousClock.now
+                while underWay() < 32, .now - start < .seconds(1) { await Task.yield() }
+                let keySets = KeySets(client: client, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                let document = try? await keySets.keySet(at: "http://good.example:\(port)/")
+                #expect(document == Array("{}".utf8))
+                #expect(.now - start < .milliseconds(1200))
+                await calls.waitForAll()
+            }
+            #expect(underWay() == 32)
+            // Whoever comes later waits for the look-up that hangs, and has its answer when there is one.
+            async let late = Self.outcome(client, "http://store-0.hangs:\(port)/")
+            names.end()
+            #expect(await late.result == .success(200))
+        }
+    }
+
+    @Test func `a call that is given up ends at once, though its name hangs`() async throws {
+        try await withNames(timeout: .seconds(60)) { names, client, port in
+            let (result, duration) = await withTaskGroup(
+                of: (result: Result<Int, OutboundError>, duration: Duration).self
+            ) { calls in
+                calls.addTask { await Self.outcome(client, "http://store-1.hangs:\(port)/") }
+                while names.count(of: "store-1.hangs") == 0 { await Task.yield() }
+                calls.cancelAll()
+                return await calls.next() ?? (.success(0), .zero)
+            }
+            #expect(result == .failure(.noAnswer(.cancelled)))
+            #expect(duration < .seconds(10))
+        }
+    }
+
+    @Test func `a name without addresses is not found, and an address is not looked up`() async throws {
+        try await withNames(timeout: .seconds(20)) { names, client, port in
+            let (result, _) = await Self.outcome(client, "http://nowhere.example:\(port)/")
+            #expect(result == .failure(.noAnswer(.nameNotFound)))
+            #expect(await Self.outcome(client, "https://127.0.0.1:\(port)/").result == .failure(.notPermitted))
+            #expect(names.count(of: "127.0.0.1") == 0)
+        }
+    }
+}

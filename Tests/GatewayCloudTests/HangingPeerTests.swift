@@ -1,0 +1,52 @@
+import GatewayCore
+import HTTPTesting
+import LibCurl
+import Logging
+import Testing
+
+@testable import GatewayCloud
+
+/// What one server that hangs may cost those who call others.
+@Suite struct HangingPeerTests {
+    private static let timeout = Duration.seconds(2)
+
+    /// Calls a server and takes down how long that took.
+    private static func call(_ client: OutboundClient, _ origin: String) async -> (error: OutboundError?, Duration) {
+        let start = ContinuousClock.now
+        do throws(OutboundError) {
+            _ = try await client.send(.get, origin + "/bucket?uploads", maxBytes: 1000)
+            return (nil, .now - start)
+        } catch {
+            return (error, .now - start)
+        }
+    }
+
+    @Test func `key sets are fetched at once while stores hang, and whoever asked those is told in time`() async throws
+    {
+        let stores = try HangingServer.Kind.allCases.map { try HangingServer($0) }
+        let issuer = TestPeer { _ in .bytes("{}") }
+        try await issuer.serve { origin in
+            let policy = try OutboundPolicy(origins: stores.map(\.origin) + [origin])
+            let client = OutboundClient(policy: policy, timeout: Self.timeout)
+            let keySets = KeySets(client: client, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let (slowestKeySet, slowestCall) = try await withThrowingTaskGroup(of: Duration.self) { calls in
+                for turn in 0..<210 {
+                    calls.addTask {
+                        let (error, duration) = await Self.call(client, stores[turn % stores.count].origin)
+                        #expect(error == .noAnswer(.timedOut))
+                        return duration
+                    }
+                }
+                var slowestKeySet = Duration.zero
+                for _ in 0..<20 {
+                    let start = ContinuousClock.now
+                    _ = try await keySets.keySet(at: origin + "/keys")
+                    slowestKeySet = max(slowestKeySet, .now - start)
+                }
+                return (slowestKeySet, try await calls.reduce(.zero, max))
+            }
+            #expect(slowestKeySet < .seconds(1))
+            #expect(slowestCall < Self.timeout + .seconds(1))
+        }
+    }
+}

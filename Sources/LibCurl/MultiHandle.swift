@@ -1,4 +1,5 @@
 import CLibCurl
+import Glibc
 
 /// Owns a multi handle.
 ///
@@ -53,6 +54,8 @@ import CLibCurl
     func wait(until deadline: ContinuousClock.Instant?) {
         // Rounded up, so that nobody spins through the last millisecond.
         let left = deadline.map { ContinuousClock.now.duration(to: $0) / .milliseconds(1) + 1 } ?? 60_000
-        unsafe curl_multi_poll(pointer, nil, 0, Int32(min(60_000, max(0, left))), nil)
+        let isDone = unsafe curl_multi_poll(pointer, nil, 0, Int32(min(60_000, max(0, left))), nil) == CURLM_OK
+        // Without memory it returns at once, and would again.
+        if !isDone { usleep(10_000) }
     }
 }

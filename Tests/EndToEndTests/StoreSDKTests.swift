@@ -174,7 +174,7 @@ extension Deployment {
         try await create("buckets", row)
         try await grant(
             ["PutObject", "GetObject"], to: user.principal, in: name,
-            options: ["conditions": ["allowResponseContentType": true]])
+            options: ["conditions": ["allowResponseContentType": true, "allowVersions": true]])
         try await grant(
             ["PutObject"], to: user.principal, in: name, prefix: "limited/",
             options: ["conditions": ["maxBytes": .number(1 << 20), "maxTTL": 300]])

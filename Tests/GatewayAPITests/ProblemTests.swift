@@ -22,6 +22,7 @@ struct ProblemTests {
         (.conditionFailed(.contentLengthRequired), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.sourceAddress), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.responseOverride), 403, "AccessDenied", "condition-failed"),
+        (.conditionFailed(.versions), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.validity), 403, "AccessDenied", "condition-failed"),
         (.roleRequired("admin"), 403, "AccessDenied", "role-required"),
         (.entityTooLarge(maxBytes: 7), 413, "EntityTooLarge", "entity-too-large"),

@@ -63,7 +63,7 @@ struct RemoteSchemeTests {
     }
 
     /// A string in the words of a scheme, and the request whose hash it holds.
-    private func string(
+    func string(
         _ words: Words, _ method: String, query: [(String, String)] = [], type: String? = nil, length: Int? = nil
     ) throws -> RemoteString {
         let path = "/demo-bucket/team/a"
@@ -87,7 +87,7 @@ struct RemoteSchemeTests {
     }
 
     /// `nil` where it is signed, and on record.
-    private func error(
+    func error(
         _ string: RemoteString, _ words: Words, _ tables: ScriptedPolicy.Tables,
         uploads: MemoryRemoteUploads = MemoryRemoteUploads()
     ) async throws -> GatewayError? {
@@ -109,7 +109,7 @@ struct RemoteSchemeTests {
         }
     }
 
-    private func startedUpload() async throws -> MemoryRemoteUploads {
+    func startedUpload() async throws -> MemoryRemoteUploads {
         let uploads = MemoryRemoteUploads()
         try await uploads.begin(
             RemoteUpload(
@@ -191,7 +191,9 @@ struct RemoteSchemeTests {
         let attachment = [("response-content-disposition", "attachment")]
         if place.isGoogle {
             // Google signs none of these: whoever holds the signature adds them.
-            #expect(try await get(silent)?.code == "NotEnforceable")
+            for tables in [silent, open] { #expect(try await get(tables)?.code == "NotEnforceable") }
+            open.grants[0].conditions.allowVersions = true
+            forced.grants[0].conditions.allowVersions = true
             #expect(try await get(open) == nil)
             #expect(try await get(open, type)?.code == "NotEnforceable")
             for query in [[], attachment] { #expect(try await get(forced, query)?.code == "NotEnforceable") }
@@ -202,5 +204,15 @@ struct RemoteSchemeTests {
         #expect(try await get(open, type) == nil)
         #expect(try await get(forced) == .conditionFailed(.responseOverride))
         #expect(try await get(forced, attachment) == nil)
+    }
+    @Test("read old versions where the grant says so, and where the version is signed", arguments: Case.fitting)
+    func versions(place: Case) async throws {
+        var tables = try tables(place.bucket)
+        tables.grants[0].conditions.allowResponseContentType = true
+        let string = try string(place.words, "GET", query: [("versionId", "3sL4kqtJlcpXroDTDmJ")])
+        #expect(try await error(string, place.words, tables) == .conditionFailed(.versions))
+        tables.grants[0].conditions.allowVersions = true
+        let allowed = try await error(string, place.words, tables)
+        #expect(place.isGoogle ? allowed?.code == "NotEnforceable" : allowed == nil)
     }
 }

@@ -153,8 +153,13 @@ import Testing
         if scheme == .gcsV2RSA {
             for decision in [named, cached, forced] { #expect(decision.error?.code == "NotEnforceable") }
             // Whoever holds the URL may add them.
-            #expect(try decided(Fixture.get(), by: scheme).error?.code == "NotEnforceable")
-            let open = GrantConditions(allowResponseContentType: true)
+            for half in [
+                GrantConditions(), GrantConditions(allowResponseContentType: true),
+                GrantConditions(allowVersions: true),
+            ] {
+                #expect(try decided(Fixture.get(), by: scheme, conditions: half).error?.code == "NotEnforceable")
+            }
+            let open = GrantConditions(allowResponseContentType: true, allowVersions: true)
             #expect(try decided(Fixture.get(), by: scheme, conditions: open).permit.query.isEmpty)
             return
         }
@@ -165,6 +170,33 @@ import Testing
         } else {
             #expect(try cached.permit.query.map(\.name) == ["response-cache-control"])
         }
+    }
+
+    @Test(arguments: schemes) func `a version is bound under the vendor's name, or refused`(scheme: Bucket.Scheme)
+        throws
+    {
+        let request = try Fixture.get { $0.versionID = "1715934600000001" }
+        let closed = GrantConditions(allowResponseContentType: true)
+        #expect(try decided(request, by: scheme, conditions: closed).error == .conditionFailed(.versions))
+        let decision = try decided(
+            request, by: scheme, conditions: GrantConditions(allowResponseContentType: true, allowVersions: true))
+        if scheme == .gcsV2RSA {
+            #expect(decision.error?.code == "NotEnforceable")
+            return
+        }
+        let isGoogle = Self.bindRange.contains(scheme)
+        #expect(try decision.permit.query.map(\.name) == [isGoogle ? "generation" : "versionId"])
+        #expect(try decision.permit.query.map(\.value) == ["1715934600000001"])
+        let named = try decided(
+            Fixture.get { $0.versionID = "3sL4kqtJlcpXroDTDmJ" }, by: scheme,
+            conditions: GrantConditions(allowVersions: true))
+        #expect(named.error?.code == (isGoogle ? "InvalidArgument" : nil))
+    }
+
+    @Test(arguments: ["", "a b", "a&acl", "é", "a?b", "a%26", String(repeating: "a", count: 1025)])
+    func `a version is named by a token`(text: String) {
+        #expect(refusedField { try Fixture.get { $0.versionID = text } } == "versionId")
+        #expect(refusedField { try Fixture.put { $0.versionID = "1" } } == "versionId")
     }
 
     @Test(arguments: schemes) func `objects are processed at Alibaba OSS alone`(scheme: Bucket.Scheme) throws {
@@ -181,7 +213,7 @@ import Testing
     @Test(arguments: schemes) func `a question mark is refused where it can be read in two ways`(
         scheme: Bucket.Scheme
     ) throws {
-        let open = GrantConditions(allowResponseContentType: true)
+        let open = GrantConditions(allowResponseContentType: true, allowVersions: true)
         let decision = try decided(Fixture.get("team/a?acl"), by: scheme, conditions: open)
         if scheme == .ossV1 {
             #expect(decision.error?.code == "InvalidArgument")
@@ -199,7 +231,7 @@ import Testing
     }
 
     @Test(arguments: schemes) func `no life is longer than seven days`(scheme: Bucket.Scheme) throws {
-        let open = GrantConditions(allowResponseContentType: true)
+        let open = GrantConditions(allowResponseContentType: true, allowVersions: true)
         let permit = try decided(Fixture.get { $0.expiresIn = 604_801 }, by: scheme, conditions: open).permit
         #expect(permit.expiresIn == 604_800)
     }

@@ -150,6 +150,10 @@ import Testing
                 $0.actions = [.putObject]
                 $0.conditions.forceDownload = true
             },
+            Flaw("conditions.allowVersions") {
+                $0.actions = [.putObject]
+                $0.conditions.allowVersions = true
+            },
         ] as [Flaw<Grant>])
     func `a grant`(flaw: Flaw<Grant>) throws {
         var grant = try Fixture.grant(1)

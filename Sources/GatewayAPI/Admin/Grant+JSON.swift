@@ -87,6 +87,7 @@ extension GrantConditions {
         sourceCIDRs = try json.strings("sourceCIDRs")
         forceDownload = try json.bool("forceDownload")
         allowResponseContentType = try json.bool("allowResponseContentType")
+        allowVersions = try json.bool("allowVersions")
         try json.end()
     }
 
@@ -98,5 +99,6 @@ extension GrantConditions {
         if let sourceCIDRs { json.member("sourceCIDRs", sourceCIDRs) }
         if let forceDownload { json.member("forceDownload", forceDownload) }
         if let allowResponseContentType { json.member("allowResponseContentType", allowResponseContentType) }
+        if let allowVersions { json.member("allowVersions", allowVersions) }
     }
 }

@@ -20,6 +20,7 @@ struct GrantColumns: CSVColumns {
         case sourceCIDRs
         case forceDownload
         case allowResponseContentType
+        case allowVersions
         case notBefore
         case notAfter
         case note
@@ -72,7 +73,7 @@ struct GrantColumns: CSVColumns {
             case .actions: members.append(.init(name: column.rawValue, value: Self.list(text)))
             case .contentTypes, .sourceCIDRs: conditions.append(.init(name: column.rawValue, value: Self.list(text)))
             case .maxBytes, .maxTTL: conditions.append(.init(name: column.rawValue, value: .number(text)))
-            case .requireContentMD5, .forceDownload, .allowResponseContentType:
+            case .requireContentMD5, .forceDownload, .allowResponseContentType, .allowVersions:
                 conditions.append(.init(name: column.rawValue, value: .bool(try Self.flag(text, column))))
             }
         }
@@ -133,6 +134,7 @@ struct GrantColumns: CSVColumns {
         case .sourceCIDRs: conditions.sourceCIDRs?.joined(separator: " ") ?? ""
         case .forceDownload: conditions.forceDownload.map { String($0) } ?? ""
         case .allowResponseContentType: conditions.allowResponseContentType.map { String($0) } ?? ""
+        case .allowVersions: conditions.allowVersions.map { String($0) } ?? ""
         case .notBefore: grant.notBefore.map(Timestamp.text) ?? ""
         case .notAfter: grant.notAfter.map(Timestamp.text) ?? ""
         case .note: grant.note

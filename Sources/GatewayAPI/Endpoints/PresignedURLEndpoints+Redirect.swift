@@ -5,12 +5,13 @@ import HTTPTypes
 extension PresignedURLEndpoints {
     /// `GET /v1/objects/{bucket}/{key}`: leads to a presigned GET, or to a presigned HEAD where that was asked for.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["ticket"])
+        try request.allowQuery(["ticket", "versionId"])
         var fields = IssueRequest.Fields()
         fields.action = Action.getObject.rawValue
         fields.method = request.method.rawValue
         fields.bucket = request.parameter(0)
         fields.key = try Self.key(of: request)
+        fields.versionID = try request.query("versionId")
         let issued = try await useCase.issue(
             IssueRequest(fields, delivery: .redirect), for: caller, sourceAddress: request.sourceAddress,
             requestID: request.id, deadline: request.start.advanced(by: timeout)

@@ -161,6 +161,7 @@ extension Problem {
             case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
             case .redirect: ("allowsRedirects", "The bucket does not answer with redirects; ask for a presigned URL.")
             case .responseOverride: ("responseOverride", "The response's headers must not be overridden here.")
+            case .versions: ("allowVersions", "Versions of objects must not be named here; leave 'versionId' out.")
             case .validity: ("validity", "The grant is not valid now.")
             }
         self.init(kind: .conditionFailed, detail: detail)

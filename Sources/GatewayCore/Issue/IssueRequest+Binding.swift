@@ -85,11 +85,18 @@ extension SchemeBinding {
         if let wrong = request.overrides(forcesDownload: forcesDownload).first(where: { !overrides.contains($0.0) }) {
             return unbound("'\(wrong.0.rawValue)'")
         }
-        if !signsDownloads, conditions.allowResponseContentType != true {
+        if let version = request.versionID {
+            if versionParameter == nil { return unbound("'versionId'") }
+            if versionParameter == Self.gcsV4.versionParameter, Int64(version.text) == nil {
+                return .invalidArgument(field: "versionId", reason: "A generation is a number.")
+            }
+        }
+        if !signsDownloads, conditions.allowResponseContentType != true || conditions.allowVersions != true {
             return .notEnforceable(
                 reason: """
-                    The signing scheme leaves the content type of the answer to whoever holds the signature, which is for \
-                    grants with 'allowResponseContentType'; a bucket with 'gcs-v4-rsa' or 'gcs-v4-hmac' binds it.
+                    The signing scheme leaves the answer's content type and the version to whoever holds the signature, \
+                    which is for grants with 'allowResponseContentType' and 'allowVersions'; a bucket with 'gcs-v4-rsa' or \
+                    'gcs-v4-hmac' binds both.
                     """)
         }
         return nil
@@ -120,6 +127,7 @@ extension IssueRequest {
         guard action == .getObject else { return query }
         query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
+        if let versionID, let name = binding.versionParameter { query.append(NamedValue(name, versionID.text)) }
         return query
     }
 

@@ -44,6 +44,8 @@ extension IssueRequest {
         public var response: ResponseOverrides.Fields?
         /// How the store shall change the object on its way, in the words of Alibaba OSS.
         public var process: String?
+        /// Which version of the object, as the store names it; the newest where absent.
+        public var versionID: String?
         /// The object's own metadata, by names without `x-amz-meta-` or what the store puts there.
         public var metadata: [String: String]?
         /// Only `*`: write only where there is no object yet.
@@ -61,6 +63,7 @@ extension IssueRequest.Fields {
         case .putObject:
             if response != nil { return "response" }
             if process != nil { return "process" }
+            if versionID != nil { return "versionId" }
         case .getObject:
             if contentType != nil { return "contentType" }
             if contentMD5 != nil { return "contentMD5" }

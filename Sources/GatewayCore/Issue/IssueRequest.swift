@@ -34,6 +34,8 @@ public final class IssueRequest: Sendable {
     public let response: ResponseOverrides
     /// How the store shall change the object on its way.
     public let process: ObjectProcess?
+    /// Which version of the object is read; `nil` for the newest.
+    public let versionID: ObjectVersion?
     /// The object's own metadata, sorted by name.
     public let metadata: ObjectMetadata
     /// Whether an object that exists must not be replaced.
@@ -93,6 +95,7 @@ public final class IssueRequest: Sendable {
         expiresIn = fields.expiresIn
         response = if let response = fields.response { try ResponseOverrides(response) } else { .none }
         process = if let process = fields.process { try ObjectProcess(process) } else { nil }
+        versionID = if let versionID = fields.versionID { try ObjectVersion(versionID) } else { nil }
         try require(process == nil || method == .get, "process", "Only a GET is processed.")
         metadata = if let metadata = fields.metadata { try ObjectMetadata(metadata) } else { .none }
         if let condition = fields.ifNoneMatch, condition != "*" {
@@ -115,6 +118,7 @@ public final class IssueRequest: Sendable {
         expiresIn = other.expiresIn
         response = other.response
         process = other.process
+        versionID = other.versionID
         metadata = other.metadata
         createsOnly = other.createsOnly
         delivery = other.delivery

@@ -18,6 +18,8 @@ final class SchemeBinding: Sendable {
     let overrides: Set<Override>
     /// Whether all parameters are signed that change what a download gives; else whoever holds the signature adds some.
     let signsDownloads: Bool
+    /// The parameter that names a version of the object, where it is signed.
+    let versionParameter: String?
     /// The parameter that has the object changed on its way.
     let processParameter: String?
     /// Whether `?` in a key is told apart from what follows a key.
@@ -28,8 +30,7 @@ final class SchemeBinding: Sendable {
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
         createsOnlyHeader: NamedValue?, overrides: Set<Override>, signsDownloads: Bool = true,
-        processParameter: String?,
-        takesQuestionMarks: Bool, form: Form
+        versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
@@ -38,6 +39,7 @@ final class SchemeBinding: Sendable {
         self.createsOnlyHeader = createsOnlyHeader
         self.overrides = overrides
         self.signsDownloads = signsDownloads
+        self.versionParameter = versionParameter
         self.processParameter = processParameter
         self.takesQuestionMarks = takesQuestionMarks
         self.form = form
@@ -107,18 +109,19 @@ extension SchemeBinding {
     static let gcsV4 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
-        overrides: [.contentDisposition, .contentType], processParameter: nil, takesQuestionMarks: true, form: .oneType
+        overrides: [.contentDisposition, .contentType], versionParameter: "generation", processParameter: nil,
+        takesQuestionMarks: true, form: .oneType
     )
-    // Parameters for the answer's headers are no part of what is signed: a holder may change them.
+    // Parameters for the answer's headers and the version are no part of what is signed: a holder may change them.
     static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
-        signsDownloads: false, processParameter: nil, takesQuestionMarks: true, form: .none
+        signsDownloads: false, versionParameter: nil, processParameter: nil, takesQuestionMarks: true, form: .none
     )
     // Google Cloud Storage takes the words of AWS, and signs none of those parameters either.
     static let gcsInteroperable = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
-        createsOnlyHeader: nil, overrides: [], signsDownloads: false, processParameter: nil, takesQuestionMarks: true,
-        form: .none
+        createsOnlyHeader: nil, overrides: [], signsDownloads: false, versionParameter: nil, processParameter: nil,
+        takesQuestionMarks: true, form: .none
     )
 }

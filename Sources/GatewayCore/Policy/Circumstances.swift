@@ -94,6 +94,7 @@ struct Circumstances {
         if response.contentType != nil, conditions.allowResponseContentType != true {
             return .conditionFailed(.responseOverride)
         }
+        if request.versionID != nil, conditions.allowVersions != true { return .conditionFailed(.versions) }
         if conditions.forceDownload == true, response.contentDisposition != nil, !response.isAttachment {
             return .conditionFailed(.responseOverride)
         }

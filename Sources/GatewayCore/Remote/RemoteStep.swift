@@ -53,6 +53,7 @@ struct RemoteStep {
             fields.method = string.method
             fields.response = response(permission.query)
             fields.process = permission.query.first { $0.name == "x-oss-process" }?.value
+            fields.versionID = permission.query.first { $0.name == "versionId" }?.value
         }
         let request = try IssueRequest(
             fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,

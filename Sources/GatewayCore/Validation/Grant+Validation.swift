@@ -39,6 +39,7 @@ extension GrantConditions {
         ]
         let forDownloads = [
             ("forceDownload", forceDownload != nil), ("allowResponseContentType", allowResponseContentType != nil),
+            ("allowVersions", allowVersions != nil),
         ]
         for (list, action) in [(forUploads, Action.putObject), (forDownloads, .getObject)] {
             for (field, isThere) in list {

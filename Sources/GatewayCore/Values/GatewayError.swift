@@ -73,6 +73,8 @@ public enum ConditionFailure: Equatable, Sendable {
     case responseOverride
     /// The grant is not valid now.
     case validity
+    /// The grant does not allow older versions to be read.
+    case versions
 }
 
 /// The quota that refused, and when it admits again.

@@ -71,11 +71,14 @@ public struct GrantConditions: Sendable, Equatable, Codable {
     public var forceDownload: Bool?
     /// Whether a download may override the response's `Content-Type`; where absent it may not.
     public var allowResponseContentType: Bool?
+    /// Whether versions of an object may be read that are named; where absent only the newest may.
+    public var allowVersions: Bool?
 
     /// Puts conditions together; all absent by default.
     public init(
         contentTypes: [String]? = nil, maxBytes: Int64? = nil, requireContentMD5: Bool? = nil, maxTTL: Int? = nil,
-        sourceCIDRs: [String]? = nil, forceDownload: Bool? = nil, allowResponseContentType: Bool? = nil
+        sourceCIDRs: [String]? = nil, forceDownload: Bool? = nil, allowResponseContentType: Bool? = nil,
+        allowVersions: Bool? = nil
     ) {
         self.contentTypes = contentTypes
         self.maxBytes = maxBytes
@@ -84,6 +87,7 @@ public struct GrantConditions: Sendable, Equatable, Codable {
         self.sourceCIDRs = sourceCIDRs
         self.forceDownload = forceDownload
         self.allowResponseContentType = allowResponseContentType
+        self.allowVersions = allowVersions
     }
 }
 

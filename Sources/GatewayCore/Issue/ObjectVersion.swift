@@ -1,0 +1,19 @@
+/// The name of one version of an object, as the store gave it.
+public struct ObjectVersion: Sendable, Equatable {
+    /// The name.
+    public let text: String
+
+    /// Checks a name.
+    ///
+    /// - Parameter text: 1 to 1,024 letters, digits and `-._~+/=`.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `versionId`.
+    public init(_ text: String) throws(GatewayError) {
+        guard 1...1024 ~= text.utf8.count,
+            text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._~+/=".utf8.contains($0) })
+        else {
+            throw .invalidArgument(
+                field: "versionId", reason: "A version is named by 1 to 1,024 letters, digits and '-._~+/='.")
+        }
+        self.text = text
+    }
+}

@@ -31,6 +31,19 @@ struct PresignedURLTests {
         #expect(proposals.first?.requestID == answer.headers[.requestID])
     }
 
+    @Test("what does not hold what was decided is a fault inside, and a line in the log")
+    func unproven() async throws {
+        let item = #"{"items":[\#(upload)]}"#
+        for (path, body) in [("/v1/presigned-urls", upload), ("/v1/presigned-urls/batch", item)] {
+            let gateway = TestGateway(ledger: StubLedger(failure: .unproven(.header)))
+            let answer = await gateway.send(.post, path, token: "user-token", json: body)
+            #expect(answer.text.contains("InternalError") && !answer.text.contains("X-Amz"), "\(answer.text)")
+            #expect(answer.status == (path.hasSuffix("batch") ? 200 : 500))
+            #expect(gateway.logLines.contains("does not hold what was decided"))
+            #expect(gateway.logLines.contains("header") && !gateway.logLines.contains("a.png"))
+        }
+    }
+
     @Test("a quota that is full answers 429, which one, and when to come again")
     func quota() async throws {
         let refusal = QuotaRefusal(

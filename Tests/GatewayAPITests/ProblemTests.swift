@@ -23,6 +23,7 @@ struct ProblemTests {
         (.conditionFailed(.sourceAddress), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.responseOverride), 403, "AccessDenied", "condition-failed"),
         (.conditionFailed(.versions), 403, "AccessDenied", "condition-failed"),
+        (.unproven(.header), 500, "InternalError", "internal-error"),
         (.conditionFailed(.validity), 403, "AccessDenied", "condition-failed"),
         (.roleRequired("admin"), 403, "AccessDenied", "role-required"),
         (.entityTooLarge(maxBytes: 7), 413, "EntityTooLarge", "entity-too-large"),

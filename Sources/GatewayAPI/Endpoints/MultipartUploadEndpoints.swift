@@ -67,7 +67,7 @@ struct MultipartUploadEndpoints: Sendable {
                         json.member("partNumber", result.0.number)
                         issued.write(to: &json)
                     }
-                case .failure(let error): Problem(error).write(to: &json, requestID: request.id)
+                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
                 }
             }
         }

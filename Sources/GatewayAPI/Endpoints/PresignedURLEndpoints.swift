@@ -63,7 +63,7 @@ final class PresignedURLEndpoints: Sendable {
             json.array(answers) { json, answer in
                 switch answer {
                 case .success(let issued): json.object { issued.write(to: &$0) }
-                case .failure(let error): Problem(error).write(to: &json, requestID: request.id)
+                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
                 }
             }
         }

@@ -37,6 +37,14 @@ final class Observe: Sendable {
         (request.path.map { figures[$0.number] } ?? figuresOfNone)
             .answered(method: method, status: status, after: nanoseconds)
         if let code = facts.problemCode { metrics.refused(code: code) }
+        if let gap = facts.gap {
+            logger.error(
+                "Nothing was given: what was signed does not hold what was decided",
+                metadata: [
+                    "request.id": "\(request.id)", "route": "\(request.routeTemplate)", "gap": "\(gap.rawValue)",
+                ]
+            )
+        }
         requestLog.answered(
             AnsweredRequest(
                 id: request.id, method: method, route: request.routeTemplate, status: status,

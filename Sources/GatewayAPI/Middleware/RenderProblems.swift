@@ -17,7 +17,7 @@ struct RenderProblems: Sendable {
     }
 
     private func problem(for error: any Error, of request: APIRequest) -> Problem {
-        if let error = error as? GatewayError { return Problem(error) }
+        if let error = error as? GatewayError { return request.problem(for: error) }
         if let error = error as? APIError { return Problem(error) }
         if let failure = error as? ServerFailure { return Problem(failure) }
         // Given up by the server or by the client; hardly anybody reads this.

@@ -94,6 +94,8 @@ extension Problem {
             self.init(refusing: [first] + more, as: Problem(first.error))
         case .idempotency(let refusal):
             self.init(refusal)
+        case .unproven:
+            self.init(kind: .internalError)
         case .slowDown(let seconds):
             self.init(kind: .slowDown)
             setRetryAfter(seconds)

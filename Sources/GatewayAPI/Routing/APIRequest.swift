@@ -147,6 +147,8 @@ final class RequestNotes: Sendable {
     struct Facts: Sendable {
         var principal: Principal?
         var problemCode: String?
+        /// What was missing in what was signed, where nothing was given for that.
+        var gap: ProofGap?
     }
 
     private let facts = Mutex(Facts())
@@ -159,6 +161,18 @@ final class RequestNotes: Sendable {
 
     func note(problemCode: String) {
         facts.withLock { $0.problemCode = problemCode }
+    }
+
+    func note(gap: ProofGap) {
+        facts.withLock { $0.gap = gap }
+    }
+}
+
+extension APIRequest {
+    /// What the caller is told of an error; what operators have to know of it is noted.
+    func problem(for error: GatewayError) -> Problem {
+        if case .unproven(let gap) = error { notes.note(gap: gap) }
+        return Problem(error)
     }
 }
 

@@ -100,9 +100,9 @@ extension PostPolicyRequest {
 }
 
 extension URLSigner {
-    /// Signs the policy of a form: bucket, key, length, content type, metadata and status.
+    /// Signs the policy of a form: bucket, key, length, content type, metadata and status; and proves it for each type.
     ///
-    /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
         let binding = permit.bucket.scheme.binding
         let types = request.contentTypes
@@ -115,9 +115,12 @@ extension URLSigner {
         }
         var conditions = [PostPolicy.Condition.contentLengthRange(request.contentLength)]
         if types.count > 1 { conditions.append(.oneOf(field: "content-type", values: types)) }
-        return try form(
+        let form = try form(
             key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
             expiresIn: permit.expiresIn, at: permit.signedAt
         )
+        let artefact = try FormArtefact(form, of: request, binding: permit.bucket.scheme.binding)
+        try prove(artefact, by: permit, of: request.uploads[0])
+        return form
     }
 }

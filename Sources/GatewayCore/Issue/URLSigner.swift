@@ -14,6 +14,8 @@ public final class URLSigner: Sendable {
 
         let address: BucketAddress
         let signer: Signer
+        /// What the scheme can bind.
+        let binding: SchemeBinding
         private let endpoint: String
         private let addressing: Bucket.Addressing
         private let region: String
@@ -25,6 +27,7 @@ public final class URLSigner: Sendable {
             addressing = bucket.addressing
             region = bucket.region
             scheme = bucket.scheme
+            binding = bucket.scheme.binding
             self.credential = credential
             address = try BucketAddress(
                 endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
@@ -64,17 +67,30 @@ public final class URLSigner: Sendable {
     /// Makes a signer that holds nothing yet.
     public init() {}
 
-    /// Signs what a permit says.
+    /// Signs what a permit says, and proves it.
     ///
-    /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can
+    ///   mend.
     func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
-        try url(
-            request.httpMethod, of: request.key, in: permit.bucketRow.bucket, with: permit.credentialRow.credential,
-            headers: permit.headers, query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
-        )
+        let (bucket, credential) = (permit.bucketRow.bucket, permit.credentialRow.credential)
+        let artefact: PresignArtefact
+        let url: String
+        do throws(SigningError) {
+            let place = try place(of: bucket, with: credential)
+            artefact = PresignArtefact(
+                request: PresignRequest(
+                    method: request.httpMethod, address: place.address, key: request.key.rawValue,
+                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.expiresIn),
+                instant: try Self.instant(permit.signedAt), binding: place.binding)
+            url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
+        } catch {
+            throw .unavailable(retryAfter: 60)
+        }
+        try prove(artefact, by: permit, of: request)
+        return Secret(url)
     }
 
-    /// Signs a URL.
+    /// Signs a URL that no permit is for: one that the gateway uses itself.
     ///
     /// - Parameters:
     ///   - method: Method in upper case.
@@ -96,13 +112,19 @@ public final class URLSigner: Sendable {
                 method: method, address: place.address, key: key?.rawValue ?? "", headers: headers, query: query,
                 expiresInSeconds: expiresIn
             )
-            let instant = try Self.instant(signedAt)
-            switch place.signer {
-            case .version4(let signer): return Secret(try signer.url(for: request, at: instant))
-            case .version2(let key): return Secret(try Self.url(request, bucket.scheme, with: key, at: instant))
-            }
+            return Secret(try Self.url(request, bucket.scheme, with: place.signer, at: Self.instant(signedAt)))
         } catch {
             throw .unavailable(retryAfter: 60)
+        }
+    }
+
+    private static func url(
+        _ request: borrowing PresignRequest, _ scheme: Bucket.Scheme, with signer: Place.Signer,
+        at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        switch signer {
+        case .version4(let signer): try signer.url(for: request, at: instant)
+        case .version2(let key): try url(copy request, scheme, with: key, at: instant)
         }
     }
 

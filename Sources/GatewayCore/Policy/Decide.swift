@@ -87,7 +87,7 @@ private func permit(
             signedAt: circumstances.signedAt,
             headers: request.boundHeaders(by: binding, size: size),
             query: request.boundQuery(by: binding, forcesDownload: grant.grant.conditions.forceDownload == true),
-            enforcedBy: size?.enforcedBy ?? .none,
+            size: size,
             charges: charges,
             reservedBytes: reserves ? size?.maxBytes : nil
         )

@@ -33,6 +33,8 @@ public final class Permit: Sendable {
     public let query: [NamedValue]
     /// Who enforces the size.
     public let enforcedBy: SizeEnforcement
+    /// Most bytes that can arrive; `nil` where nobody enforces a size.
+    public let maxBytes: Int64?
     /// What to charge; all of it or nothing.
     public let charges: [QuotaCharge]
     /// Bytes that byte quotas reserve; `nil` where none applies.
@@ -44,7 +46,7 @@ public final class Permit: Sendable {
 
     init(
         match: Match, bucket: BucketRow, credential: CredentialRow, life: (seconds: Int, origin: ExpiryOrigin),
-        signedAt: Date, headers: [NamedValue], query: [NamedValue], enforcedBy: SizeEnforcement,
+        signedAt: Date, headers: [NamedValue], query: [NamedValue], size: SizeBinding?,
         charges: [QuotaCharge], reservedBytes: Int64?
     ) {
         grantRow = match.row
@@ -56,7 +58,8 @@ public final class Permit: Sendable {
         self.signedAt = signedAt
         self.headers = headers
         self.query = query
-        self.enforcedBy = enforcedBy
+        enforcedBy = size?.enforcedBy ?? .none
+        maxBytes = size?.maxBytes
         self.charges = charges
         self.reservedBytes = reservedBytes
     }

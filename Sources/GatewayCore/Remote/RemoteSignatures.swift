@@ -130,7 +130,8 @@ public struct RemoteSignatures: Sendable {
         let contentType = try await contentType(of: permitted.permission, step)
         guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
         let id = repeatable?.issuance(at: 0).id(at: step.now) ?? .version7(at: step.now, randomBytes: bytes)
-        let permit = try step.decided(permitted.permission, in: bucket, contentType: contentType, id: id)
+        let (request, permit) = try step.decided(permitted.permission, in: bucket, contentType: contentType, id: id)
+        try prove(StringArtefact(permitted, at: bucket.provider), by: permit, of: request)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)
         if permitted.permission.operation == .initiateMultipartUpload, let contentType {

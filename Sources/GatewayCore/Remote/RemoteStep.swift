@@ -38,7 +38,7 @@ struct RemoteStep {
     /// Decides as about a URL that does the same, by what the string binds.
     func decided(
         _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
-    ) throws(GatewayError) -> Permit {
+    ) throws(GatewayError) -> (IssueRequest, Permit) {
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
         fields.key = permission.key
@@ -65,7 +65,7 @@ struct RemoteStep {
             throw .notEnforceable(reason: "The signature binds no length of the object; " + Self.otherDeliveries)
         case .permit(let permit):
             try check(permit, covers: permission, life: request.expiresIn)
-            return permit
+            return (request, permit)
         }
     }
 

@@ -104,6 +104,7 @@ public struct Sessions: Sendable {
             let reason = "The session policy would have \(text.utf8.count) characters, and 2,048 are allowed; "
             throw refused(.notEnforceable(reason: reason + Self.otherDeliveries), caller, policy)
         }
+        try prove(text, in: role.dialect, by: permit)
         let order = SessionOrder(
             credential: permit.credential, role: role, name: SessionName.text(for: caller.principal), policy: text,
             duration: min(permit.duration, role.maxDuration), principal: caller.principal)

@@ -18,6 +18,7 @@ extension GatewayError {
         case .idempotency(.otherRequest): "IdempotencyKeyReused"
         case .idempotency(.inFlight): "IdempotencyKeyInUse"
         case .idempotency(.answerGone): "IdempotentAnswerGone"
+        case .unproven: "InternalError"
         case .slowDown: "SlowDown"
         case .unavailable, .clockDiffers: "ServiceUnavailable"
         }

@@ -34,6 +34,8 @@ public enum GatewayError: Error, Equatable, Sendable {
     indirect case itemsRefused(first: ItemRefusal, more: [ItemRefusal])
     /// 409 or 422: a request with an idempotency key is not answered as without one.
     case idempotency(IdempotencyRefusal)
+    /// 500 `InternalError`: what was signed does not hold what was decided, which is a fault of ours; nothing is given.
+    case unproven(ProofGap)
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
     case slowDown(retryAfter: Int)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.
@@ -71,10 +73,10 @@ public enum ConditionFailure: Equatable, Sendable {
     case redirect
     /// The grant does not allow response headers to be overridden.
     case responseOverride
-    /// The grant is not valid now.
-    case validity
     /// The grant does not allow older versions to be read.
     case versions
+    /// The grant is not valid now.
+    case validity
 }
 
 /// The quota that refused, and when it admits again.

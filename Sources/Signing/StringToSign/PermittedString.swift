@@ -3,8 +3,10 @@
 /// Nothing but the rules can make one, so that no text of a client reaches a key unread.
 public struct PermittedString: Sendable, Hashable {
     /// What kind of key may sign it.
-    enum Scheme: Sendable, Hashable {
+    public enum Scheme: Sendable, Hashable {
+        /// A "version 2" key, in a vendor's words.
         case version2(StoreVendor)
+        /// The key of one scope.
         case version4(scope: String)
     }
 
@@ -13,7 +15,8 @@ public struct PermittedString: Sendable, Hashable {
     /// The string, written again from what was understood.
     public let text: String
 
-    let scheme: Scheme
+    /// What kind of key may sign it.
+    public let scheme: Scheme
 
     /// Signs the string with a key of its own "version 2" scheme.
     ///

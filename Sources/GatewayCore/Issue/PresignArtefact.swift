@@ -1,0 +1,38 @@
+import Foundation
+import LibCrypto
+import Signing
+
+/// A URL, by the request that the signer takes. Signers write all of it into what they sign, or refuse; tests hold them to it.
+struct PresignArtefact: Artefact {
+    /// What is signed.
+    let request: PresignRequest
+    /// When its life begins.
+    let instant: SigningInstant
+    let binding: SchemeBinding
+
+    var method: String { request.method }
+    var parameterCount: Int { request.query.count }
+
+    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool {
+        guard case .slashKept = request.pathForm else { return false }
+        return request.key.isSameBytes(as: key.rawValue) && request.address.bucket.isSameBytes(as: bucket.rawValue)
+    }
+
+    func isDead(at end: Date) -> Bool {
+        instant.epochSeconds + Int64(request.expiresInSeconds) <= Int64(end.timeIntervalSince1970)
+    }
+
+    func binds(header: NamedValue, at place: Int) -> Bool { request.headers.hold(header, at: place) }
+
+    func binds(parameter: NamedValue, at place: Int) -> Bool { request.query.hold(parameter, at: place) }
+
+    var maxBytes: Int64? {
+        for header in request.headers {
+            if header.name.isSameBytes(as: "content-length") { return Int64(header.value) }
+            if let range = binding.lengthRangeHeader, header.name.isSameBytes(as: range) {
+                return header.value.utf8.split(separator: UInt8(ascii: ",")).last.flatMap { Int64(Substring($0)) }
+            }
+        }
+        return nil
+    }
+}

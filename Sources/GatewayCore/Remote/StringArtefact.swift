@@ -1,0 +1,51 @@
+import Foundation
+import LibCrypto
+import Signing
+
+/// A string that a client made, by what is in it.
+struct StringArtefact: Artefact {
+    let binding: SchemeBinding
+    private let permission: StringPermission
+
+    /// Looks at a string that is about to be signed for a provider's store.
+    init(_ string: PermittedString, at provider: Bucket.Provider) {
+        permission = string.permission
+        binding =
+            switch string.scheme {
+            case .version2(.alibaba): .ossV1
+            case .version2(.amazon), .version2(.google): provider == .gcs ? .gcsInteroperable : .awsV2
+            case .version4: .ossV4
+            }
+    }
+
+    var method: String {
+        switch permission.operation {
+        case .putObject, .uploadPart: "PUT"
+        case .getObject, .listParts: "GET"
+        case .headObject, .getObjectMeta: "HEAD"
+        case .initiateMultipartUpload, .completeMultipartUpload: "POST"
+        case .abortMultipartUpload: "DELETE"
+        }
+    }
+
+    var maxBytes: Int64? { permission.contentLength }
+
+    var parameterCount: Int { permission.query.count { !Self.harmless.contains($0.name) } }
+
+    func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool {
+        permission.key.isSameBytes(as: key.rawValue) && permission.bucket.isSameBytes(as: bucket.rawValue)
+    }
+
+    func isDead(at end: Date) -> Bool {
+        permission.validUntil.epochSeconds <= Int64(end.timeIntervalSince1970)
+    }
+
+    func binds(header: NamedValue, at place: Int) -> Bool { permission.binds(header) }
+
+    func binds(parameter: NamedValue, at place: Int) -> Bool { permission.query.hold(parameter, at: place) }
+
+    /// What changes neither the object nor what is told of it: how parts are listed and put together, and the little of `HEAD`.
+    private static let harmless: Set<String> = [
+        "encoding-type", "max-parts", "objectMeta", "part-number-marker", "sequential",
+    ]
+}

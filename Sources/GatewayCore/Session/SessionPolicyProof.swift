@@ -1,0 +1,82 @@
+import Foundation
+
+/// A session policy, read back as a security token service reads it.
+private struct SessionPolicy: Decodable {
+    struct Statement: Decodable {
+        enum CodingKeys: String, CodingKey {
+            case effect = "Effect"
+            case actions = "Action"
+            case resources = "Resource"
+        }
+
+        let effect: String
+        let actions: [String]
+        let resources: [String]
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case version = "Version"
+        case statements = "Statement"
+    }
+
+    let version: String
+    let statements: [Statement]
+}
+
+/// One thing that a policy says of one area.
+private struct Clause: Hashable {
+    let effect: String
+    let action: String
+    let resource: String
+}
+
+/// Proves that a session policy allows and denies what its permit says, and nothing else.
+///
+/// - Parameters:
+///   - text: The policy, as the service gets it.
+///   - dialect: Its language.
+///   - permit: What was decided.
+/// - Throws: ``GatewayError/unproven(_:)``, for which only a fault of ours can be the reason.
+func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionPermit) throws(GatewayError) {
+    guard let policy = try? JSONDecoder().decode(SessionPolicy.self, from: Data(text.utf8)),
+        policy.version == (dialect == .aws ? "2012-10-17" : "1"), permit.scope.bucket == permit.bucket.name
+    else { throw .unproven(.policy) }
+    var said: Set<Clause> = []
+    for statement in policy.statements {
+        for action in statement.actions {
+            for resource in statement.resources {
+                said.insert(Clause(effect: statement.effect, action: action, resource: resource))
+            }
+        }
+    }
+    guard said == dialect.clauses(of: permit.scope) else { throw .unproven(.policy) }
+}
+
+extension SessionPolicyDialect {
+    /// What a policy for a scope has to say. Of versions it says nothing: a session reads the newest.
+    fileprivate func clauses(of scope: SessionScope) -> Set<Clause> {
+        var clauses: Set<Clause> = []
+        let service = self == .aws ? "s3:" : "oss:"
+        let place = (self == .aws ? "arn:aws:s3:::" : "acs:oss:*:*:") + scope.bucket.rawValue + "/"
+        for action in scope.actions {
+            let operations =
+                switch action {
+                case .putObject:
+                    ["PutObject", "AbortMultipartUpload", self == .aws ? "ListMultipartUploadParts" : "ListParts"]
+                case .getObject: ["GetObject"]
+                }
+            for (effect, prefixes) in [("Allow", scope.allowed(action)), ("Deny", scope.denied(action))] {
+                for prefix in prefixes.map(\.rawValue) {
+                    let isDirectory = prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/")
+                    for operation in operations {
+                        clauses.insert(
+                            Clause(
+                                effect: effect, action: service + operation,
+                                resource: place + prefix + (isDirectory ? "*" : "")))
+                    }
+                }
+            }
+        }
+        return clauses
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Signing
+import Testing
+
+@testable import GatewayCore
+
+/// Whatever is given binds all that was decided: judged by reading it as a store does, with no code of the gateway's.
+///
+/// Session policies are held to the same in ``SessionPolicyComparisonTests``.
+@Suite("What is given, read as a store reads it", .timeLimit(.minutes(10)))
+struct BindingPropertyTests {
+    /// `SLUICE_TEST_BINDINGS`: how many cases are drawn for each delivery and scheme; an eighth of them with RSA.
+    private static let count = ProcessInfo.processInfo.environment["SLUICE_TEST_BINDINGS"].flatMap { Int($0) } ?? 24
+
+    private struct Issuing {
+        let urls: PresignedURLs
+        let caller: Caller
+        let ledger = ScriptedLedger()
+
+        init(_ tables: ScriptedPolicy.Tables) async throws {
+            let cache = PolicyCache(source: ScriptedPolicy(tables))
+            let authenticator = CacheAuthenticator(cache: cache)
+            urls = PresignedURLs(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 7, count: $0) })
+            caller = try await authenticator.authenticate(Secret("k"))
+        }
+    }
+
+    /// What is issued, or `nil` where it is refused.
+    private func issued(_ world: GeneratedWorld) async throws -> IssuedURL? {
+        guard let request = try? world.request() else { return nil }
+        let issuing = try await Issuing(world.tables())
+        let result: Result<IssuedURL, GatewayError>
+        if world.delivery == .batch {
+            result = await issuing.urls.issue(
+                [request], for: issuing.caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(10))[0]
+        } else {
+            do {
+                result = .success(
+                    try await issuing.urls.issue(
+                        request, for: issuing.caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(10))
+                )
+            } catch {
+                result = .failure(error)
+            }
+        }
+        switch result {
+        case .success(let url):
+            let proposal = try #require(issuing.ledger.proposals.last)
+            if let bytes = world.boundBytes {
+                for charge in proposal.charges where charge.quota.metric == .bytes { #expect(charge.amount >= bytes) }
+            }
+            return url
+        case .failure(let error):
+            if case .unproven(let gap) = error { Issue.record("no proof of \(gap): \(world)") }
+            #expect(issuing.ledger.proposals.isEmpty)
+            return nil
+        }
+    }
+
+    @Test(
+        "binds method, key, life, each header and each parameter, in links of every delivery and scheme",
+        arguments: Bucket.Scheme.allCases)
+    func links(scheme: Bucket.Scheme) async throws {
+        let count = scheme.credentialKind == .serviceAccount ? max(3, Self.count / 8) : Self.count
+        var given: [GeneratedWorld.Delivery: Int] = [:]
+        for delivery in GeneratedWorld.Delivery.allCases {
+            for number in 0..<count {
+                let seed =
+                    UInt64(number) &* 1_000_003 &+ UInt64(delivery.rawValue.utf8.reduce(7) { $0 &* 31 &+ Int($1) })
+                let world = try GeneratedWorld(seed: seed, scheme: scheme, delivery: delivery)
+                guard let url = try await issued(world) else { continue }
+                given[delivery, default: 0] += 1
+                try check(url, world)
+            }
+        }
+        if count >= 24 {
+            for delivery in GeneratedWorld.Delivery.allCases { #expect(given[delivery] ?? 0 > 0, "\(delivery): none") }
+        }
+    }
+
+    private func check(_ issued: IssuedURL, _ world: GeneratedWorld) throws {
+        #expect(world.offence == nil, "\(world.offence ?? ""): \(world)")
+        let store = world.store
+        let url = issued.url.reveal()
+        var sent: [String: String] = [:]
+        for header in issued.headers { sent[header.name] = header.value }
+        let headers = sent
+        let request = StoreReading.Request(method: world.expectedMethod, url: url, headers: headers)
+        func expectRefused(_ what: String, _ change: (inout StoreReading.Request) -> Void) throws {
+            var other = request
+            change(&other)
+            #expect(try !store.accepts(other), "\(what) is not bound: \(world)")
+        }
+        #expect(try store.accepts(request), "refused as it stands: \(world) \(url)")
+        #expect(headers == world.expectedHeaders, "\(world)")
+        let meaning = store.meaning(of: url)
+        #expect(meaning.key == world.fields.key && meaning.query == world.expectedQuery, "\(world) \(url)")
+        let end = try store.end(of: url)
+        #expect(TimeInterval(end) == issued.expiresAt.timeIntervalSince1970)
+        let longest = min(
+            world.fields.expiresIn ?? 900, world.grant.conditions.maxTTL ?? .max, world.bucket.maxTTL, 604_800)
+        #expect(end - Int(Fixture.now.timeIntervalSince1970) == longest, "\(world)")
+
+        for method in ["GET", "PUT", "HEAD", "POST", "DELETE"] where method != request.method {
+            try expectRefused(method) { $0.method = method }
+        }
+        try expectRefused("key") { $0.url = url.replacing("?", with: "x?", maxReplacements: 1) }
+        for (name, value) in headers {
+            try expectRefused(name) { $0.headers[name] = value + "1" }
+            try expectRefused("absence of \(name)") { $0.headers[name] = nil }
+        }
+        for (name, value) in meaning.query {
+            let pair = "\(PlainPercent.encoded(name))=\(PlainPercent.encoded(value))"
+            try expectRefused(name) { request in
+                request.url = url.replacing(value.isEmpty ? name : pair, with: pair + "1", maxReplacements: 1)
+                if request.url == url { Issue.record("\(name) is not where it is expected: \(url)") }
+            }
+        }
+        for added in ["versionId", "response-content-type", "uploads", "acl"] where meaning.query[added] == nil {
+            // What Google's version 2 does not sign is for grants that leave it open.
+            if world.scheme == .gcsV2RSA, added.hasPrefix("response-") { continue }
+            try expectRefused("added \(added)") { $0.url = url + "&\(added)=x" }
+        }
+        for life in ["Expires=", "expires="] where url.contains(life) {
+            try expectRefused("life") { $0.url = url.replacing(life, with: life + "1", maxReplacements: 1) }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import Foundation
+import Signing
+
+@testable import GatewayCore
+
+/// A bucket, a grant and quotas, and what is asked for under them; drawn at random.
+struct GeneratedWorld: CustomStringConvertible {
+    /// How what is issued leaves.
+    enum Delivery: String, CaseIterable {
+        case single
+        case batch
+        case redirect
+        case start
+        case part
+        case complete
+    }
+
+    let scheme: Bucket.Scheme
+    let delivery: Delivery
+    var bucket: Bucket
+    var grant: Grant
+    var hasByteQuota = false
+    var fields = IssueRequest.Fields()
+    var random: SeededGenerator
+
+    static let uploadID = "2~Upload-Id.of_the+store/="
+    static let partNumber = 7
+
+    init(seed: UInt64, scheme: Bucket.Scheme, delivery: Delivery) throws {
+        self.scheme = scheme
+        self.delivery = delivery
+        random = SeededGenerator(seed: seed)
+        bucket = try Fixture.bucket(scheme: scheme)
+        grant = try Fixture.grant(1)
+        bucket.provider =
+            switch scheme {
+            case .awsV4, .awsV2: .s3
+            case .ossV4, .ossV1: .oss
+            case .gcsV4RSA, .gcsV4HMAC, .gcsV2RSA: .gcs
+            }
+        bucket.addressing = Bool.random(using: &random) ? .path : .virtual
+        bucket.allowsUnenforcedSize = chance(3)
+        bucket.allowsRedirects = true
+        if chance(4) { bucket.maxTTL = 300 }
+        drawConditions()
+        drawFields()
+    }
+
+    var isUpload: Bool { fields.action == "PutObject" }
+
+    mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+
+    private mutating func drawConditions() {
+        var conditions = GrantConditions()
+        if chance(3) { conditions.contentTypes = ["image/png", "text/*"] }
+        if chance(3) { conditions.maxBytes = 1000 }
+        if chance(4) { conditions.requireContentMD5 = true }
+        if chance(4) { conditions.maxTTL = 200 }
+        if chance(4) { conditions.forceDownload = true }
+        if !chance(3) { conditions.allowResponseContentType = true }
+        if !chance(3) { conditions.allowVersions = true }
+        grant.conditions = conditions
+        hasByteQuota = chance(3)
+    }
+
+    private mutating func drawFields() {
+        let isRead = delivery == .redirect || ([.single, .batch].contains(delivery) && chance(2))
+        fields.bucket = "demo-bucket"
+        fields.key = ["team/photo.png", "team/é ü/a+b&c=d.txt", "team/~x/%41"].randomElement(using: &random)
+        fields.action = isRead ? "GetObject" : "PutObject"
+        if !chance(3) { fields.expiresIn = [1, 60, 250, 604_800].randomElement(using: &random) }
+        if isRead { drawRead() } else { drawUpload() }
+    }
+
+    private mutating func drawRead() {
+        let isProcessed = chance(5)
+        if !isProcessed, chance(4) { fields.method = "HEAD" }
+        if chance(4) { fields.versionID = chance(2) ? "1715934600000001" : "3sL4kqtJlcpXroDTDmJ+rmSpXd3=" }
+        guard delivery != .redirect else { return }
+        if isProcessed { fields.process = "image/resize,w_100" }
+        guard chance(2) else { return }
+        var response = ResponseOverrides.Fields()
+        if chance(2) { response.contentType = "text/html; charset=utf-8" }
+        if chance(3) {
+            response.filename = "é \"name\".txt"
+        } else if chance(3) {
+            response.contentDisposition = "inline"
+        }
+        if chance(4) { response.cacheControl = "private, max-age=1" }
+        if chance(4) { response.contentLanguage = "de" }
+        if chance(4) { response.expires = "Fri, 17 May 2024 08:30:00 GMT" }
+        if chance(4) { response.contentEncoding = "gzip" }
+        fields.response = response
+    }
+
+    private mutating func drawUpload() {
+        fields.contentType = ["image/png", "text/plain; charset=utf-8", "video/mp4"].randomElement(using: &random)
+        if delivery != .complete, delivery != .start {
+            if chance(2) { fields.contentMD5 = "1B2M2Y8AsgTpgAmY7PhCfg==" }
+            if !chance(3) { fields.contentLength = [0, 10, 1000, 1001].randomElement(using: &random) }
+        }
+        guard [.single, .batch].contains(delivery) else { return }
+        if chance(5) { fields.checksumSHA256 = "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=" }
+        if chance(4) { fields.ifNoneMatch = "*" }
+        if chance(3) { fields.metadata = ["owner": "a  b", "x": "1"] }
+    }
+
+    /// The request, checked; an error where its fields are none.
+    func request() throws -> IssueRequest {
+        let step: MultipartStep? =
+            switch delivery {
+            case .single, .batch, .redirect: nil
+            case .start: .start(objectLength: 900)
+            case .part:
+                .part(.init(storeUploadID: Self.uploadID, number: Self.partNumber, issuance: UUID(), objectLength: 900))
+            case .complete: .complete(storeUploadID: Self.uploadID, objectLength: 900)
+            }
+        let kind: GatewayCore.Delivery =
+            switch delivery {
+            case .single, .batch: .presignedURL
+            case .redirect: .redirect
+            case .start: .multipartStart
+            case .part: .multipartPart
+            case .complete: .multipartComplete
+            }
+        return try IssueRequest(fields, delivery: kind, multipart: step, repeatable: nil, newName: nil)
+    }
+
+    func tables(key: String = "k") throws -> ScriptedPolicy.Tables {
+        var tables = ScriptedPolicy.Tables()
+        tables.bucket = bucket
+        var credential = Fixture.credential()
+        if scheme.credentialKind == .serviceAccount {
+            credential.secretKind = .serviceAccount
+            credential.secretAccessKey = Secret(TestKey.pem)
+        }
+        tables.credential = credential
+        tables.grants = [grant]
+        if hasByteQuota { tables.quotas = [try Fixture.quota(1, metric: .bytes, limit: 100_000)] }
+        tables.apiKeys = [
+            APIKey(
+                id: Fixture.id(900), prefix: key, hash: [], name: "n", principal: try Principal("user:alice"),
+                createdAt: Fixture.now)
+        ]
+        return tables
+    }
+
+    var store: StoreReading {
+        let words: StoreReading.Scheme =
+            switch scheme {
+            case .awsV4: .awsV4
+            case .awsV2: .awsV2
+            case .ossV4: .ossV4
+            case .ossV1: .ossV1
+            case .gcsV4RSA: .gcsV4RSA
+            case .gcsV4HMAC: .gcsV4HMAC
+            case .gcsV2RSA: .gcsV2RSA
+            }
+        return StoreReading(
+            scheme: words, bucket: "demo-bucket", isPathStyle: bucket.addressing == .path,
+            secret: scheme.credentialKind == .serviceAccount ? TestKey.pem : "not-a-secret")
+    }
+
+    var description: String {
+        "\(scheme.rawValue), \(delivery), \(grant.conditions), bytes \(hasByteQuota), unenforced "
+            + "\(bucket.allowsUnenforcedSize), \(fields)"
+    }
+}
+
+extension GeneratedWorld {
+    private var isGoogle: Bool { bucket.provider == .gcs }
+    private var carriesBytes: Bool { isUpload && delivery != .start && delivery != .complete }
+
+    var expectedMethod: String {
+        switch delivery {
+        case .start, .complete: "POST"
+        case .part: "PUT"
+        case .single, .batch, .redirect: fields.method ?? (isUpload ? "PUT" : "GET")
+        }
+    }
+
+    /// The headers without which, and with other values of which, the store must refuse.
+    var expectedHeaders: [String: String] {
+        guard isUpload else { return [:] }
+        var headers: [String: String] = [:]
+        if delivery != .part, delivery != .complete { headers["content-type"] = fields.contentType }
+        headers["content-md5"] = fields.contentMD5
+        headers["x-amz-checksum-sha256"] = fields.checksumSHA256
+        let vendor = isGoogle ? "x-goog-" : bucket.provider == .oss ? "x-oss-" : "x-amz-"
+        for (name, value) in fields.metadata ?? [:] { headers[vendor + "meta-" + name] = value }
+        if fields.ifNoneMatch != nil {
+            switch bucket.provider {
+            case .gcs: headers["x-goog-if-generation-match"] = "0"
+            case .oss: headers["x-oss-forbid-overwrite"] = "true"
+            case .aws, .s3: headers["if-none-match"] = "*"
+            }
+        }
+        guard carriesBytes else { return headers }
+        let range = "x-goog-content-length-range"
+        if let length = fields.contentLength {
+            switch scheme {
+            case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: headers["content-length"] = "\(length)"
+            case .gcsV2RSA where delivery != .part: headers[range] = "\(length),\(length)"
+            case .awsV2, .ossV1, .gcsV2RSA: break
+            }
+        } else if let most = grant.conditions.maxBytes, isGoogle, delivery != .part {
+            headers[range] = "0,\(most)"
+        }
+        return headers
+    }
+
+    /// Most bytes that such headers let through.
+    var boundBytes: Int64? {
+        let headers = expectedHeaders
+        if let length = headers["content-length"] { return Int64(length) }
+        return headers["x-goog-content-length-range"].flatMap { Int64($0.drop { $0 != "," }.dropFirst()) }
+    }
+
+    /// The parameters without which, and with other values of which, the store must refuse.
+    var expectedQuery: [String: String] {
+        // Google's version 2 writes names in lower case.
+        let names = scheme == .gcsV2RSA ? ("partnumber", "uploadid") : ("partNumber", "uploadId")
+        switch delivery {
+        case .start: return ["uploads": ""]
+        case .part: return [names.0: "\(Self.partNumber)", names.1: Self.uploadID]
+        case .complete: return [names.1: Self.uploadID]
+        case .single, .batch, .redirect: break
+        }
+        guard !isUpload else { return [:] }
+        var query: [String: String] = [:]
+        let response = fields.response
+        query["response-content-type"] = response?.contentType
+        query["response-cache-control"] = response?.cacheControl
+        query["response-content-language"] = response?.contentLanguage
+        query["response-expires"] = response?.expires
+        query["response-content-encoding"] = response?.contentEncoding
+        if response?.filename != nil {
+            query["response-content-disposition"] =
+                "attachment; filename=\"_ _name_.txt\"; filename*=UTF-8''%C3%A9%20%22name%22.txt"
+        } else {
+            query["response-content-disposition"] =
+                response?.contentDisposition ?? (grant.conditions.forceDownload == true ? "attachment" : nil)
+        }
+        query["x-oss-process"] = fields.process
+        query[isGoogle ? "generation" : "versionId"] = fields.versionID
+        return query
+    }
+
+    /// What the grant, the quota and the bucket demand and the request does not keep; nothing may be given then.
+    var offence: String? {
+        let conditions = grant.conditions
+        if isUpload {
+            if conditions.contentTypes != nil, fields.contentType == "video/mp4" { return "contentTypes" }
+            if conditions.requireContentMD5 == true, carriesBytes, fields.contentMD5 == nil {
+                return "requireContentMD5"
+            }
+            if let most = conditions.maxBytes, carriesBytes {
+                if let length = fields.contentLength, length > most, delivery != .part { return "maxBytes" }
+                if let bound = boundBytes, bound > most, delivery != .part { return "maxBytes" }
+                if boundBytes == nil, !bucket.allowsUnenforcedSize { return "unbound" }
+            }
+            if hasByteQuota, carriesBytes, boundBytes == nil { return "bytes" }
+            return nil
+        }
+        let query = expectedQuery
+        if query["response-content-type"] != nil, conditions.allowResponseContentType != true { return "override" }
+        if fields.versionID != nil, conditions.allowVersions != true { return "version" }
+        if conditions.forceDownload == true,
+            query["response-content-disposition"]?.hasPrefix("attachment") != true
+        {
+            return "forceDownload"
+        }
+        let isOpen = conditions.allowResponseContentType == true && conditions.allowVersions == true
+        if scheme == .gcsV2RSA, conditions.forceDownload == true || !isOpen { return "unsigned parameters" }
+        return nil
+    }
+}

@@ -4,7 +4,7 @@ import GatewayCore
 /// What the gateway decides in memory: a request read from its fields, and a decision on the rows that bear on it.
 enum DecisionWorkloads {
     /// `decision/N-grants`: the caller has so many grants in the bucket, one of which matches, and two quotas.
-    /// `signer/put`: what was decided is signed.
+    /// `signer/put`: what was decided is signed, and proved.
     static let names = ["request/put", "decision/1-grant", "decision/10-grants", "decision/1000-grants", "signer/put"]
 
     /// The work of a name.
@@ -27,17 +27,12 @@ enum DecisionWorkloads {
     private static func signing() throws -> () throws -> Int {
         let signer = URLSigner()
         let policy = try policy(grantCount: 1)
+        let request = try request()
         let decision = decide(
-            try request(), for: Subject(principal: try Principal("user:alice"), claims: [:]), under: policy,
+            request, for: Subject(principal: try Principal("user:alice"), claims: [:]), under: policy,
             sourceAddress: nil, now: now)
         guard case .permit(let permit) = decision else { throw UsageError(description: "signer/put was refused") }
-        let key = try request().key
-        return {
-            try signer.url(
-                "PUT", of: key, in: permit.bucket, with: permit.credential, headers: permit.headers,
-                query: permit.query, expiresIn: permit.expiresIn, at: permit.signedAt
-            ).reveal().utf8.count
-        }
+        return { try signer.url(for: request, by: permit).reveal().utf8.count }
     }
 
     private static let now = Date(timeIntervalSince1970: 1_715_934_600)

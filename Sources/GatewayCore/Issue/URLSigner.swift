@@ -71,7 +71,7 @@ public final class URLSigner: Sendable {
     ///
     /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can
     ///   mend.
-    func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
+    public func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
         let (bucket, credential) = (permit.bucketRow.bucket, permit.credentialRow.credential)
         let artefact: PresignArtefact
         let url: String

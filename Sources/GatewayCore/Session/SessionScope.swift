@@ -68,7 +68,10 @@ public enum SessionPolicyDialect: String, Sendable, CaseIterable {
         }
     }
 
-    /// The store's names of what an action takes; uploads in parts are begun and completed as `PutObject`.
+    /// The store's names of what an action takes; uploads in parts are begun and completed as `PutObject`. To read a version by its
+    /// name takes `GetObjectVersion` in both languages, which no session gets.
+    ///
+    /// - SeeAlso: AWS, "Actions, resources, and condition keys for Amazon S3"; Alibaba Cloud OSS, "GetObject", "Permissions".
     private func names(of action: Action) -> [String] {
         switch (self, action) {
         case (.alibaba, .putObject): ["oss:PutObject", "oss:AbortMultipartUpload", "oss:ListParts"]

@@ -9,7 +9,9 @@ extension PostgresError {
         case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1)
         // query_canceled by its own time limit, lock_not_available.
         case .server(let error) where ["57014", "55P03"].contains(error.sqlState): .slowDown(retryAfter: 1)
-        case .server, .connectionLost, .unavailable, .cancelled, .decoding, .encoding, .invalidConnectionString:
+        // Done or not, or done and perhaps to be undone: never answered as done.
+        case .connectionLost, .outcomeUnknown: .unavailable(retryAfter: 1)
+        case .server, .unavailable, .cancelled, .decoding, .encoding, .invalidConnectionString:
             .unavailable(retryAfter: 1)
         }
     }

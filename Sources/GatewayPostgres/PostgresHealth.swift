@@ -45,7 +45,7 @@ public struct PostgresHealth: Sendable {
     static let read = Statement<Void, (clock: Date, isReadWrite: Bool)>(
         """
         SELECT clock_timestamp(), NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = 'off'
-        """
+        """, onlyReads: true
     ) { row throws(PostgresError) in
         (try row.decode(0), try row.decode(1))
     }

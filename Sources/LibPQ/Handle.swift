@@ -34,14 +34,38 @@ struct Handle: ~Copyable, @unchecked Sendable {
     var socket: Int32 { unsafe PQsocket(pointer) }
     var isBroken: Bool { unsafe PQstatus(pointer) == CONNECTION_BAD }
     var errorMessage: String { unsafe trimmed(PQerrorMessage(pointer)) }
+    /// The first warning since the last call of ``forgetWarning()``.
+    var warning: String? { notices.warning }
+
+    func forgetWarning() {
+        if notices.warning != nil { notices.warning = nil }
+    }
 }
 
 /// Where a connection's notices go.
 private final class NoticeSink {
     let logger: Logger
+    var warning: String?
 
     init(logger: Logger) {
         self.logger = logger
+    }
+
+    /// What the server says that a statement need not be doubted for.
+    private static let harmlessSeverities: Set<String> = ["DEBUG", "LOG", "INFO", "NOTICE"]
+    /// The functions of the server that count down to the end of its transaction numbers, at each of many writes.
+    private static let harmlessSources: Set<String> = ["GetNewTransactionId", "GetNewMultiXactId"]
+
+    func take(_ notice: PostgresError.ServerError, from source: String?) {
+        logger.debug(
+            "PostgreSQL notice",
+            metadata: [
+                "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState)", "message": "\(notice.message)",
+            ])
+        guard warning == nil, !Self.harmlessSeverities.contains(notice.severity),
+            !Self.harmlessSources.contains(source ?? "")
+        else { return }
+        warning = "\(notice.severity) \(notice.sqlState): \(notice.message)"
     }
 }
 
@@ -49,21 +73,19 @@ private final class NoticeSink {
 private func receiveNotice(context: UnsafeMutableRawPointer?, result: OpaquePointer?) {
     guard let context = unsafe context, let result = unsafe result else { return }
     let sink = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue()
-    let notice = unsafe PostgresError.ServerError(reading: result)
-    sink.logger.debug(
-        "PostgreSQL notice",
-        metadata: [
-            "severity": "\(notice.severity)", "sqlstate": "\(notice.sqlState)", "message": "\(notice.message)",
-        ])
+    unsafe sink.take(PostgresError.ServerError(reading: result), from: errorField("R", of: result))
+}
+
+/// A field of an error or notice, by its letter in the protocol.
+private func errorField(_ code: Character, of result: OpaquePointer) -> String? {
+    let value = unsafe PQresultErrorField(result, Int32(code.asciiValue ?? 0))
+    return unsafe value.map { unsafe trimmed($0) }
 }
 
 extension PostgresError.ServerError {
     /// Copies the fields of an error or notice.
     init(reading result: OpaquePointer) {
-        func field(_ code: Character) -> String? {
-            let value = unsafe PQresultErrorField(result, Int32(code.asciiValue ?? 0))
-            return unsafe value.map { unsafe trimmed($0) }
-        }
+        func field(_ code: Character) -> String? { unsafe errorField(code, of: result) }
         // Errors that libpq itself makes up have no fields, only a text.
         let text = unsafe PQresultErrorMessage(result).map { unsafe trimmed($0) }
         self.init(

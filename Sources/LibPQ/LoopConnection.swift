@@ -26,7 +26,7 @@ public final class LoopConnection {
     ///   - parameters: Its parameters.
     ///   - deadline: When to cancel it.
     /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was undone,
-    ///   ``PostgresError/connectionLost(reason:)`` where that is not known.
+    ///   ``PostgresError/connectionLost(reason:)`` or ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Row] {
@@ -69,7 +69,7 @@ public final class LoopConnection {
         do throws(PostgresError) {
             let session = try Session(attempt, configuration, wakeUp: wakeUp)
             _ = try await session.execute(
-                Session.setSettings, configuration.sessionSettings, deadline: .now + configuration.connectTimeout,
+                Session.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout,
                 on: loop)
             reconnection.succeed()
             return session

@@ -9,6 +9,9 @@ public struct PostgresConfiguration: Sendable {
 
     /// Settings of each session by name, for example `("statement_timeout", "5s")`; set once connected, in order.
     public var sessionSettings: [(name: String, value: String)]
+    /// The same with what every session needs: warnings tell that a commit may not stand, so that nobody else decides
+    /// whether they are sent.
+    var settings: [(name: String, value: String)] { sessionSettings + [("client_min_messages", "warning")] }
     /// How long to wait for one server of the list before the next is tried.
     public var connectTimeout: Duration
     /// How long a call without a deadline waits for the server's answer.

@@ -34,7 +34,8 @@ public actor PostgresConnection {
     ///   - parameters: Its parameters.
     ///   - deadline: When to cancel it; by default after the configuration's response timeout.
     /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where the
-    ///   statement was undone, ``PostgresError/connectionLost(reason:)`` where that is not known.
+    ///   statement was undone, ``PostgresError/connectionLost(reason:)`` or ``PostgresError/outcomeUnknown(reason:)`` where
+    ///   that is not known.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
         deadline: ContinuousClock.Instant? = nil
@@ -68,7 +69,7 @@ public actor PostgresConnection {
     /// Without transaction commands in it, the text is one transaction.
     public func runScript(_ sql: String, deadline: ContinuousClock.Instant? = nil) async throws(PostgresError) {
         try await run(deadline: deadline) { session, deadline throws(PostgresError) in
-            try session.runScript(sql, deadline: deadline)
+            try session.runScript(sql, .lasting, deadline: deadline)
         }
     }
 

@@ -4,6 +4,9 @@ public enum PostgresError: Error, Sendable, Equatable {
     case server(ServerError)
     /// The connection broke while a statement was under way: whether it was done is not known.
     case connectionLost(reason: String)
+    /// The server has done the statement, but does not say that it stands: its wait for a standby was cut short, or there was a
+    /// warning. A failover may undo it.
+    case outcomeUnknown(reason: String)
     /// There is no connection, and nothing was sent: the server cannot be reached, or the next attempt is not due yet.
     case unavailable(reason: String)
     /// The deadline passed; the statement was not sent, or the server has cancelled it.
@@ -70,6 +73,7 @@ extension PostgresError: CustomStringConvertible {
         switch self {
         case .server(let error): "\(error.severity) \(error.sqlState): \(error.message)"
         case .connectionLost(let reason): "connection lost: \(reason)"
+        case .outcomeUnknown(let reason): "outcome unknown: \(reason)"
         case .unavailable(let reason): "unavailable: \(reason)"
         case .deadlineExceeded: "deadline exceeded"
         case .cancelled: "cancelled"

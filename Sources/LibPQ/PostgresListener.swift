@@ -85,7 +85,7 @@ public actor PostgresListener: AsyncSequence {
             let session = try Session.open(
                 configuration, logger: logger, wakeUp: wakeUp, until: .now + configuration.responseTimeout)
             let commands = channels.map { "LISTEN \(quotedIdentifier($0));" }.joined()
-            try session.runScript(commands, deadline: .now + configuration.responseTimeout)
+            try session.runScript(commands, .none, deadline: .now + configuration.responseTimeout)
             self.session = session
             failures = 0
             defer { hasConnected = true }

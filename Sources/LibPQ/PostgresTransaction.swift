@@ -16,7 +16,7 @@ public struct PostgresTransaction: ~Copyable {
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) throws(PostgresError) -> [Row] {
-        try session.execute(statement, parameters, deadline: deadline).decodeRows(statement.decode)
+        try session.execute(statement, parameters, .provisional, deadline: deadline).decodeRows(statement.decode)
     }
 
     /// Executes a statement without parameters and decodes its rows.
@@ -29,12 +29,12 @@ public struct PostgresTransaction: ~Copyable {
     public func perform<Parameters>(
         _ statement: Statement<Parameters, Void>, _ parameters: Parameters
     ) throws(PostgresError) -> Int {
-        try session.execute(statement, parameters, deadline: deadline).affectedRows
+        try session.execute(statement, parameters, .provisional, deadline: deadline).affectedRows
     }
 
     /// Executes a text of one or several statements, without transaction commands among them.
     public func runScript(_ sql: String) throws(PostgresError) {
-        try session.runScript(sql, deadline: deadline)
+        try session.runScript(sql, .provisional, deadline: deadline)
     }
 }
 
@@ -59,8 +59,8 @@ extension PostgresConnection {
     ///   - readOnly: Whether it must not write.
     ///   - deadline: For all of it; by default the configuration's response timeout from now.
     ///   - body: The statements.
-    /// - Throws: What `body` throws, or a ``PostgresError``; ``PostgresError/connectionLost(reason:)`` while committing
-    ///   leaves open whether it was committed.
+    /// - Throws: What `body` throws, or a ``PostgresError``; ``PostgresError/connectionLost(reason:)`` and
+    ///   ``PostgresError/outcomeUnknown(reason:)`` leave open whether it was committed.
     public func withTransaction<Result: Sendable>(
         isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
         deadline: ContinuousClock.Instant? = nil,
@@ -68,10 +68,10 @@ extension PostgresConnection {
     ) async throws -> Result {
         let outcome = try await run(deadline: deadline) { session, deadline throws(PostgresError) in
             let begin = "BEGIN ISOLATION LEVEL \(isolation.rawValue) \(readOnly ? "READ ONLY" : "READ WRITE")"
-            try session.runScript(begin, deadline: deadline)
+            try session.runScript(begin, .provisional, deadline: deadline)
             let outcome = Swift.Result { try body(PostgresTransaction(session, deadline: deadline)) }
             switch outcome {
-            case .success: try session.commit(deadline: deadline)
+            case .success: try session.commit(readOnly ? .none : .lasting, deadline: deadline)
             case .failure: session.rollBack()
             }
             return outcome
@@ -81,8 +81,8 @@ extension PostgresConnection {
 }
 
 extension Session {
-    /// Ends the transaction; one that has failed, or whose task is cancelled, is rolled back.
-    fileprivate func commit(deadline: ContinuousClock.Instant) throws(PostgresError) {
+    /// Ends the transaction; one that has failed, whose task is cancelled or that is late is rolled back.
+    fileprivate func commit(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
         // The server answers the COMMIT of a failed transaction with a roll-back and without an error.
         guard !isTransactionFailed else {
             rollBack()
@@ -92,8 +92,12 @@ extension Session {
             rollBack()
             throw .cancelled
         }
+        guard ContinuousClock.now < deadline else {
+            rollBack()
+            throw .deadlineExceeded
+        }
         try withoutCancellation { () throws(PostgresError) in
-            try runScript("COMMIT", deadline: deadline)
+            try runScript("COMMIT", effect, deadline: deadline)
         }
     }
 
@@ -102,7 +106,7 @@ extension Session {
         guard !isBroken else { return }
         do throws(PostgresError) {
             try withoutCancellation { () throws(PostgresError) in
-                try runScript("ROLLBACK", deadline: .now + cancelTimeout)
+                try runScript("ROLLBACK", .none, deadline: .now + cancelTimeout)
             }
         } catch {
             abandon()

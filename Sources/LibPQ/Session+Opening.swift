@@ -15,7 +15,7 @@ extension Session {
     ) throws(PostgresError) -> Session {
         let session = try Session(attempt, configuration, wakeUp: wakeUp)
         _ = try session.execute(
-            Self.setSettings, configuration.sessionSettings, deadline: .now + configuration.connectTimeout)
+            Self.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout)
         return session
     }
 
@@ -30,8 +30,11 @@ extension Session {
 
     /// Applies settings to the session.
     static let setSettings = Statement<[(name: String, value: String)], Void>(
-        "SELECT set_config(name, value, false) FROM unnest($1, $2) AS settings (name, value)"
-    ) { [$0.map(\.name), $0.map(\.value)] }
+        "SELECT set_config(name, value, false) FROM unnest($1, $2) AS settings (name, value)", onlyReads: true
+    ) {
+        [$0.map(\.name), $0.map(\.value)]
+    } decode: { _ throws(PostgresError) in
+    }
 }
 
 extension ConnectAttempt {

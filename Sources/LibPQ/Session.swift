@@ -1,23 +1,21 @@
 import CLibPQ
-import Dispatch
 import EventLoops
 import Glibc
-import Synchronization
 
 /// An established connection. Its functions block, for as long as their deadline says; they run on its owner's queue.
 ///
 /// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so that
 /// a deadline or a cancellation is noticed whatever the server or the network does.
 final class Session {
-    private let handle: Handle
-    private let wakeUp: WakeUp
+    let handle: Handle
+    let wakeUp: WakeUp
     let cancelTimeout: Duration
     private var prepared: [StatementKey: PreparedStatement] = [:]
     private var parameters = PostgresParameters()
     /// Set when the connection can no longer be trusted, for example after a statement that did not end.
     private var isAbandoned = false
     /// Whether the transaction in which statements run now is to be treated as cancellable.
-    private var honoursCancellation = true
+    private(set) var honoursCancellation = true
     private var lastAnswer = ContinuousClock.now
 
     private struct PreparedStatement {
@@ -46,16 +44,19 @@ final class Session {
     // MARK: Statements
 
     /// Executes a statement, after preparing it where this is its first time here.
+    ///
+    /// - Parameter effect: What its success means; by default it is a transaction of its own.
     func execute<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ values: Parameters, deadline: ContinuousClock.Instant
+        _ statement: Statement<Parameters, Row>, _ values: Parameters, _ effect: Effect? = nil,
+        deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> PostgresResult {
         try encode(statement, values)
         if try beginPreparing(statement.key) {
-            _ = try result(deadline: deadline)
+            _ = try result(.provisional, deadline: deadline)
             hasPrepared(statement.key)
         }
         try begin(statement.key)
-        return try result(deadline: deadline)
+        return try result(effect ?? statement.effect, deadline: deadline)
     }
 
     /// Executes a statement on an event loop, whose thread does other things meanwhile.
@@ -65,16 +66,17 @@ final class Session {
     ) async throws(PostgresError) -> PostgresResult {
         try encode(statement, values)
         if try beginPreparing(statement.key) {
-            _ = try await result(deadline: deadline, on: loop)
+            _ = try await result(.provisional, deadline: deadline, on: loop)
             hasPrepared(statement.key)
         }
         try begin(statement.key)
-        return try await result(deadline: deadline, on: loop)
+        return try await result(statement.effect, deadline: deadline, on: loop)
     }
 
     private func encode<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ values: Parameters
     ) throws(PostgresError) {
+        try checkUse()
         parameters.removeAll()
         try statement.encode(values, &parameters)
     }
@@ -110,10 +112,16 @@ final class Session {
     }
 
     /// Executes a text of one or several statements in the simple protocol; results are dropped.
-    func runScript(_ sql: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
+    func runScript(_ sql: String, _ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        try checkUse()
         guard !sql.utf8.contains(0) else { throw .encoding(parameter: 0, reason: "script with a NUL character") }
         try send { unsafe PQsendQuery(handle.pointer, sql) }
-        _ = try result(deadline: deadline)
+        _ = try result(effect, deadline: deadline)
+    }
+
+    /// A transaction whose statement was given up goes no further, and above all not to its commit.
+    private func checkUse() throws(PostgresError) {
+        guard !isAbandoned else { throw .unavailable(reason: "the connection was given up") }
     }
 
     private func send(_ send: () -> Int32) throws(PostgresError) {
@@ -123,9 +131,11 @@ final class Session {
         }
     }
 
+    // MARK: Answers
+
     /// Waits for the end of what was sent, and gives its last result or its error.
-    private func result(deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
-        var call = Call(deadline: deadline)
+    private func result(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
+        var call = begin(effect, deadline: deadline)
         var isReady = false
         while let wait = try advance(&call, isReady: isReady) {
             isReady = wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit)
@@ -134,14 +144,45 @@ final class Session {
     }
 
     private func result(
-        deadline: ContinuousClock.Instant, on loop: EventLoop
+        _ effect: Effect, deadline: ContinuousClock.Instant, on loop: EventLoop
     ) async throws(PostgresError) -> PostgresResult {
-        var call = Call(deadline: deadline)
+        var call = begin(effect, deadline: deadline)
         var isReady = false
         while let wait = try advance(&call, isReady: isReady) {
             isReady = await wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit, on: loop)
         }
         return try outcome(of: call)
+    }
+
+    private func begin(_ effect: Effect, deadline: ContinuousClock.Instant) -> Call {
+        handle.forgetWarning()
+        return Call(effect, deadline: deadline)
+    }
+
+    /// The last result of a call that is over, or its error.
+    private func outcome(of call: consuming Call) throws(PostgresError) -> PostgresResult {
+        lastAnswer = .now
+        let interruption = call.interruption
+        // The request to cancel may still be under way: it must not hit another statement.
+        if interruption.reason != nil { isAbandoned = true }
+        if let failure = call.failure { throw error(for: failure, interruption) }
+        guard let last = call.last.take() else {
+            isAbandoned = true
+            throw .connectionLost(reason: "no result")
+        }
+        switch call.effect {
+        case .none: break
+        case .provisional:
+            // Undone with the connection.
+            if let reason = interruption.reason { throw reason }
+        case .lasting:
+            // A commit whose wait for a standby is cancelled is answered with success and a warning.
+            if let warning = handle.warning { throw .outcomeUnknown(reason: warning) }
+            if let reason = interruption.reason {
+                throw .outcomeUnknown(reason: "\(reason), and success all the same")
+            }
+        }
+        return last
     }
 
     private func error(
@@ -159,122 +200,8 @@ final class Session {
         }
         return .server(failure)
     }
-}
 
-// MARK: - Waiting
-
-extension Session {
-    /// What was sent and is being answered.
-    struct Call: ~Copyable {
-        fileprivate var interruption: Interruption
-        fileprivate var isSending = true
-        fileprivate var isAnswered = false
-        fileprivate var last: PostgresResult?
-        fileprivate var failure: PostgresError.ServerError?
-
-        init(deadline: ContinuousClock.Instant) {
-            interruption = Interruption(deadline: deadline)
-        }
-    }
-
-    /// What a call cannot go on without: an event on a socket (-1: none), somebody's waking, or the end of a time.
-    struct Wait {
-        let socket: Int32
-        let events: Int32
-        let limit: ContinuousClock.Instant
-    }
-
-    /// Why and since when a statement is being cancelled.
-    fileprivate struct Interruption {
-        let deadline: ContinuousClock.Instant
-        var reason: PostgresError?
-        var limit: ContinuousClock.Instant
-        var request: CancelRequest?
-
-        init(deadline: ContinuousClock.Instant) {
-            self.deadline = deadline
-            limit = deadline
-        }
-    }
-
-    /// Goes on with a call as far as that is possible without waiting; `nil` when it is over.
-    ///
-    /// - Parameter isReady: Whether the socket is, as far as the caller has waited for it.
-    func advance(_ call: inout Call, isReady: Bool) throws(PostgresError) -> Wait? {
-        // Where reading fails the result will tell.
-        var isBroken = unsafe isReady && PQconsumeInput(handle.pointer) == 0
-        while !call.isAnswered {
-            if call.isSending {
-                // Negative is an error, which the result will tell.
-                call.isSending = unsafe PQflush(handle.pointer) == 1
-            }
-            if unsafe !isBroken && PQisBusy(handle.pointer) != 0 {
-                try interruptIfDue(&call.interruption)
-                let events = call.isSending ? POLLIN | POLLOUT : POLLIN
-                return Wait(socket: socket, events: events, limit: call.interruption.limit)
-            }
-            isBroken = false
-            try takeResult(&call)
-        }
-        return settle(call.interruption)
-    }
-
-    private func takeResult(_ call: inout Call) throws(PostgresError) {
-        guard let pointer = unsafe PQgetResult(handle.pointer) else {
-            call.isAnswered = true
-            return
-        }
-        let next = unsafe PostgresResult(owning: pointer)
-        switch next.status {
-        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
-            isAbandoned = true
-            throw .connectionLost(reason: "COPY is not supported")
-        default: call.failure = call.failure ?? next.error
-        }
-        call.last = consume next
-    }
-
-    /// The last result of a call that is over, or its error.
-    func outcome(of call: consuming Call) throws(PostgresError) -> PostgresResult {
-        lastAnswer = .now
-        if let failure = call.failure {
-            throw error(for: failure, call.interruption)
-        }
-        guard let last = call.last.take() else {
-            isAbandoned = true
-            throw .connectionLost(reason: "no result")
-        }
-        return last
-    }
-
-    private func interruptIfDue(_ interruption: inout Interruption) throws(PostgresError) {
-        let now = ContinuousClock.now
-        if interruption.reason == nil {
-            if honoursCancellation, Task.isCancelled {
-                interruption.reason = .cancelled
-            } else if now >= interruption.deadline {
-                interruption.reason = .deadlineExceeded
-            } else {
-                return
-            }
-            interruption.limit = now + cancelTimeout
-            interruption.request = unsafe CancelRequest(PQgetCancel(handle.pointer), wakeUp: wakeUp)
-        } else if now >= interruption.limit {
-            isAbandoned = true
-            throw .connectionLost(reason: "the server did not answer in time, nor to the request to cancel")
-        }
-    }
-
-    /// What a call waits for until its request to cancel has been delivered: were that still under way, it could hit the
-    /// next statement.
-    private func settle(_ interruption: Interruption) -> Wait? {
-        guard let request = interruption.request, !request.isDelivered else { return nil }
-        guard ContinuousClock.now < interruption.limit else {
-            isAbandoned = true
-            return nil
-        }
-        return Wait(socket: -1, events: 0, limit: interruption.limit)
-    }
+    // MARK: Between statements
 
     /// Runs `body` without regard to cancellation, to end a transaction in good order.
     func withoutCancellation<Result>(
@@ -307,41 +234,5 @@ extension Session {
         return unsafe PostgresNotification(
             channel: String(cString: notification.pointee.relname),
             payload: String(cString: notification.pointee.extra))
-    }
-}
-
-/// A request to cancel on its way to the server, over a connection of its own.
-private final class CancelRequest: Sendable {
-    private let delivered = Atomic(false)
-
-    var isDelivered: Bool { delivered.load(ordering: .acquiring) }
-
-    /// Takes over a `PGcancel`. Sending blocks until the server has closed that connection, by when it has delivered the
-    /// signal: on a queue of its own, so that a dead host holds up nobody else.
-    init(_ cancel: OpaquePointer?, wakeUp: WakeUp) {
-        let target = unsafe CancelTarget(pointer: cancel)
-        DispatchQueue(label: "postgres-cancel").async {
-            target.send()
-            self.delivered.store(true, ordering: .releasing)
-            wakeUp.wake()
-        }
-    }
-}
-
-/// Owns a `PGcancel`.
-///
-/// - Invariant: The session's thread sets the pointer in `init` and lets go of it. After that one closure on a queue of its own
-///   uses it, and it is freed when that has returned.
-@safe
-private final class CancelTarget: @unchecked Sendable {
-    private let pointer: OpaquePointer?
-
-    init(pointer: OpaquePointer?) { unsafe self.pointer = pointer }
-    deinit { unsafe PQfreeCancel(pointer) }
-
-    func send() {
-        var message = [CChar](repeating: 0, count: 256)
-        // Whether it succeeded shows in the statement's end, or in that it does not end.
-        _ = unsafe PQcancel(pointer, &message, Int32(message.count))
     }
 }

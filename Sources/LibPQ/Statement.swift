@@ -5,6 +5,9 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     /// The text, with parameters `$1`, `$2`, ….
     public var text: String { key.text }
 
+    /// Whether it changes nothing: its success is then believed in any case.
+    public let onlyReads: Bool
+
     let key: StatementKey
     let encode: @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void
     let decode: @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
@@ -13,14 +16,15 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - text: One statement of SQL. Parameters have the types of the Swift values; cast where the server wants another.
+    ///   - onlyReads: Whether it changes nothing.
     ///   - encode: The values of `$1`, `$2`, … in order, of the same types each time.
     ///   - decode: Makes a value of one row.
     public init(
-        _ text: String,
+        _ text: String, onlyReads: Bool = false,
         encode: @escaping @Sendable (Parameters) -> [any PostgresValue],
         decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
     ) {
-        self.init(text) { values, parameters throws(PostgresError) in
+        self.init(text, onlyReads: onlyReads) { values, parameters throws(PostgresError) in
             for value in encode(values) { try value.encode(into: &parameters) }
         } decode: { row throws(PostgresError) in
             try decode(row)
@@ -31,17 +35,22 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - text: One statement of SQL.
+    ///   - onlyReads: Whether it changes nothing.
     ///   - write: Adds `$1`, `$2`, … in order, of the same types each time.
     ///   - decode: Makes a value of one row.
     public init(
-        _ text: String,
+        _ text: String, onlyReads: Bool = false,
         write: @escaping @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void,
         decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
     ) {
         key = StatementKey(text)
+        self.onlyReads = onlyReads
         encode = write
         self.decode = decode
     }
+
+    /// What it means that it succeeded where it is no part of a transaction.
+    var effect: Session.Effect { onlyReads ? .none : .lasting }
 }
 
 extension Statement where Row == Void {
@@ -54,9 +63,10 @@ extension Statement where Row == Void {
 extension Statement where Parameters == Void {
     /// Makes a statement without parameters that returns rows.
     public init(
-        _ text: String, decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+        _ text: String, onlyReads: Bool = false,
+        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
     ) {
-        self.init(text, encode: { [] }, decode: decode)
+        self.init(text, onlyReads: onlyReads, encode: { [] }, decode: decode)
     }
 }
 

@@ -1,3 +1,4 @@
+import EventLoops
 import LibPQ
 import Logging
 import PostgresTesting
@@ -39,4 +40,19 @@ func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try await Task.sleep(for: .milliseconds(10))
     }
+}
+
+/// Runs `body` on a loop.
+func withLoop<Result: Sendable>(
+    _ configuration: PostgresConfiguration? = nil,
+    _ body: sending @escaping (EventLoop, PostgresConfiguration) async throws -> Result
+) async throws -> Result {
+    let configuration = try configuration ?? TestDatabase.current.configuration()
+    let loop = try EventLoop()
+    async let thread: Void = onThread { loop.run() }
+    defer { loop.stop() }
+    let result = try await withTaskExecutorPreference(loop) { try await body(loop, configuration) }
+    loop.stop()
+    await thread
+    return result
 }

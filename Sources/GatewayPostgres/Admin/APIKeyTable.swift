@@ -37,7 +37,7 @@ enum APIKeyStatements {
             AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
             AND ($5::text IS NULL OR k.id > $5::text::uuid)
         ORDER BY k.id LIMIT $6
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

@@ -81,7 +81,7 @@ enum AdminStatements {
         _ revision: String, _ columns: String, from source: String,
         _ decode: @escaping @Sendable (borrowing PostgresRow, Int) throws(PostgresError) -> Row
     ) -> Statement<String, Stored<Row>> {
-        Statement("SELECT \(revision), \(columns) FROM \(source)") {
+        Statement("SELECT \(revision), \(columns) FROM \(source)", onlyReads: true) {
             [$0]
         } decode: { row throws(PostgresError) in
             Stored(row: try decode(row, 1), revision: try row.decode(0))

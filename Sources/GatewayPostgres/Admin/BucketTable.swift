@@ -31,7 +31,7 @@ enum BucketStatements {
         WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
             AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
         ORDER BY b.name LIMIT $5
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

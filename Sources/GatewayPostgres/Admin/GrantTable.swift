@@ -75,7 +75,7 @@ enum GrantStatements {
         WHERE \(isListed)
             AND ($7::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($7, $8, $9, $10::text::uuid))
         ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $11
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

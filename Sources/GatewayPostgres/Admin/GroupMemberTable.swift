@@ -27,7 +27,7 @@ enum GroupMemberStatements {
         WHERE ($1::text IS NULL OR m.group_principal = $1) AND ($2::text IS NULL OR m.member_principal = $2)
             AND ($3::text IS NULL OR (m.group_principal, m.member_principal) > ($3, $4))
         ORDER BY m.group_principal, m.member_principal LIMIT $5
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

@@ -24,7 +24,7 @@ struct IssuerStatements: Sendable {
             SELECT \(IssuerRow.columns) FROM issuers i
             WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id > $2::text::uuid)
             ORDER BY i.id LIMIT $3
-            """
+            """, onlyReads: true
         ) {
             $0.parameters
         } decode: { row throws(PostgresError) in

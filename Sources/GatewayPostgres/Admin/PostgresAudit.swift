@@ -61,7 +61,7 @@ public struct PostgresAudit: AuditReader {
             AND ($5::text IS NULL OR a.request_id = $5) AND ($6::text IS NULL OR a.at >= $6::text::timestamptz)
             AND ($7::text IS NULL OR a.at < $7::text::timestamptz) AND ($8::text IS NULL OR a.id < $8::text::uuid)
         ORDER BY a.id DESC LIMIT $9
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

@@ -44,7 +44,7 @@ public struct PostgresCredentialDependency: CredentialDependency {
             WHERE a.credential_id = c.id AND a.expires_at > now() AND a.issued_at > now() - interval '8 days'
         ) i
         WHERE c.id = $1
-        """
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in

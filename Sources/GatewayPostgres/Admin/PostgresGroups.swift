@@ -73,7 +73,7 @@ extension PostgresGroups {
             FROM names n WHERE n.name IS NOT NULL
         )
         SELECT g.name, \(counts) FROM (SELECT n.name FROM names n WHERE n.name IS NOT NULL LIMIT $2) g
-        """
+        """, onlyReads: true
     ) {
         [$0.after, $0.limit]
     } decode: { row throws(PostgresError) in
@@ -90,7 +90,7 @@ extension PostgresGroups {
             ORDER BY m.group_principal LIMIT $3
         ) g
         ORDER BY g.name
-        """
+        """, onlyReads: true
     ) {
         [$0.member, $0.after, $0.limit]
     } decode: { row throws(PostgresError) in

@@ -32,7 +32,7 @@ enum QuotaStatements {
             AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
             AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id > $6::text::uuid)
         ORDER BY q.id LIMIT $7
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

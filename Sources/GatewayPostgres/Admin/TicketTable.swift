@@ -26,7 +26,7 @@ struct TicketStatements: Sendable {
                 AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
                 AND ($4::text IS NULL OR t.id > $4::text::uuid)
             ORDER BY t.id LIMIT $5
-            """
+            """, onlyReads: true
         ) {
             $0.parameters
         } decode: { row throws(PostgresError) in

@@ -15,7 +15,8 @@ enum GrantCursor {
         """
     ) { $0.map { $0 as any PostgresValue } }
 
-    static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export") { row throws(PostgresError) in
+    static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export", onlyReads: true) {
+        row throws(PostgresError) in
         try GrantRow(row, from: 0).grant(0)
     }
 }

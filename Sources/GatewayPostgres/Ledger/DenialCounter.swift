@@ -50,7 +50,7 @@ public final class DenialCounter: Service {
         await flush()
     }
 
-    /// Writes what was counted; keeps it where that fails.
+    /// Writes what was counted; keeps it where nothing was written.
     func flush() async {
         let taken = counts.withLock { counts in
             defer { counts.removeAll(keepingCapacity: true) }
@@ -61,6 +61,8 @@ public final class DenialCounter: Service {
             try await connection.perform(Self.add, taken)
         } catch {
             logger.warning("denials not written yet", metadata: ["reason": "\(error)", "count": "\(taken.count)"])
+            // They are written, though a failover may undo it: once more would count them twice.
+            if case .outcomeUnknown = error { return }
             counts.withLock { counts in
                 for (denial, number) in taken {
                     add(number, to: denial, in: &counts)

@@ -55,7 +55,7 @@ extension LedgerPool {
         ) p
         WHERE i.inhparent = 'public.issuances'::regclass AND p.day < $2 AND p.day + interval '24 hours' > $1
         ORDER BY p.day DESC
-        """
+        """, onlyReads: true
     ) {
         [$0.from, $0.to]
     } decode: { row throws(PostgresError) in

@@ -30,7 +30,7 @@ extension PostgresLedgerReports {
             AND ($6::timestamptz IS NULL OR d.minute <= $6)
             AND ($6::timestamptz IS NULL OR (d.minute, d.principal, d.bucket, d.code) < ($6, $7::text, $8::text, $9::text))
         ORDER BY d.minute DESC, d.principal DESC, d.bucket DESC, d.code DESC LIMIT $10
-        """
+        """, onlyReads: true
     ) { request in
         let names = request.before?.names
         return [
@@ -61,7 +61,7 @@ extension PostgresLedgerReports {
             AND ($4 OR (g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)))
             AND ($6::uuid IS NULL OR g.id > $6)
         ORDER BY g.id LIMIT $7
-        """
+        """, onlyReads: true
     ) {
         [
             $0.from, $0.query.bucket?.rawValue, $0.query.principal?.rawValue, $0.query.includesUsed, $0.since, $0.after,
@@ -109,7 +109,7 @@ struct AliveShare: Sendable {
         SELECT 'bucket', a.bucket, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.bucket
         UNION ALL
         SELECT 'credential', a.credential, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.credential
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in
@@ -125,7 +125,7 @@ struct AliveShare: Sendable {
         """
         SELECT EXISTS (SELECT FROM grants g WHERE g.id = $1::uuid)
             OR EXISTS (SELECT FROM storage_credentials c WHERE c.id = $2::uuid)
-        """
+        """, onlyReads: true
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in

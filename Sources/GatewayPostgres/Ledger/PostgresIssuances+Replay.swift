@@ -52,7 +52,7 @@ extension PostgresIssuances: ReplaySource {
             )
             AND ($6::uuid IS NULL OR i.id < $6)
         ORDER BY i.id DESC LIMIT $7
-        """
+        """, onlyReads: true
     ) {
         [
             $0.day.from, $0.day.to, $0.query.buckets.map(\.rawValue), $0.query.principals.map { $0.map(\.rawValue) },
@@ -66,7 +66,7 @@ extension PostgresIssuances: ReplaySource {
         """
         SELECT DISTINCT ON (g.id) g.id, g.prefix FROM grants g
         WHERE g.id = ANY ($1) AND g.is_template ORDER BY g.id, g.created_at
-        """
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in

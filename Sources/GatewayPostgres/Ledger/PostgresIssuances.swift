@@ -72,7 +72,7 @@ extension PostgresIssuances {
         SELECT \(RecordedIssuance.columns) FROM issuances i
         WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11)
         ORDER BY i.id DESC LIMIT $12
-        """
+        """, onlyReads: true
     ) {
         $0.filter.parameters(from: $0.day.from, to: $0.day.to) + [$0.before, Int64($0.limit)]
     } decode: { row throws(PostgresError) in
@@ -80,7 +80,7 @@ extension PostgresIssuances {
     }
 
     static let one = Statement<UUID, RecordedIssuance>(
-        "SELECT \(RecordedIssuance.columns) FROM issuances i WHERE i.id = $1 LIMIT 1"
+        "SELECT \(RecordedIssuance.columns) FROM issuances i WHERE i.id = $1 LIMIT 1", onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in

@@ -149,7 +149,7 @@ struct UsageRequest: Sendable {
             ORDER BY u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''), coalesce(u.grant_id::text, ''),
                 coalesce(u.action, ''), coalesce(u.delivery, '')
             LIMIT $23
-            """
+            """, onlyReads: true
         ) {
             $0.parameters
         } decode: { row throws(PostgresError) in

@@ -164,7 +164,7 @@ extension Migrator {
     )
 
     static let readApplied = Statement<Void, Applied>(
-        "SELECT version, name, checksum FROM schema_migrations ORDER BY version DESC"
+        "SELECT version, name, checksum FROM schema_migrations ORDER BY version DESC", onlyReads: true
     ) { row throws(PostgresError) in
         Applied(version: try row.decode(0), name: try row.decode(1), checksum: try row.decode(2))
     }

@@ -26,7 +26,9 @@ enum MultipartStatements {
         try row.decode(0)
     }
 
-    static let find = Statement<UUID, MultipartUpload>("SELECT \(columns) FROM multipart_uploads u WHERE u.id = $1") {
+    static let find = Statement<UUID, MultipartUpload>(
+        "SELECT \(columns) FROM multipart_uploads u WHERE u.id = $1", onlyReads: true
+    ) {
         [$0]
     } decode: { row throws(PostgresError) in
         try MultipartUpload(row)
@@ -104,7 +106,7 @@ enum MultipartStatements {
         """
         SELECT u.store_upload_id FROM multipart_uploads u
         WHERE u.bucket = $1 AND u.object_key = $2 AND u.id <> $3 AND u.store_upload_id IS NOT NULL
-        """
+        """, onlyReads: true
     ) {
         [$0.bucket.rawValue, $0.key.rawValue, $0.id]
     } decode: { row throws(PostgresError) in
@@ -133,7 +135,7 @@ enum MultipartStatements {
             AND ($3::text IS NULL OR u.principal = $3) AND ($4::uuid IS NULL OR u.id > $4)
         ORDER BY u.id
         LIMIT $5
-        """
+        """, onlyReads: true
     ) {
         [$0.filters["state"], $0.filters["bucket"], $0.filters["principal"], $0.after, $0.limit]
     } decode: { row throws(PostgresError) in

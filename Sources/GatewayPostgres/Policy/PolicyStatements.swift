@@ -91,7 +91,7 @@ enum PolicyStatements {
         ) k ON true
         LEFT JOIN tickets t ON t.name = a.ticket
         ORDER BY a.place
-        """
+        """, onlyReads: true
     ) {
         [
             $0.principals.map(\.rawValue), $0.buckets.map(\.rawValue), $0.credentials, $0.issuers, $0.apiKeys,
@@ -113,7 +113,7 @@ enum PolicyStatements {
                 AND r.removed_at IS NULL
             OFFSET 0
         ) g ON true
-        """
+        """, onlyReads: true
     ) { places in
         [places.map(\.principal.rawValue), places.map(\.bucket.rawValue), places.map(\.prefix.rawValue)]
     } decode: { row throws(PostgresError) in
@@ -149,7 +149,7 @@ enum PolicyStatements {
                 ORDER BY r.prefix LIMIT $6
             )
         ) g ON true
-        """
+        """, onlyReads: true
     ) {
         [
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.above.map(\.rawValue), $0.from, $0.to, $0.limit,
@@ -168,7 +168,7 @@ enum PolicyStatements {
                 ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)
             END
         FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) h
-        """
+        """, onlyReads: true
     ) {
         [$0.position?.sequence, $0.position?.tag, $0.maxLines]
     } decode: { row throws(PostgresError) in

@@ -82,14 +82,16 @@ enum PolicyHistoryStatements {
 
     /// Numbers and times grow together: a line gets both under the lock.
     static let momentAt = Statement<Date, PolicyMoment>(
-        "SELECT l.seq, l.at FROM policy_log l WHERE l.at <= $1 ORDER BY l.seq DESC LIMIT 1"
+        "SELECT l.seq, l.at FROM policy_log l WHERE l.at <= $1 ORDER BY l.seq DESC LIMIT 1", onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
         PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
     }
 
-    static let moment = Statement<Int64, PolicyMoment>("SELECT l.seq, l.at FROM policy_log l WHERE l.seq = $1") {
+    static let moment = Statement<Int64, PolicyMoment>(
+        "SELECT l.seq, l.at FROM policy_log l WHERE l.seq = $1", onlyReads: true
+    ) {
         [$0]
     } decode: { row throws(PostgresError) in
         PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
@@ -102,7 +104,7 @@ enum PolicyHistoryStatements {
         JOIN policy_log c ON c.tag = h.created_change
         LEFT JOIN policy_log r ON r.tag = h.removed_change
         WHERE h.member_principal = $1 AND c.seq <= $2 AND (r.seq IS NULL OR r.seq > $2)
-        """
+        """, onlyReads: true
     ) {
         [$0.principal.rawValue, $0.sequence]
     } decode: { row throws(PostgresError) in
@@ -145,7 +147,7 @@ enum PolicyHistoryStatements {
         )
         SELECT \(GrantRow.columns) FROM standing g
         WHERE NOT g.is_template OR g.place <= \(PrincipalPolicy.maxTemplates)
-        """
+        """, onlyReads: true
     ) {
         [
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue), $0.sequence,
@@ -159,7 +161,7 @@ enum PolicyHistoryStatements {
         SELECT \(GrantRow.columns) FROM grant_history g
         WHERE g.id = $1 AND g.created_seq <= $2 AND (g.removed_seq IS NULL OR g.removed_seq > $2)
         ORDER BY g.created_seq DESC LIMIT 1
-        """
+        """, onlyReads: true
     ) {
         [$0.id, $0.sequence]
     } decode: { row throws(PostgresError) in
@@ -196,7 +198,7 @@ enum PolicyHistoryStatements {
                 LIMIT 20
             ) r
         ) g
-        """
+        """, onlyReads: true
     ) {
         [
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue),

@@ -38,7 +38,7 @@ public struct PostgresQuotaUsage: QuotaUsageSource {
         LEFT JOIN quota_usage u
             ON u.quota_id = h.quota_id AND u.holder = h.holder AND u.period_start = h.period_start
         ORDER BY h.place
-        """
+        """, onlyReads: true
     ) { holdings in
         [holdings.map(\.quota.id), holdings.map(\.holder.rawValue), holdings.map(\.quota.period.rawValue)]
     } decode: { row throws(PostgresError) in

@@ -123,7 +123,7 @@ extension PostgresQuotaUses {
             WHERE c.quota_id = q.id AND c.period_start = p.starts_at AND c.used > 0
         ) u
         WHERE q.id = ANY ($1)
-        """
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
@@ -145,7 +145,7 @@ extension PostgresQuotaUses {
             AND ($3::bigint IS NULL OR c.used < $3 OR (c.used = $3 AND c.holder > $4))
         ORDER BY c.used DESC, c.holder
         LIMIT $5
-        """
+        """, onlyReads: true
     ) {
         [$0.quota, $0.holder, $0.after?.used, $0.after?.holder, $0.limit]
     } decode: { row throws(PostgresError) in

@@ -42,7 +42,7 @@ public struct QuotaAuditor: Sendable {
     }
 
     static let audit = Statement<Void, Discrepancy>(
-        "SELECT quota_id, holder, period_start, used, charged FROM audit_quotas()"
+        "SELECT quota_id, holder, period_start, used, charged FROM audit_quotas()", onlyReads: true
     ) { row throws(PostgresError) in
         Discrepancy(
             quotaID: try row.decode(0), holder: try row.decode(1), periodStart: try row.decode(2),

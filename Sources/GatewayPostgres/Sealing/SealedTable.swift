@@ -37,7 +37,7 @@ struct SealedTable: Sendable {
                 WHERE t.key_id = k.key_id AND t.\(column) IS NOT NULL ORDER BY t.id DESC LIMIT $1
             ) s
             ORDER BY k.key_id COLLATE "C", s.id
-            """, encode: { [$0] }, decode: Self.sealedRow)
+            """, onlyReads: true, encode: { [$0] }, decode: Self.sealedRow)
         audit = Statement(
             """
             INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)

@@ -102,7 +102,9 @@ public struct PartitionUpkeep: Service {
 }
 
 extension PartitionUpkeep {
-    static let expiredDays = Statement<Int32, String>("SELECT day::text FROM expired_issuances_days($1) AS day") {
+    static let expiredDays = Statement<Int32, String>(
+        "SELECT day::text FROM expired_issuances_days($1) AS day", onlyReads: true
+    ) {
         [$0]
     } decode: { row throws(PostgresError) in
         try row.decode(0)

@@ -149,7 +149,7 @@ extension ReservationSweeper {
         WHERE r.check_at < clock_timestamp() - make_interval(secs => $1)
         ORDER BY r.check_at
         LIMIT $2
-        """
+        """, onlyReads: true
     ) {
         [$0.grace, $0.most]
     } decode: { row throws(PostgresError) in

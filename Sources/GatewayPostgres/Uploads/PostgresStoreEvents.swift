@@ -104,7 +104,7 @@ extension PostgresStoreEvents {
         UNION ALL
         SELECT s.bucket, s.previous_hash FROM event_secrets s
         WHERE s.previous_name = $1 AND s.previous_until > clock_timestamp()
-        """
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
@@ -153,7 +153,7 @@ extension PostgresStoreEvents {
     }
 
     static let ofBucket = Statement<BucketName, EventSecret>(
-        "SELECT \(columns) FROM event_secrets s WHERE s.bucket = $1"
+        "SELECT \(columns) FROM event_secrets s WHERE s.bucket = $1", onlyReads: true
     ) {
         [$0.rawValue]
     } decode: { row throws(PostgresError) in

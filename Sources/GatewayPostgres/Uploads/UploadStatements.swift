@@ -18,7 +18,7 @@ enum UploadStatements {
         """
 
     static let find = Statement<(id: UUID, from: Date, to: Date), ListedUpload>(
-        "SELECT \(columns) FROM uploads u WHERE u.id = $1 AND u.issued_at >= $2 AND u.issued_at < $3"
+        "SELECT \(columns) FROM uploads u WHERE u.id = $1 AND u.issued_at >= $2 AND u.issued_at < $3", onlyReads: true
     ) {
         [$0.id, $0.from, $0.to]
     } decode: { row throws(PostgresError) in
@@ -35,7 +35,7 @@ enum UploadStatements {
             AND ($3::text IS NULL OR u.state = $3) AND ($4::text IS NULL OR u.bucket = $4)
             AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
         ORDER BY u.id DESC LIMIT $7
-        """
+        """, onlyReads: true
     ) {
         [
             $0.day.from, $0.day.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue, $0.query.principal?.rawValue,

@@ -1,4 +1,5 @@
 import HTTPTesting
+import PostgresTesting
 
 /// The ways in which clients that race ask for URLs.
 enum Asking: String, CaseIterable, Sendable {
@@ -33,9 +34,9 @@ extension Deployment {
     }
 
     /// What ``Tally/issued`` may hold: the names of all rows of the ledger.
-    func recordedNames() async throws -> Set<String> {
+    func recordedNames(in other: TestCluster? = nil) async throws -> Set<String> {
         Set(
-            try await session().texts(
+            try await session(in: other).texts(
                 "SELECT id::text FROM issuances UNION ALL SELECT 'request ' || request_id FROM issuances"))
     }
 }

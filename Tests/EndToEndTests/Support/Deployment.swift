@@ -34,7 +34,9 @@ final class Deployment: Sendable {
         ].merging(settings) { $1 }
     }
 
-    /// Makes a database in the cluster, migrates it, starts gateways, and ends them once `body` has returned.
+    /// Makes a database, migrates it, starts gateways, and ends them once `body` has returned.
+    ///
+    /// A cluster that is given goes with the test, and the database with it.
     ///
     /// Their logs are searched then for everything that was secret.
     static func with<Value: Sendable>(
@@ -42,16 +44,16 @@ final class Deployment: Sendable {
         prepare: (Deployment) async throws -> Void = { _ in },
         _ body: (Deployment) async throws -> Value
     ) async throws -> Value {
-        let cluster = if let cluster { cluster } else { try await TestCluster.shared() }
-        let name = try await cluster.createDatabase()
-        let deployment = Deployment(cluster: cluster, databaseName: name, settings: settings)
+        let home = if let cluster { cluster } else { try await TestCluster.shared() }
+        let name = try await home.createDatabase()
+        let deployment = Deployment(cluster: home, databaseName: name, settings: settings)
         _ = try await Program.run(["migrate"], environment: deployment.environment)
         try await prepare(deployment)
         for _ in 0..<gateways { try await deployment.startGateway() }
         let result: Result<Value, any Error>
         do { result = .success(try await body(deployment)) } catch { result = .failure(error) }
         for gateway in deployment.gateways { await deployment.end(gateway) { await gateway.crash() } }
-        try await cluster.dropDatabase(name)
+        if cluster == nil { try await home.dropDatabase(name) }
         deployment.expectNoSecretsInLogs()
         return try result.get()
     }
@@ -103,11 +105,14 @@ final class Deployment: Sendable {
     /// The admin whose key is in the environment.
     var admin: APIClient { client(token: environment["SLUICE_BOOTSTRAP_ADMIN_KEY"] ?? "") }
 
-    /// A session of the database, as its superuser.
-    func session() throws -> PostgresConnection {
+    /// A session of the database, as its superuser, or of its copy in another cluster.
+    func session(
+        in other: TestCluster? = nil, settings: [(name: String, value: String)] = []
+    ) throws -> PostgresConnection {
         PostgresConnection(
             try PostgresConfiguration(
-                connectionString: cluster.connectionString(database: databaseName), applicationName: "tests"),
+                connectionString: (other ?? cluster).connectionString(database: databaseName),
+                applicationName: "tests", sessionSettings: settings),
             logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 

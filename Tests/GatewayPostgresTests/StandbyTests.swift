@@ -1,0 +1,166 @@
+import Foundation
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayCore
+@testable import GatewayPostgres
+
+/// A primary whose commits wait for a standby that is gone: whatever is answered as done is there after the failover.
+@Suite(.timeLimit(.minutes(2))) struct StandbyTests {
+    /// Long enough for a statement, short enough for a test: after this the gateway asks to cancel.
+    private static let patience = Duration.milliseconds(200)
+
+    private struct World: Sendable {
+        let url: String
+        let owner: PostgresConnection
+        let stores: PostgresAdminStores
+        /// The same, which ask to cancel after a second.
+        let impatientStores: PostgresAdminStores
+
+        init(_ url: String) throws {
+            self.url = url
+            // What the test itself does waits for nobody.
+            owner = try PostgresConnection(testing: url, settings: [("synchronous_commit", "local")])
+            func stores(patience: Duration) throws -> PostgresAdminStores {
+                let configuration = try PostgresConfiguration(
+                    connectionString: url, applicationName: "gateway",
+                    sessionSettings: PostgresAdminStores.sessionSettings + [("role", "sluice_gateway")],
+                    responseTimeout: patience)
+                return PostgresAdminStores(
+                    pool: PostgresPool(configuration, size: 4, logger: .silent), keys: try .sample("k1"),
+                    logger: .silent, now: { Date() })
+            }
+            self.stores = try stores(patience: .seconds(20))
+            impatientStores = try stores(patience: .seconds(1))
+        }
+
+        /// Grants that may be revoked.
+        func makeGrants(_ count: Int) async throws -> [String] {
+            let credential = try await stores.credentials.create(.sample(), by: AdminWorld.change).row
+            _ = try await stores.buckets.create(.sample("demo", credential: credential.id), by: AdminWorld.change)
+            var ids: [String] = []
+            for number in 0..<count {
+                let grant = try Grant.sample("user:alice", "team\(number)/")
+                ids.append(try await stores.grants.create(grant, by: AdminWorld.change).row.id.lowercaseText)
+            }
+            return ids
+        }
+
+        /// Why a grant could not be revoked; `nil` where it was.
+        func revoke(_ grant: String, isPatient: Bool = true) async -> GatewayError? {
+            do throws(GatewayError) {
+                try await (isPatient ? stores : impatientStores).grants.delete(
+                    grant, revision: nil, by: AdminWorld.change)
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        /// Cancels whatever waits for the standby, as an admin of the database may, until `body` has returned.
+        func cancelling<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result
+        {
+            try await withThrowingTaskGroup(of: Result?.self) { group in
+                group.addTask { try await body() }
+                group.addTask {
+                    let cancel = Statement<Void, Bool>(
+                        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+                    ) { row throws(PostgresError) in try row.decode(0) }
+                    while !Task.isCancelled {
+                        _ = try? await owner.execute(cancel)
+                        try? await Task.sleep(for: .milliseconds(10))
+                    }
+                    return nil
+                }
+                defer { group.cancelAll() }
+                while let result = try await group.next() { if let result { return result } }
+                throw CancellationError()
+            }
+        }
+    }
+
+    /// What was asked for and how it was answered.
+    private struct Answers: Sendable {
+        var count: Int { recorded.count + refusals.count }
+        var recorded: [UUID] = []
+        var refusals: [GatewayError] = []
+
+        mutating func note(_ proposals: [IssuanceProposal], _ results: [Result<RecordVerdict, GatewayError>]) {
+            for (proposal, result) in zip(proposals, results) {
+                switch result {
+                case .success(let verdict): if verdict.isRecorded { recorded.append(proposal.id) }
+                case .failure(let error): refusals.append(error)
+                }
+            }
+        }
+
+        static func += (left: inout Answers, right: Answers) {
+            left.recorded += right.recorded
+            left.refusals += right.refusals
+        }
+    }
+
+    @Test func `what is answered as done is on the survivor, whoever ends the wait for a standby that is gone`()
+        async throws
+    {
+        let pair = try await SynchronousPair()
+        let name = try await pair.primary.createDatabase(template: .migrated)
+        let world = try World(pair.primary.connectionString(database: name))
+        let grants = try await world.makeGrants(3)
+        let position = try await world.owner.position()
+        var revokes = [await world.revoke(grants[0])]
+
+        let (before, after) = try await withLedger(world.url) { ledger, _ in
+            let before = await Self.record(3, at: position, in: ledger, within: .seconds(20))
+            try await pair.standby.stop()
+            var after: [String: Answers] = [:]
+            for _ in 0..<5 {
+                after["one at a time", default: Answers()] += await Self.record(
+                    1, at: position, in: ledger, within: Self.patience)
+            }
+            after["a batch"] = await Self.record(128, at: position, in: ledger, within: Self.patience)
+            after["cancelled by an admin"] = try await world.cancelling {
+                await Self.record(7, at: position, in: ledger, within: .seconds(20))
+            }
+            return (before, after)
+        }
+        revokes.append(await world.revoke(grants[1], isPatient: false))
+        revokes.append(try await world.cancelling { await world.revoke(grants[2]) })
+
+        try await pair.failOver()
+        let survivor = try PostgresConnection(testing: pair.standby.connectionString(database: name))
+        let recorded = Set(try await survivor.texts("SELECT id::text FROM issuances"))
+        #expect(before.recorded.count == 3)
+        for (how, answers) in after.merging(["before": before], uniquingKeysWith: { $1 }) {
+            let lost = answers.recorded.filter { !recorded.contains($0.lowercaseText) }
+            #expect(lost.isEmpty, "\(how): \(lost.count) of \(answers.count) were answered as recorded and are lost")
+            #expect(answers.refusals.allSatisfy(Self.mayBeAskedAgain))
+        }
+        #expect(revokes.first == .some(nil))
+        #expect(revokes.dropFirst().allSatisfy { $0.map(Self.mayBeAskedAgain) ?? false }, "\(revokes)")
+        let live = try await survivor.texts("SELECT id::text FROM grants WHERE removed_at IS NULL")
+        for (grant, answer) in zip(grants, revokes) where answer == nil {
+            #expect(!live.contains(grant), "a revoke that was answered with success came back")
+        }
+        try await pair.standby.kill()
+    }
+
+    /// Whether an error is answered with 503 and `Retry-After`.
+    private static func mayBeAskedAgain(_ error: GatewayError) -> Bool {
+        error == .unavailable(retryAfter: 1) || error == .slowDown(retryAfter: 1)
+    }
+
+    private static func record(
+        _ count: Int, at position: PolicyPosition, in ledger: any IssuanceLedger, within time: Duration
+    ) async -> Answers {
+        var answers = Answers()
+        guard
+            let proposals = try? (0..<count).map({
+                try IssuanceProposal.sample(at: position, principal: "user:u\($0)", scopes: ["user:nobody"])
+            })
+        else { return answers }
+        answers.note(proposals, await ledger.record(proposals, deadline: .now + time))
+        return answers
+    }
+}

@@ -83,13 +83,28 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)
-        try await perform(change) { transaction in
-            let locked = try table.lock(id, of: revision, in: transaction)
-            var entry = entry
-            entry.before = try transaction.execute(table.document, id).first
-            try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
-            try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
-            try append(entry, scopes: locked.scopes, in: transaction)
+        do {
+            try await perform(change) { transaction in
+                let locked = try table.lock(id, of: revision, in: transaction)
+                var entry = entry
+                entry.before = try transaction.execute(table.document, id).first
+                try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
+                try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+                try append(entry, scopes: locked.scopes, in: transaction)
+            }
+        } catch .notFound(let kind) {
+            try await waitForStandby(change)
+            throw .notFound(kind)
+        }
+    }
+
+    /// Waits until what was committed before stands. A row may be missing because a removal before this one was committed here
+    /// but not answered with success: a failover could bring the row back.
+    private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
+        do throws(PostgresError) {
+            try await pool.perform(AdminStatements.writeNothing, ())
+        } catch {
+            throw translate(error, requestID: change.requestID)
         }
     }
 

@@ -104,6 +104,10 @@ static const char migration_0025[] = {
 #embed "../../sql/migrations/0025_drop_between_sums.sql" suffix(, 0)
 };
 
+static const char migration_0026[] = {
+#embed "../../sql/migrations/0026_hold_nothing_between_statements.sql" suffix(, 0)
+};
+
 static const char migration_0027[] = {
 #embed "../../sql/migrations/0027_compare_clocks.sql" suffix(, 0)
 };
@@ -137,6 +141,7 @@ static const struct {
     {"0023_speed_up_recording.sql", migration_0023},
     {"0024_check_by_domains.sql", migration_0024},
     {"0025_drop_between_sums.sql", migration_0025},
+    {"0026_hold_nothing_between_statements.sql", migration_0026},
     {"0027_compare_clocks.sql", migration_0027},
 };
 

@@ -9,7 +9,7 @@ import Testing
     private static let mute = """
         DO $$ BEGIN
             EXECUTE replace(
-                pg_get_functiondef('append_policy_log'::regproc), 'PERFORM pg_notify(''sluice_policy'', v_seq::text);', '');
+                pg_get_functiondef('write_policy_log'::regproc), 'PERFORM pg_notify(''sluice_policy'', v_seq::text);', '');
         END $$;
         """
 
@@ -19,7 +19,7 @@ import Testing
     ) async throws {
         try await Deployment.with(gateways: 2) { site in
             try await site.session().runScript(Self.mute)
-            let body = "SELECT count(*) FROM pg_proc WHERE proname = 'append_policy_log' AND prosrc ~ 'pg_notify'"
+            let body = "SELECT count(*) FROM pg_proc WHERE proname = 'write_policy_log' AND prosrc ~ 'pg_notify'"
             try #require(try await site.number(body) == 0)
         } _: { site in
             try await site.makeBucket("deaf")

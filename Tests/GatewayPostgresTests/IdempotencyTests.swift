@@ -8,7 +8,7 @@ import Testing
 
 /// Requests with idempotency keys: what is kept of them, and what keeps them from taking effect twice.
 @Suite struct IdempotencyTests {
-    private struct World: Sendable {
+    struct World: Sendable {
         let admin: AdminWorld
         let store: PostgresIdempotency
 
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    private struct NoLedger: IssuanceLedger {
+    struct NoLedger: IssuanceLedger {
         func record(
             _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
         ) async -> [Result<RecordVerdict, GatewayError>] { [] }
@@ -38,7 +38,7 @@ import Testing
         func count(_ denial: Denial) {}
     }
 
-    private func request(
+    func request(
         _ key: UInt8 = 1, body: UInt8 = 1, caller: String = "user:alice", route: String = "POST /a"
     ) throws -> IdempotentRequest {
         IdempotentRequest(
@@ -46,7 +46,7 @@ import Testing
             bodyDigest: [UInt8](repeating: body, count: 32))
     }
 
-    private func fresh(_ state: IdempotencyState) throws -> IdempotencyClaim {
+    func fresh(_ state: IdempotencyState) throws -> IdempotencyClaim {
         guard case .fresh(let claim) = state else {
             Issue.record("not fresh: \(state)")
             throw CancellationError()
@@ -54,7 +54,7 @@ import Testing
         return claim
     }
 
-    private func expect(
+    func expect(
         _ refusal: IdempotencyRefusal, _ world: World, _ request: IdempotentRequest,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -199,7 +199,7 @@ import Testing
     }
 
     /// Issuances of a request that is sent again: `lifetime` makes the decision another one.
-    private func proposal(
+    func proposal(
         _ claim: IdempotencyClaim, place: Int = 0, quota: Quota, at position: PolicyPosition, until: Date,
         signedAt: Date
     ) throws -> IssuanceProposal {

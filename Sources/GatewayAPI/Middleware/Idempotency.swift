@@ -28,17 +28,26 @@ struct Idempotency: Sendable {
             // It stays as it is, for whoever asks next.
             try? await store.abandon(claim)
             throw GatewayError.idempotency(.answerGone)
-        case (.fresh(let claim), _), (.answered(let claim, _), .issuedAgain), (.interrupted(let claim), .issuedAgain):
-            let response = try await act(for: claim, request, caller, on: route, endpoint)
-            return claim.issuances.isEmpty ? response : response.replayed
+        case (.answered(let claim, _), .issuedAgain):
+            return replayed(try await endpoint(claimed(request, by: claim), caller), by: claim)
+        case (.fresh(let claim), _), (.interrupted(let claim), .issuedAgain):
+            return replayed(
+                try await act(for: claim, claimed(request, by: claim), caller, on: route, endpoint), by: claim)
         }
+    }
+
+    private func claimed(_ request: APIRequest, by claim: IdempotencyClaim) -> APIRequest {
+        request.claimed(claim, RepeatableIssuing(claim, ledger: store.ledger(for: claim)))
+    }
+
+    private func replayed(_ response: ServerResponse, by claim: IdempotencyClaim) -> ServerResponse {
+        claim.issuances.isEmpty ? response : response.replayed
     }
 
     private func act(
         for claim: IdempotencyClaim, _ request: APIRequest, _ caller: Caller, on route: Route,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
-        let request = request.claimed(claim, RepeatableIssuing(claim, ledger: store.ledger(for: claim)))
         let response: ServerResponse
         do {
             response = try await endpoint(request, caller)

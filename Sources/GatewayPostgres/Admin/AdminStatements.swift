@@ -27,13 +27,15 @@ struct PolicyChange: Sendable {
     var scopes: [String]
     var actor: String
     var requestID: String
+    /// How often the commit asks for the lock of the log, two seconds each time.
+    var attempts: Int32 = 1
 }
 
 /// Statements that all kinds of rows share.
 enum AdminStatements {
-    /// Ends a change; to be executed last.
-    static let appendPolicyLog = Statement<PolicyChange, Void>("SELECT append_policy_log($1, $2, $3)") {
-        [$0.scopes, $0.actor, $0.requestID]
+    /// Ends a change; to be executed last. The commit writes the line, and takes the lock for it.
+    static let appendPolicyLog = Statement<PolicyChange, Void>("SELECT append_policy_log($1, $2, $3, $4)") {
+        [$0.scopes, $0.actor, $0.requestID, $0.attempts]
     }
 
     /// Writes a line of the audit.

@@ -6,7 +6,8 @@ import Logging
 
 /// Rows of one kind in PostgreSQL, as admins manage them.
 ///
-/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes.
+/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the commit
+/// writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits longer for rows.
 public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     private let table: AdminTable<Resource>
     private let pool: PostgresPool

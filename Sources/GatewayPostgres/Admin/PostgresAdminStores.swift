@@ -33,7 +33,7 @@ public struct PostgresAdminStores: Sendable {
     /// Settings that sessions of the pool should have.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "10s"), ("jit", "off"),
+        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
     ]
 
     /// Makes the stores.

@@ -13,7 +13,7 @@ public final class BulkConnections: Sendable {
     /// Settings that sessions should have.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "1800s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "10s"),
+        ("statement_timeout", "1800s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "1s"),
         ("jit", "off"), ("temp_buffers", "64MB"), ("work_mem", "64MB"),
     ]
 

@@ -152,7 +152,7 @@ struct BulkWriting {
     /// Writes what ``check(in:)`` counted; gives the identifier of the change.
     ///
     /// Locks that others wait for are taken as late as they can be: those of buckets and templates after the rows are
-    /// written, that of the log last of all.
+    /// written, that of the log by the commit.
     func write(_ counts: GrantCounts, summary: String?, in transaction: borrowing PostgresTransaction) throws -> UUID {
         try transaction.mark(change)
         let actor = change.actor.rawValue
@@ -173,25 +173,13 @@ struct BulkWriting {
             let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
             guard surplus.isEmpty else { throw Overtaken() }
         }
-        let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID)
-        for _ in 1..<Self.maxAppends where try append(line, in: transaction) { return id }
+        // The claim of the request's idempotency key may have run out over so much work.
+        try transaction.mark(change)
+        let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID, attempts: Self.maxAttempts)
         try transaction.perform(AdminStatements.appendPolicyLog, line)
         return id
     }
 
     /// How often the lock of the log is asked for: minutes of work are not given up for one commit that took long.
-    private static let maxAppends = 3
-
-    /// Ends the change; `false` where the lock could not be had in time.
-    private func append(_ line: PolicyChange, in transaction: borrowing PostgresTransaction) throws -> Bool {
-        try transaction.runScript("SAVEPOINT written")
-        do {
-            try transaction.perform(AdminStatements.appendPolicyLog, line)
-            return true
-        } catch {
-            guard error.sqlState == "55P03" else { throw error }
-            try transaction.runScript("ROLLBACK TO SAVEPOINT written")
-            return false
-        }
-    }
+    private static let maxAttempts: Int32 = 3
 }

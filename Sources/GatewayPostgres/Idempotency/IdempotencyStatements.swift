@@ -9,28 +9,36 @@ enum IdempotencyStatements {
         var request: IdempotentRequest
         var id: UUID
         var attempt: UUID
-        var claimSeconds: Int32
     }
 
     /// What is known.
     struct Known: Sendable {
         var verdict: String
         var id: UUID?
+        /// Which attempt may act; `nil` where none may.
+        var attempt: UUID?
+        /// Seconds.
+        var retryAfter: Int32
         var issuances: [UUID]
         var sealed: SealedBytes?
     }
 
     static let claim = Statement<Claiming, Known>(
-        "SELECT verdict, id, issuance_ids, sealed, key_id FROM claim_idempotency_key($1, $2, $3, $4, $5, $6, $7)"
+        """
+        SELECT verdict, id, attempt, retry_after, issuance_ids, sealed, key_id
+        FROM claim_idempotency_key($1, $2, $3, $4, $5, $6)
+        """
     ) {
         [
             $0.id, $0.attempt, $0.request.caller.rawValue, $0.request.route, $0.request.keyDigest,
-            $0.request.bodyDigest, $0.claimSeconds,
+            $0.request.bodyDigest,
         ]
     } decode: { row throws(PostgresError) in
         var known = Known(
-            verdict: try row.decode(0), id: try row.decode(1), issuances: try row.decode(2, as: [UUID]?.self) ?? [])
-        if let bytes = try row.decode(3, as: [UInt8]?.self), let keyID = try row.decode(4, as: String?.self) {
+            verdict: try row.decode(0), id: try row.decode(1), attempt: try row.decode(2),
+            retryAfter: try row.decode(3),
+            issuances: try row.decode(4, as: [UUID]?.self) ?? [])
+        if let bytes = try row.decode(5, as: [UInt8]?.self), let keyID = try row.decode(6, as: String?.self) {
             known.sealed = SealedBytes(bytes: bytes, keyID: keyID)
         }
         return known
@@ -58,52 +66,55 @@ enum IdempotencyStatements {
 
     /// Says in the transaction of a change that the change was made for a claim.
     static let mark = Statement<IdempotencyClaim, Void>(
-        "UPDATE idempotency_keys SET changed_at = clock_timestamp() WHERE id = $1 AND attempt = $2"
+        """
+        UPDATE idempotency_keys SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
+        WHERE id = $1 AND attempt = $2
+        """
     ) { [$0.id, $0.attempt] }
 
-    /// Keeps other requests with the key from recording, and gives what is on record.
-    static let lock = Statement<IdempotencyClaim, [UUID]>(
-        "SELECT issuance_ids FROM idempotency_keys WHERE id = $1 FOR UPDATE"
-    ) {
-        [$0.id]
+    /// Says of claims that somebody works for them still. A row that is locked is one that somebody works with.
+    static let renew = Statement<[IdempotencyClaim], Void>(
+        """
+        UPDATE idempotency_keys k SET claimed_until = idempotency_claim_end()
+        WHERE k.id = ANY (ARRAY(
+            SELECT o.id FROM unnest($1::uuid[], $2::uuid[]) AS c (id, attempt)
+            JOIN idempotency_keys o ON o.id = c.id AND o.attempt = c.attempt
+            WHERE o.answered_at IS NULL
+            FOR UPDATE OF o SKIP LOCKED
+        ))
+        """
+    ) { [$0.map(\.id), $0.map(\.attempt)] }
+
+    /// Records a batch for a claim, or proves that it is on record.
+    static let record = Statement<(claim: IdempotencyClaim, call: RecordBatch.Call), OnceAnswer>(
+        """
+        SELECT refusal, on_record, verdicts, uses, resets_in, ahead FROM record_issuances_once(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+            $26, $27
+        )
+        """
+    ) { values, parameters throws(PostgresError) in
+        let (claim, call) = values
+        try claim.id.encode(into: &parameters)
+        try claim.attempt.encode(into: &parameters)
+        try call.batch.write(sentAt: call.clock, to: &parameters)
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        OnceAnswer(
+            refusal: try row.decode(0), onRecord: try row.decode(1),
+            recording: .init(
+                verdicts: try row.decode(2), uses: try row.decode(3), resetsIn: try row.decode(4),
+                ahead: try row.decode(5)))
     }
 
-    static let addIssuances = Statement<(id: UUID, issuances: [UUID]), Void>(
-        "UPDATE idempotency_keys SET issuance_ids = issuance_ids || $2::uuid[] WHERE id = $1"
-    ) { [$0.id, $0.issuances] }
-
-    /// Waits for changes of policy that are being made, as recording does; a statement of its own, so that the next one sees
-    /// them.
-    static let shareLock = Statement<Void, Void>("SELECT pg_advisory_xact_lock_shared(7310868744)") { _ in [] }
-
-    /// Whether decisions still stand: 0, or -1 where policy changed since.
-    static let staleness = Statement<RecordBatch, [Int32]>("SELECT stale_verdicts($1, $2, $3, $4, $5, $6)") {
-        batch, parameters throws(PostgresError) in
-        try batch.writeProofs(to: &parameters)
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
-    }
-
-    /// Those of some issuances that are on record as they are now decided again.
-    static let unchanged = Statement<RecordBatch, UUID>(
-        """
-        SELECT i.id
-        FROM generate_series(1, cardinality($3::timestamptz[])) AS p
-        JOIN issuances i ON i.id = ($1::uuid[])[p][1]
-        WHERE i.issued_at > clock_timestamp() - interval '26 hours' AND i.credential_id = ($1::uuid[])[p][3]
-            AND i.principal = ($2::text[])[p][1] AND i.delivery = ($2::text[])[p][3]
-            AND i.action = ($2::text[])[p][4] AND i.method = ($2::text[])[p][5]
-            AND i.bucket = ($2::text[])[p][6] AND i.object_key = ($2::text[])[p][7]
-            AND i.content_type IS NOT DISTINCT FROM ($2::text[])[p][8]
-            AND i.expires_at = ($3::timestamptz[])[p] AND i.content_md5 IS NOT DISTINCT FROM ($4::bytea[])[p]
-            AND i.content_length IS NOT DISTINCT FROM ($5::bigint[])[p]
-        """
-    ) { batch, parameters throws(PostgresError) in
-        try batch.writeRows(to: &parameters)
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
+    /// What the database said of a batch for a claim.
+    struct OnceAnswer: Sendable {
+        /// Why the claim may not act; `nil` where it may.
+        let refusal: String?
+        /// What is on record, where nothing was done since that is some of the batch; else `nil`.
+        let onRecord: [UUID]?
+        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it would
+        /// be another one now; then there are no uses.
+        let recording: RecordBatch.Answer
     }
 
     /// Removes keys past their time; those that somebody uses at the moment stay for the next round.

@@ -4,8 +4,8 @@ import LibPQ
 import Logging
 
 /// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in one
-/// transaction with the row of the key. However often the request is sent, and whenever a gateway dies, each of its issuances is
-/// recorded and charged once.
+/// statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its issuances is
+/// recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway that has stopped.
 struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool
@@ -13,20 +13,48 @@ struct OnceLedger: IssuanceLedger {
     let clock: LedgerClock
     let logger: Logger
 
+    private typealias Verdict = Result<RecordVerdict, GatewayError>
+
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>] {
-        guard !proposals.isEmpty else { return [] }
-        do {
-            return try await pool.withTransaction(deadline: deadline) { transaction in
-                try record(proposals, in: transaction)
+        var verdicts = [Verdict?](repeating: nil, count: proposals.count)
+        var onRecord = claim.issuances
+        // Once more where other items than the claim came with turn out to be on record.
+        for _ in 1...2 {
+            var repeated: [Int] = []
+            var new: [Int] = []
+            for (place, proposal) in proposals.enumerated() where verdicts[place] == nil {
+                if onRecord.contains(proposal.id) {
+                    repeated.append(place)
+                } else if onRecord.contains(where: proposal.id.hasSameTag) {
+                    // Another request with the key came first, with a signature of another instant.
+                    verdicts[place] = .failure(Self.inFlight)
+                } else {
+                    new.append(place)
+                }
             }
-        } catch let error as GatewayError {
-            return proposals.map { _ in .failure(error) }
+            for part in Self.parts(repeated, of: proposals) + Self.parts(new, of: proposals) {
+                switch await record(part.batch, deadline: deadline) {
+                case .done(let found): for (place, verdict) in zip(part.places, found) { verdicts[place] = verdict }
+                case .foundOnRecord(let issuances): onRecord = issuances
+                }
+            }
+        }
+        return verdicts.map { $0 ?? .failure(Self.inFlight) }
+    }
+
+    /// Asks the database about some of the items.
+    private func record(_ batch: RecordBatch, deadline: ContinuousClock.Instant) async -> Outcome {
+        do {
+            let call = (batch: batch, clock: clock)
+            let answers = try await pool.execute(IdempotencyStatements.record, (claim, call), deadline: deadline)
+            guard let answer = answers.first else { throw PostgresError.decoding(column: 0, reason: "no answer") }
+            return try outcome(of: batch, by: answer)
         } catch {
             logger.error("issuances not recorded once", metadata: ["reason": "\(error)"])
             let refusal = (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
-            return proposals.map { _ in .failure(refusal) }
+            return .done(batch.entries.map { _ in .failure(refusal) })
         }
     }
 
@@ -34,75 +62,61 @@ struct OnceLedger: IssuanceLedger {
         base.count(denial)
     }
 
-    private func record(
-        _ proposals: [IssuanceProposal], in transaction: borrowing PostgresTransaction
-    ) throws -> [Result<RecordVerdict, GatewayError>] {
-        // Before the counters of quotas, which nobody may hold who waits for a row of a key.
-        guard let recorded = try transaction.execute(IdempotencyStatements.lock, claim).first else {
-            throw GatewayError.idempotency(.answerGone)
-        }
-        var verdicts: [Result<RecordVerdict, GatewayError>?] = Array(repeating: nil, count: proposals.count)
-        var repeated: [Int] = []
-        var new: [Int] = []
-        for (place, proposal) in proposals.enumerated() {
-            if recorded.contains(proposal.id) {
-                repeated.append(place)
-            } else if recorded.contains(where: proposal.id.hasSameTag) {
-                // Another request with the key came first, with a signature of another instant.
-                verdicts[place] = .failure(.idempotency(.inFlight(retryAfter: 1)))
-            } else {
-                new.append(place)
-            }
-        }
-        for (place, verdict) in zip(repeated, try Self.proved(repeated.map { proposals[$0] }, in: transaction)) {
-            verdicts[place] = verdict
-        }
-        for (place, verdict) in zip(new, try recordedNow(new.map { proposals[$0] }, in: transaction)) {
-            verdicts[place] = .success(verdict)
-        }
-        return verdicts.map { $0 ?? .failure(.unavailable(retryAfter: 1)) }
+    /// Proposals that go into one statement, and their places among all.
+    private struct Part {
+        let places: ArraySlice<Int>
+        let batch: RecordBatch
     }
 
-    /// Records what is not on record yet.
-    private func recordedNow(
-        _ proposals: [IssuanceProposal], in transaction: borrowing PostgresTransaction
-    ) throws -> [RecordVerdict] {
-        guard !proposals.isEmpty else { return [] }
-        let entries = proposals.map { LedgerEntry($0, deadline: .now, for: .nobody) }
-        var verdicts: [RecordVerdict] = []
-        for batch in RecordBatch.batches(of: entries) {
-            guard let answer = try transaction.execute(batch.statement, (batch, clock)).first else {
-                throw PostgresError.decoding(column: 0, reason: "no answer")
-            }
-            let outcome = try batch.outcome(by: answer)
-            clock.note(outcome)
-            guard case .verdicts(let found) = outcome else {
-                throw GatewayError.clockDiffers(retryAfter: LedgerClock.retryAfter)
-            }
-            verdicts += found
+    private static func parts(_ places: [Int], of proposals: [IssuanceProposal]) -> [Part] {
+        guard !places.isEmpty else { return [] }
+        let entries = places.map { LedgerEntry(proposals[$0], deadline: .now, for: .nobody) }
+        var rest = places[...]
+        return RecordBatch.batches(of: entries).map { batch in
+            defer { rest = rest.dropFirst(batch.entries.count) }
+            return Part(places: rest.prefix(batch.entries.count), batch: batch)
         }
-        let ids = zip(proposals, verdicts).compactMap { proposal, verdict in
-            if case .recorded = verdict { proposal.id } else { nil }
-        }
-        if !ids.isEmpty { try transaction.perform(IdempotencyStatements.addIssuances, (claim.id, ids)) }
-        return verdicts
     }
 
-    /// Proves what is on record, as recording does, and compares; what is left of quotas is not told again.
-    private static func proved(
-        _ proposals: [IssuanceProposal], in transaction: borrowing PostgresTransaction
-    ) throws -> [Result<RecordVerdict, GatewayError>] {
-        guard !proposals.isEmpty else { return [] }
-        let batch = RecordBatch(proposals)
-        try transaction.perform(IdempotencyStatements.shareLock, ())
-        guard let verdicts = try transaction.execute(IdempotencyStatements.staleness, batch).first,
-            verdicts.count == proposals.count
-        else { throw PostgresError.decoding(column: 0, reason: "the answer does not fit the batch") }
-        let unchanged = Set(try transaction.execute(IdempotencyStatements.unchanged, batch))
-        return zip(proposals, verdicts).map { proposal, verdict in
-            guard verdict == 0 else { return .success(.stale) }
-            guard unchanged.contains(proposal.id) else { return .failure(.idempotency(.answerGone)) }
-            return .success(.recorded(remaining: []))
+    private static var inFlight: GatewayError { .idempotency(.inFlight(retryAfter: 1)) }
+}
+
+// MARK: - One statement
+
+extension OnceLedger {
+    /// What came of a statement.
+    private enum Outcome {
+        /// A verdict on each item.
+        case done([Verdict])
+        /// Nothing, since some of the items are on record, among these.
+        case foundOnRecord([UUID])
+    }
+
+    private func outcome(
+        of batch: RecordBatch, by answer: IdempotencyStatements.OnceAnswer
+    ) throws(PostgresError) -> Outcome {
+        if let refusal = answer.refusal {
+            let error = refusal == "gone" ? GatewayError.idempotency(.answerGone) : Self.inFlight
+            return .done(batch.entries.map { _ in .failure(error) })
+        }
+        if let onRecord = answer.onRecord { return .foundOnRecord(onRecord) }
+        if answer.recording.uses == nil, let codes = answer.recording.verdicts, codes.count == batch.entries.count {
+            // What is left of quotas is not told again.
+            return .done(
+                codes.map { code in
+                    switch code {
+                    case 0: .success(.recorded(remaining: []))
+                    case -1: .success(.stale)
+                    default: .failure(.idempotency(.answerGone))
+                    }
+                })
+        }
+        let outcome = try batch.outcome(by: answer.recording)
+        clock.note(outcome)
+        switch outcome {
+        case .verdicts(let verdicts): return .done(verdicts.map { .success($0) })
+        case .clockDiffers:
+            return .done(batch.entries.map { _ in .failure(.clockDiffers(retryAfter: LedgerClock.retryAfter)) })
         }
     }
 }

@@ -3,12 +3,17 @@ public import GatewayCore
 import LibCrypto
 public import LibPQ
 public import Logging
+public import ServiceLifecycle
 
 /// Requests with idempotency keys in PostgreSQL, for all gateways alike.
-public struct PostgresIdempotency: IdempotencyStore {
-    /// How long a claim lasts: longer than any request is answered in. A gateway that takes longer than that changes nothing.
-    private static let claimSeconds: Int32 = 120
+///
+/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway that died or
+/// stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a claim changes nothing.
+public struct PostgresIdempotency: IdempotencyStore, Service {
+    /// How often claims are renewed: `idempotency_claim_end` gives several times as long.
+    private static let renewal = Duration.seconds(1)
 
+    private let claims = LiveClaims()
     private let pool: PostgresPool
     private let keys: MasterKeyRing
     private let base: any IssuanceLedger
@@ -40,6 +45,22 @@ public struct PostgresIdempotency: IdempotencyStore {
         self.now = now
     }
 
+    /// Renews claims until shut down.
+    public func run() async {
+        await doRounds(every: Self.renewal) { await self.renewClaims() }
+    }
+
+    /// Renews the claims that were there in the last round already; most requests are answered sooner.
+    func renewClaims() async {
+        let held = claims.nextRound()
+        guard !held.isEmpty else { return }
+        do throws(PostgresError) {
+            try await pool.perform(IdempotencyStatements.renew, held, deadline: .now + Self.renewal * 2)
+        } catch {
+            logger.warning("claims of idempotency keys are not renewed", metadata: ["reason": "\(error)"])
+        }
+    }
+
     /// Claims a key.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
         guard let random = try? randomBytes(count: 20) else { throw .unavailable(retryAfter: 1) }
@@ -48,27 +69,27 @@ public struct PostgresIdempotency: IdempotencyStore {
         do throws(PostgresError) {
             known = try await pool.execute(
                 IdempotencyStatements.claim,
-                .init(
-                    request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt,
-                    claimSeconds: Self.claimSeconds)
+                .init(request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt)
             ).first
         } catch {
             throw refusal(error)
         }
         guard let known else { throw .unavailable(retryAfter: 1) }
-        guard let id = known.id else { throw .idempotency(.inFlight(retryAfter: 1)) }
-        let claim = IdempotencyClaim(id: id, attempt: attempt, issuances: known.issuances)
-        switch known.verdict {
-        case "fresh": return .fresh(claim)
-        case "interrupted": return .interrupted(claim)
-        case "answered": return .answered(claim, answer: known.sealed.flatMap { opened($0, of: id) })
-        case "other-request": throw .idempotency(.otherRequest)
-        default: throw .idempotency(.inFlight(retryAfter: 1))
+        guard known.verdict != "other-request" else { throw .idempotency(.otherRequest) }
+        guard let id = known.id, let attempt = known.attempt else {
+            throw .idempotency(.inFlight(retryAfter: Int(known.retryAfter)))
         }
+        let claim = IdempotencyClaim(id: id, attempt: attempt, issuances: known.issuances)
+        if known.verdict == "answered" {
+            return .answered(claim, answer: known.sealed.flatMap { opened($0, of: id) })
+        }
+        claims.insert(claim)
+        return known.verdict == "fresh" ? .fresh(claim) : .interrupted(claim)
     }
 
     /// Ends a claim that took effect.
     public func finish(_ claim: IdempotencyClaim, answer: [UInt8]?) async throws(GatewayError) {
+        defer { claims.remove(claim) }
         let sealed: SealedBytes?
         do throws(MasterKeyError) {
             sealed = try answer.map { (bytes) throws(MasterKeyError) in
@@ -82,6 +103,7 @@ public struct PostgresIdempotency: IdempotencyStore {
 
     /// Ends a claim that came to nothing.
     public func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
+        defer { claims.remove(claim) }
         try await perform(IdempotencyStatements.abandon, claim)
     }
 

@@ -9,7 +9,7 @@ public struct PostgresIssuances: IssuanceReader {
     /// are not opened and rare values are found by the index that knows where they may be.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
-        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "10s"), ("jit", "off"),
+        ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
         ("plan_cache_mode", "force_custom_plan"), ("work_mem", "32MB"),
     ]
 

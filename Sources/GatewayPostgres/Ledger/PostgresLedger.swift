@@ -78,7 +78,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// nested loops over primary keys.
     static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
-        ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "10s"),
+        ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "1s"),
         ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
     ]

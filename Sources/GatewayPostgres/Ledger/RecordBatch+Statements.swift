@@ -31,11 +31,7 @@ extension RecordBatch {
         )
         """
     ) { call, parameters throws(PostgresError) in
-        try call.clock.write(to: &parameters)
-        try call.batch.writeProofs(to: &parameters)
-        try call.batch.writeRows(to: &parameters)
-        try call.batch.writeQuotas(to: &parameters)
-        try call.batch.writeCharges(to: &parameters)
+        try call.batch.write(sentAt: call.clock, to: &parameters)
     } decode: { row throws(PostgresError) in
         Answer(
             verdicts: try row.decode(0), uses: try row.decode(1), resetsIn: try row.decode(2), ahead: try row.decode(3))
@@ -72,8 +68,17 @@ extension RecordBatch {
 // MARK: - Several
 
 extension RecordBatch {
+    /// Adds the parameters of ``record``.
+    func write(sentAt clock: LedgerClock, to parameters: inout PostgresParameters) throws(PostgresError) {
+        try clock.write(to: &parameters)
+        try writeProofs(to: &parameters)
+        try writeRows(to: &parameters)
+        try writeQuotas(to: &parameters)
+        try writeCharges(to: &parameters)
+    }
+
     /// Adds what proves the decisions: six arrays.
-    func writeProofs(to parameters: inout PostgresParameters) throws(PostgresError) {
+    private func writeProofs(to parameters: inout PostgresParameters) throws(PostgresError) {
         var positions: [PolicyPosition] = []
         var itemPositions: [Int32] = []
         itemPositions.reserveCapacity(entries.count)
@@ -128,7 +133,7 @@ extension RecordBatch {
     }
 
     /// Adds the rows' columns: five arrays, two of them with a row for each item.
-    func writeRows(to parameters: inout PostgresParameters) throws(PostgresError) {
+    private func writeRows(to parameters: inout PostgresParameters) throws(PostgresError) {
         let count = entries.count
         try parameters.appendArray(of: .uuid, count: count, columns: 3) { parameters throws(PostgresError) in
             for entry in entries {
@@ -156,7 +161,7 @@ extension RecordBatch {
     }
 
     /// Adds quotas and counters: seven arrays, and whether items are to be admitted one by one.
-    func writeQuotas(to parameters: inout PostgresParameters) throws(PostgresError) {
+    private func writeQuotas(to parameters: inout PostgresParameters) throws(PostgresError) {
         try parameters.appendArray(of: .uuid, count: quotas.count) { parameters throws(PostgresError) in
             for quota in quotas { parameters.add(quota.id) }
         }
@@ -187,7 +192,7 @@ extension RecordBatch {
     }
 
     /// Adds charges: four arrays.
-    func writeCharges(to parameters: inout PostgresParameters) throws(PostgresError) {
+    private func writeCharges(to parameters: inout PostgresParameters) throws(PostgresError) {
         try parameters.appendArray(of: .int4, count: entries.count + 1) { parameters throws(PostgresError) in
             var end: Int32 = 0
             parameters.add(end)

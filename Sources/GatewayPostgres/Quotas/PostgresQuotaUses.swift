@@ -53,27 +53,27 @@ public struct PostgresQuotaUses: QuotaUses {
     ) async throws(GatewayError) -> QuotaReset {
         guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
         let entry = UUID.version7(at: now(), randomBytes: random)
+        let call = QuotaResetCall(entry: entry, quota: quota, holder: holder, change: change)
         for _ in 0..<Self.maxAttempts {
-            do {
-                return try await pool.withTransaction { transaction in
-                    try transaction.mark(change)
-                    guard let reset = try transaction.execute(Self.resetUsage, (quota, holder?.rawValue)).first,
-                        let reset
-                    else { throw GatewayError.notFound(.quota) }
-                    let audit = QuotaResetEntry(id: entry, quota: quota, holder: holder, reset: reset, change: change)
-                    try transaction.perform(Self.audit, audit)
-                    return reset
-                }
-            } catch let error as GatewayError {
-                throw error
-            } catch let error as PostgresError {
-                // 40001: something settles at this moment.
-                guard error.sqlState == "40001" else { throw refusal(error, change.requestID) }
-            } catch {
-                throw .unavailable(retryAfter: 1)
-            }
+            guard let outcome = try await attempt(call) else { continue }
+            guard outcome.isClaimed else { throw .idempotency(.inFlight(retryAfter: 1)) }
+            guard let reset = outcome.reset else { throw .notFound(.quota) }
+            return reset
         }
         throw .slowDown(retryAfter: 1)
+    }
+
+    /// Resets, unless something settles at this moment.
+    private func attempt(_ call: QuotaResetCall) async throws(GatewayError) -> QuotaResetCall.Outcome? {
+        do throws(PostgresError) {
+            guard let outcome = try await pool.execute(Self.resetUsage, call).first else {
+                throw .decoding(column: 0, reason: "no answer")
+            }
+            return outcome
+        } catch {
+            guard error.sqlState == "40001" else { throw refusal(error, call.change.requestID) }
+            return nil
+        }
     }
 
     private func execute<Parameters, Row>(
@@ -101,13 +101,21 @@ struct QuotaUseQuestion: Sendable {
     var limit: Int64
 }
 
-/// What the audit keeps of a reset.
-struct QuotaResetEntry: Sendable {
-    var id: UUID
+/// A reset, and who says so.
+struct QuotaResetCall: Sendable {
+    /// The identifier of the line in the audit.
+    var entry: UUID
     var quota: UUID
     var holder: Principal?
-    var reset: QuotaReset
     var change: ChangeContext
+
+    /// What came of it.
+    struct Outcome: Sendable {
+        /// Whether the claim of the request's idempotency key, if it has one, held.
+        var isClaimed: Bool
+        /// `nil` where there is no such quota.
+        var reset: QuotaReset?
+    }
 }
 
 extension PostgresQuotaUses {
@@ -152,27 +160,18 @@ extension PostgresQuotaUses {
         QuotaUse(holder: try row.principal(0), used: try row.decode(1), reserved: try row.decode(2))
     }
 
-    static let resetUsage = Statement<(quota: UUID, holder: String?), QuotaReset?>(
-        "SELECT holders, released FROM reset_quota_usage($1, $2)"
-    ) {
-        [$0.quota, $0.holder]
-    } decode: { row throws(PostgresError) in
-        guard let holders = try row.decode(0, as: Int64?.self), let released = try row.decode(1, as: Int64?.self)
-        else { return nil }
-        return QuotaReset(holders: holders, released: released)
-    }
-
-    static let audit = Statement<QuotaResetEntry, Void>(
-        """
-        INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
-        VALUES ($1, 'reset', 'Quota', $2, $3, $4,
-            jsonb_strip_nulls(jsonb_build_object('holder', $5::text, 'holders', $6::bigint, 'used', $7::bigint)),
-            jsonb_strip_nulls(jsonb_build_object('holder', $5::text, 'holders', $6::bigint, 'used', 0)))
-        """
+    static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
+        "SELECT is_claimed, holders, released FROM reset_quota($1, $2, $3, $4, $5, $6, $7)"
     ) {
         [
-            $0.id, $0.quota.lowercaseText, $0.change.actor.rawValue, $0.change.requestID, $0.holder?.rawValue,
-            $0.reset.holders, $0.reset.released,
+            $0.quota, $0.holder?.rawValue, $0.entry, $0.change.actor.rawValue, $0.change.requestID, $0.change.claim?.id,
+            $0.change.claim?.attempt,
         ]
+    } decode: { row throws(PostgresError) in
+        var outcome = QuotaResetCall.Outcome(isClaimed: try row.decode(0))
+        if let holders = try row.decode(1, as: Int64?.self), let released = try row.decode(2, as: Int64?.self) {
+            outcome.reset = QuotaReset(holders: holders, released: released)
+        }
+        return outcome
     }
 }

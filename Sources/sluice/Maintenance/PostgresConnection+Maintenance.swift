@@ -12,7 +12,8 @@ extension PostgresConnection {
         self.init(
             try PostgresConfiguration(
                 connectionString: database.connectionString.reveal(), applicationName: "sluice-maintenance",
-                sessionSettings: [("synchronous_commit", "on")], responseTimeout: .seconds(3600)),
+                sessionSettings: [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s")],
+                responseTimeout: .seconds(3600)),
             logger: logger)
     }
 }

@@ -60,6 +60,9 @@ struct Gateway {
             life: .seconds(settings.multipartMaxAge), now: Self.now)
         let stored = StoredUploads(client: cloud, cache: cache, now: Self.now)
         let events = PostgresStoreEvents(pool: database.adminPool, logger: logger, now: Self.now)
+        let idempotency = PostgresIdempotency(
+            pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, clock: clock, logger: logger,
+            now: Self.now)
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
@@ -95,10 +98,7 @@ struct Gateway {
                 ledger: PostgresIssuances(pool: database.ledgerPool, logger: logger, now: Self.now),
                 grants: stores.grants, now: Self.now),
             stores: stores,
-            idempotency: PostgresIdempotency(
-                pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, clock: clock, logger: logger,
-                now: Self.now
-            ),
+            idempotency: idempotency,
             bucketValidator: BucketProbe(client: cloud, now: Self.now),
             auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),
             readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
@@ -120,6 +120,7 @@ struct Gateway {
                     schedule: .init(daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays),
                     logger: logger),
                 UsageUpkeep(connection: database.background, logger: logger),
+                idempotency,
                 ReservationSweeper(
                     connection: database.background,
                     verifier: stored,
@@ -168,8 +169,8 @@ private struct DatabaseParts {
     let configuration: PostgresConfiguration
     let policyPool: PostgresPool
     let adminPool: PostgresPool
-    /// Apart from the connections of the ledger, each of which records many requests at once: with a key a request is a
-    /// transaction of its own.
+    /// Apart from the connections of the ledger, each of which records many requests at once: with a key a request is recorded
+    /// on its own.
     let idempotencyPool: PostgresPool
     /// Apart, since questions about the ledger may take seconds.
     let ledgerPool: PostgresPool
@@ -187,7 +188,7 @@ private struct DatabaseParts {
         }
         let plain = try configuration([
             ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
-            ("idle_in_transaction_session_timeout", "10s"),
+            ("idle_in_transaction_session_timeout", "1s"),
         ])
         self.configuration = plain
         policyPool = PostgresPool(

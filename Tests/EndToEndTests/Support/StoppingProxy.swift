@@ -1,0 +1,208 @@
+import Foundation
+import Glibc
+import PostgresTesting
+import Synchronization
+
+/// Stands between a gateway and PostgreSQL, and holds back what the gateway says from some statement on: to PostgreSQL that is a
+/// gateway that has been stopped there.
+final class StoppingProxy: Sendable {
+    private struct State {
+        /// How many statements still pass; all where `nil`.
+        var left: Int?
+        /// How many have passed.
+        var passed = 0
+        /// Whether something has been held back.
+        var hasStopped = false
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+    private let directory: String
+    private let port: Int
+    private let target: String
+    private static let counter = Atomic(0)
+
+    /// Listens beside the server of a cluster.
+    init(to cluster: TestCluster) throws {
+        let number = Self.counter.add(1, ordering: .relaxed).newValue
+        directory = "/tmp/sluice-proxy-\(ProcessInfo.processInfo.processIdentifier)-\(number)"
+        port = cluster.port
+        target = "\(cluster.directory)/.s.PGSQL.\(cluster.port)"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let listener = try unsafe Self.socket("\(directory)/.s.PGSQL.\(port)") { unsafe bind($0, $1, $2) }
+        listen(listener, 64)
+        Thread { self.accept(from: listener) }.start()
+    }
+
+    /// Connection string of a database, through the proxy.
+    func connectionString(database: String) -> String {
+        "host=\(directory) port=\(port) user=postgres dbname=\(database)"
+    }
+
+    /// Lets so many statements pass from now on, on all connections together, and none after them.
+    func stop(after statements: Int) {
+        state.withLock {
+            $0.left = statements
+            $0.hasStopped = false
+        }
+    }
+
+    /// How many statements have passed so far.
+    var passed: Int { state.withLock { $0.passed } }
+
+    /// Whether a statement has been held back.
+    var hasStopped: Bool { state.withLock { $0.hasStopped } }
+
+    /// Lets everything pass again, first what was held back.
+    func goOn() {
+        state.withLock { $0.left = nil }
+    }
+
+    /// Takes no more connections.
+    func close() {
+        state.withLock {
+            $0.isClosed = true
+            $0.left = nil
+        }
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+
+    /// Waits until a statement may pass; what is not counted passes as long as statements do.
+    private func pass(counted: Bool) {
+        while true {
+            let mayPass = state.withLock { state in
+                if state.left == 0 {
+                    state.hasStopped = state.hasStopped || counted
+                    return false
+                }
+                if counted {
+                    state.passed += 1
+                    state.left = state.left.map { $0 - 1 }
+                }
+                return true
+            }
+            if mayPass { return }
+            usleep(500)
+        }
+    }
+}
+
+// MARK: - Connections
+
+extension StoppingProxy {
+    private struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Both ends of a connection.
+    private final class Ends: Sendable {
+        let gateway: CInt
+        let server: CInt
+
+        init(gateway: CInt, server: CInt) {
+            self.gateway = gateway
+            self.server = server
+        }
+
+        deinit {
+            Glibc.close(gateway)
+            Glibc.close(server)
+        }
+
+        func end() {
+            shutdown(gateway, CInt(SHUT_RDWR))
+            shutdown(server, CInt(SHUT_RDWR))
+        }
+    }
+
+    private static func socket(
+        _ path: String, _ use: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) throws -> CInt {
+        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(path.utf8)) }
+        let outcome = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { general in
+                unsafe use(descriptor, general, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard outcome == 0 else {
+            Glibc.close(descriptor)
+            throw Failure(description: "socket \(path): \(errno)")
+        }
+        return descriptor
+    }
+
+    private func accept(from listener: CInt) {
+        defer { Glibc.close(listener) }
+        while !state.withLock({ $0.isClosed }) {
+            var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&waiting, 1, 50) > 0 else { continue }
+            let gateway = Glibc.accept(listener, nil, nil)
+            guard gateway >= 0 else { continue }
+            guard let server = try? unsafe Self.socket(target, { unsafe connect($0, $1, $2) }) else {
+                Glibc.close(gateway)
+                continue
+            }
+            let ends = Ends(gateway: gateway, server: server)
+            Thread { self.forwardStatements(ends) }.start()
+            Thread { Self.forwardAnswers(ends) }.start()
+        }
+    }
+
+    private static func forwardAnswers(_ ends: Ends) {
+        while let bytes = receive(from: ends.server), send(bytes[...], to: ends.gateway) {}
+        ends.end()
+    }
+
+    /// Forwards messages: those that belong together at once, with the one at whose end the server answers.
+    private func forwardStatements(_ ends: Ends) {
+        var bytes: [UInt8] = []
+        var hasBegun = false
+        while let more = Self.receive(from: ends.gateway) {
+            bytes += more
+            var sent = 0
+            var place = 0
+            while let length = Self.lengthOfMessage(in: bytes[place...], isFirst: !hasBegun) {
+                let kind = hasBegun ? bytes[place] : 0
+                hasBegun = true
+                place += length
+                // Query, Sync, Terminate, and the first, which has no kind.
+                guard [UInt8(ascii: "Q"), UInt8(ascii: "S"), UInt8(ascii: "X"), 0].contains(kind) else { continue }
+                pass(counted: kind == UInt8(ascii: "Q") || kind == UInt8(ascii: "S"))
+                guard Self.send(bytes[sent..<place], to: ends.server) else { return ends.end() }
+                sent = place
+            }
+            bytes.removeFirst(sent)
+        }
+        ends.end()
+    }
+
+    /// The length of the message at the beginning; `nil` where it has not arrived as a whole.
+    private static func lengthOfMessage(in bytes: ArraySlice<UInt8>, isFirst: Bool) -> Int? {
+        let head = isFirst ? 0 : 1
+        guard bytes.count >= head + 4 else { return nil }
+        let length = bytes.dropFirst(head).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        let whole = head + length
+        return bytes.count >= whole ? whole : nil
+    }
+
+    private static func receive(from descriptor: CInt) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 65_536)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
+        return count > 0 ? Array(bytes.prefix(count)) : nil
+    }
+
+    private static func send(_ bytes: ArraySlice<UInt8>, to descriptor: CInt) -> Bool {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = unsafe rest.withUnsafeBytes {
+                unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+}

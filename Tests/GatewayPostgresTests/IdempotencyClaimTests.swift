@@ -1,0 +1,114 @@
+import Foundation
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayCore
+@testable import GatewayPostgres
+
+/// Claims of idempotency keys: how long they last, and what becomes of requests that lost theirs.
+extension IdempotencyTests {
+    /// Seconds until a claim runs out.
+    private func secondsLeft(_ claim: IdempotencyClaim, _ world: World) async throws -> Double {
+        let milliseconds = try await world.number(
+            """
+            SELECT 1000 * extract(epoch FROM claimed_until - clock_timestamp()) FROM idempotency_keys
+            WHERE id = '\(claim.id)'
+            """)
+        return Double(milliseconds) / 1000
+    }
+
+    private func leave(_ seconds: Double, _ world: World) async throws {
+        try await world.run(
+            "UPDATE idempotency_keys SET claimed_until = clock_timestamp() + interval '\(seconds) seconds'")
+    }
+
+    @Test(.database(.migrated)) func `a claim lasts some seconds, longer only while its gateway says so`() async throws
+    {
+        let world = try World()
+        let claim = try fresh(await world.store.begin(try request()))
+        let answered = try fresh(await world.store.begin(try request(2)))
+        try await world.store.finish(answered, answer: nil)
+        #expect(try await 3...5 ~= secondsLeft(claim, world))
+        try await leave(1, world)
+        // Requests that are answered at once are not worth a statement.
+        await world.store.renewClaims()
+        #expect(try await secondsLeft(claim, world) <= 1)
+        await world.store.renewClaims()
+        #expect(try await 3...5 ~= secondsLeft(claim, world))
+        #expect(try await secondsLeft(answered, world) <= 1)
+        // Somebody else has the key by now.
+        try await leave(-1, world)
+        let other = try World()
+        let taken = try fresh(await other.store.begin(try request()))
+        try await leave(1, world)
+        await world.store.renewClaims()
+        #expect(try await secondsLeft(taken, world) <= 1)
+        // What came to an end is not renewed.
+        try await world.store.abandon(claim)
+        await other.store.renewClaims()
+        await other.store.renewClaims()
+        #expect(try await 3...5 ~= secondsLeft(taken, world))
+        await #expect(throws: GatewayError.idempotency(.inFlight(retryAfter: 1))) {
+            try await world.store.begin(try request())
+        }
+    }
+
+    @Test(.database(.migrated), arguments: [(4.9, 1), (4.2, 1), (3.5, 4), (1.5, 2), (0.3, 1)])
+    func `a key in use says when its claim has run out if its gateway is dead`(left: Double, seconds: Int) async throws
+    {
+        let world = try World()
+        _ = try fresh(await world.store.begin(try request()))
+        try await leave(left, world)
+        await expect(.inFlight(retryAfter: seconds), world, try request())
+        try await leave(0, world)
+        _ = try fresh(await world.store.begin(try request()))
+    }
+
+    @Test(.database(.migrated)) func `an attempt that wakes up after another took over changes nothing`() async throws {
+        let world = try World()
+        let quota = Quota.sample(limit: 10, principal: try Principal("user:alice"))
+        try await world.admin.connection.insert(quota)
+        let position = try await world.admin.connection.position()
+        let until = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 900).rounded(.down))
+        func record(_ claim: IdempotencyClaim, at instant: Double) async throws -> Result<RecordVerdict, GatewayError> {
+            let proposal = try proposal(
+                claim, quota: quota, at: position, until: until,
+                signedAt: Date(timeIntervalSince1970: until.timeIntervalSince1970 - 900 + instant))
+            return await world.store.ledger(for: claim).record([proposal], deadline: .soon)[0]
+        }
+        let inUse = GatewayError.idempotency(.inFlight(retryAfter: 1))
+        let slow = try fresh(await world.store.begin(try request()))
+        try await leave(0, world)
+        let second = try fresh(await world.store.begin(try request()))
+        // Before the other has recorded,
+        #expect(try await record(slow, at: 0) == .failure(inUse))
+        var change = AdminWorld.change
+        change.claim = slow
+        await #expect(throws: inUse) { try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change) }
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 0)
+        #expect(try await world.number("SELECT count(*) FROM admin_audit WHERE operation = 'reset'") == 0)
+        // after it has,
+        guard case .success(.recorded) = try await record(second, at: 1) else {
+            Issue.record("the second attempt records nothing")
+            return
+        }
+        #expect(try await record(slow, at: 0) == .failure(inUse))
+        // and after it has answered; nor does it end what is not its own.
+        try await world.store.finish(slow, answer: [1])
+        #expect(try await world.number("SELECT count(*) FROM idempotency_keys WHERE answered_at IS NOT NULL") == 0)
+        try await world.store.finish(second, answer: nil)
+        #expect(try await record(slow, at: 0) == .failure(inUse))
+        try await world.store.abandon(slow)
+        guard case .answered(let third, answer: nil) = try await world.store.begin(try request()) else {
+            Issue.record("the key is not answered")
+            return
+        }
+        #expect(try await record(third, at: 1) == .success(.recorded(remaining: [])))
+        #expect(try await world.number("SELECT count(*) FROM issuances") == 1)
+        #expect(try await world.number("SELECT used FROM quota_usage") == 1)
+        // An attempt whose key is gone is told that for good.
+        try await world.run("DELETE FROM idempotency_keys")
+        #expect(try await record(third, at: 1) == .failure(.idempotency(.answerGone)))
+    }
+}

@@ -35,7 +35,7 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters)
         } catch {
-            logger.warning("remote uploads cannot be read or written", metadata: ["reason": "\(error)"])
+            logger.report(error, "remote uploads cannot be read or written", in: pool.outage)
             throw error.asGatewayError
         }
     }

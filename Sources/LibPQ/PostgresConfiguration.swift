@@ -20,6 +20,8 @@ public struct PostgresConfiguration: Sendable {
     public var cancelTimeout: Duration
     /// How long to leave a server alone after failed attempts.
     public var backoff: Backoff
+    /// Where failures of the connections are gathered; without it each has its line in the log.
+    public var outage: Outage?
 
     /// Reads a connection string.
     ///

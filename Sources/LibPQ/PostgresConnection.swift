@@ -14,6 +14,9 @@ public actor PostgresConnection {
     private var reconnection: Reconnection
     private let connected = Atomic(false)
 
+    /// Where failures of the database are gathered, as the configuration says.
+    public nonisolated let outage: Outage?
+
     /// The queue of the connection.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -23,6 +26,7 @@ public actor PostgresConnection {
     /// Makes a connection; the first call connects.
     public init(_ configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
+        outage = configuration.outage
         reconnection = Reconnection(configuration, logger: logger)
         executor = ConnectionExecutor(label: "postgres-connection")
     }

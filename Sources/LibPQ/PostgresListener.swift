@@ -67,7 +67,9 @@ public actor PostgresListener: AsyncSequence {
             }
             if let notification = session.nextNotification() { return .notification(notification) }
             guard !session.isBroken else {
-                logger.warning("connection for notifications lost")
+                logger.report(
+                    PostgresError.connectionLost(reason: "closed by the server"), "connection for notifications lost",
+                    in: configuration.outage)
                 self.session = nil
                 continue
             }
@@ -94,9 +96,9 @@ public actor PostgresListener: AsyncSequence {
             guard !Task.isCancelled else { return nil }
             failures += 1
             let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
-            logger.warning(
-                "no connection for notifications",
-                metadata: ["reason": "\(error)", "failures": "\(failures)", "retry.delay": "\(delay)"])
+            logger.report(
+                error, "no connection for notifications", in: configuration.outage,
+                metadata: ["failures": "\(failures)", "retry.delay": "\(delay)"])
             let limit = ContinuousClock.now + delay
             while ContinuousClock.now < limit, !Task.isCancelled {
                 wakeUp.wait(for: -1, events: 0, until: limit)

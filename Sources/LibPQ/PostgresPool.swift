@@ -26,6 +26,8 @@ public final class PostgresPool: Sendable {
     private let state: Mutex<State>
     private let maxWaiting: Int
     private let waitTimeout: Duration
+    /// Where failures of the database are gathered, as the configuration says.
+    public let outage: Outage?
     private let timers = DispatchQueue(label: "postgres-pool")
 
     /// Makes a pool; connections are opened when first lent.
@@ -43,6 +45,7 @@ public final class PostgresPool: Sendable {
         precondition(size > 0, "a pool without connections")
         let connections = (0..<size).map { _ in PostgresConnection(configuration, logger: logger) }
         self.connections = connections
+        outage = configuration.outage
         self.maxWaiting = maxWaiting
         self.waitTimeout = waitTimeout
         state = Mutex(State(idle: connections))

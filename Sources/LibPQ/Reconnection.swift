@@ -7,6 +7,7 @@ struct Reconnection {
     private var attempt: ConnectAttempt?
     private var failures = 0
     private var nextAttempt: ContinuousClock.Instant?
+    private var lastFailure: PostgresError?
 
     init(_ configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
@@ -20,7 +21,10 @@ struct Reconnection {
     mutating func begin(_ wakeUp: WakeUp) throws(PostgresError) -> ConnectAttempt {
         if let attempt { return attempt }
         if let nextAttempt, ContinuousClock.now < nextAttempt {
-            throw .unavailable(reason: "the last attempt to connect failed")
+            guard case .unavailable(let reason)? = lastFailure else {
+                throw .unavailable(reason: "the last attempt to connect failed")
+            }
+            throw .unavailable(reason: reason)
         }
         let attempt = ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
         self.attempt = attempt
@@ -49,8 +53,9 @@ struct Reconnection {
         failures += 1
         let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))
         nextAttempt = .now + delay
-        logger.warning(
-            "no connection to PostgreSQL",
-            metadata: ["reason": "\(error)", "failures": "\(failures)", "retry.delay": "\(delay)"])
+        lastFailure = error
+        logger.report(
+            error, "no connection to PostgreSQL", in: configuration.outage,
+            metadata: ["failures": "\(failures)", "retry.delay": "\(delay)"])
     }
 }

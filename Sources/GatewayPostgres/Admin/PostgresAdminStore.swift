@@ -180,11 +180,9 @@ extension PostgresAdminStore {
         case "23503": return .conflict(reason: table.referenceConflict)
         default: break
         }
-        logger.warning(
-            "rows cannot be read or changed",
-            metadata: [
-                "kind": "\(table.kind.rawValue)", "request.id": requestID.map { "\($0)" } ?? "", "reason": "\(error)",
-            ])
+        logger.report(
+            error, "rows cannot be read or changed", in: pool.outage,
+            metadata: ["kind": "\(table.kind.rawValue)", "request.id": requestID.map { "\($0)" } ?? ""])
         if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
         // Another change is under way: as long as it lasts, nothing but waiting helps.
         return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError

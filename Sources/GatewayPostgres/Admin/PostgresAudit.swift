@@ -44,7 +44,7 @@ public struct PostgresAudit: AuditReader {
                 PageRequest(
                     filters: Self.filters.map { query.filters[$0.name] }, after: [before], limit: Int64(limit) + 1))
         } catch {
-            logger.warning("the audit cannot be read", metadata: ["reason": "\(error)"])
+            logger.report(error, "the audit cannot be read", in: pool.outage)
             throw error.asGatewayError
         }
         guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }

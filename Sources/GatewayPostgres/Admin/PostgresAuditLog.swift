@@ -29,7 +29,8 @@ public struct PostgresAuditLog: AuditLog {
         do throws(PostgresError) {
             _ = try await pool.execute(Self.insert, (id, act, change))
         } catch {
-            logger.warning("audit not written", metadata: ["request.id": "\(change.requestID)", "reason": "\(error)"])
+            logger.report(
+                error, "audit not written", in: pool.outage, metadata: ["request.id": "\(change.requestID)"])
             throw error.asGatewayError
         }
     }

@@ -19,7 +19,7 @@ public struct PostgresCredentialDependency: CredentialDependency {
         do throws(PostgresError) {
             found = try await pool.execute(Self.read, credential).first
         } catch {
-            logger.warning("what depends on a credential cannot be read", metadata: ["reason": "\(error)"])
+            logger.report(error, "what depends on a credential cannot be read", in: pool.outage)
             throw error.asGatewayError
         }
         guard let found else { throw .notFound(.storageCredential) }

@@ -32,7 +32,7 @@ public struct PostgresGroups: GroupDirectory {
         do throws(PostgresError) {
             rows = try await pool.execute(question.member == nil ? Self.page : Self.pageOfMember, question)
         } catch {
-            logger.warning("groups cannot be read", metadata: ["reason": "\(error)"])
+            logger.report(error, "groups cannot be read", in: pool.outage)
             throw error.asGatewayError
         }
         guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }

@@ -17,6 +17,9 @@ public final class BulkConnections: Sendable {
         ("jit", "off"), ("temp_buffers", "64MB"), ("work_mem", "64MB"),
     ]
 
+    /// Where failures of the database are gathered.
+    var outage: Outage? { configuration.outage }
+
     /// Opens no connection yet.
     ///
     /// - Parameters:

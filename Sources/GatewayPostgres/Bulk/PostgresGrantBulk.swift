@@ -199,9 +199,9 @@ extension PostgresGrantBulk {
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {
         if let error = error as? GatewayError { return error }
-        logger.warning(
-            "grants cannot be read or changed",
-            metadata: ["request.id": requestID.map { "\($0)" } ?? "", "reason": "\(error)"])
+        logger.report(
+            error, "grants cannot be read or changed", in: connections.outage,
+            metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
         guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
         if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
         return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError

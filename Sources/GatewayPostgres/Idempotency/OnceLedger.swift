@@ -52,7 +52,7 @@ struct OnceLedger: IssuanceLedger {
             guard let answer = answers.first else { throw PostgresError.decoding(column: 0, reason: "no answer") }
             return try outcome(of: batch, by: answer)
         } catch {
-            logger.error("issuances not recorded once", metadata: ["reason": "\(error)"])
+            logger.report(error, "issuances not recorded once", in: pool.outage, level: .error)
             let refusal = (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
             return .done(batch.entries.map { _ in .failure(refusal) })
         }

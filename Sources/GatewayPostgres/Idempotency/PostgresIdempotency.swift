@@ -133,7 +133,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     }
 
     private func refusal(_ error: PostgresError) -> GatewayError {
-        logger.warning("idempotency keys cannot be read or written", metadata: ["reason": "\(error)"])
+        logger.report(error, "idempotency keys cannot be read or written", in: pool.outage)
         return error.asGatewayError
     }
 }

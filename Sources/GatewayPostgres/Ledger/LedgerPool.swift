@@ -19,7 +19,7 @@ struct LedgerPool: Sendable {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters, deadline: deadline ?? .now + Self.patience)
         } catch {
-            logger.warning("the ledger cannot be read", metadata: ["reason": "\(error)"])
+            logger.report(error, "the ledger cannot be read", in: pool.outage)
             throw error.asGatewayError
         }
     }

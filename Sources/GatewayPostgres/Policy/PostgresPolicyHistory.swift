@@ -60,7 +60,7 @@ public struct PostgresPolicyHistory: PolicyHistory {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters, deadline: .now + .seconds(5))
         } catch {
-            logger.warning("the history of policy cannot be read", metadata: ["reason": "\(error)"])
+            logger.report(error, "the history of policy cannot be read", in: pool.outage)
             throw error.asGatewayError
         }
     }

@@ -87,8 +87,8 @@ public struct PostgresQuotaUses: QuotaUses {
     }
 
     private func refusal(_ error: PostgresError, _ requestID: String) -> GatewayError {
-        logger.warning(
-            "counters cannot be read or reset", metadata: ["request.id": "\(requestID)", "reason": "\(error)"])
+        logger.report(
+            error, "counters cannot be read or reset", in: pool.outage, metadata: ["request.id": "\(requestID)"])
         return error.sqlState == "55P03" ? .slowDown(retryAfter: 1) : error.asGatewayError
     }
 }

@@ -46,7 +46,7 @@ public struct MultipartUpkeep: Service {
             }
             _ = try await connection.execute(MultipartStatements.prune, (Self.keepDays, 1000))
         } catch {
-            logger.warning("uploads in parts not looked after", metadata: ["reason": "\(error)"])
+            logger.report(error, "uploads in parts not looked after", in: connection.outage)
         }
     }
 

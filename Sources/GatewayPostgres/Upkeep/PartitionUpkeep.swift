@@ -63,7 +63,7 @@ public struct PartitionUpkeep: Service {
             }
             try await prune()
         } catch {
-            logger.warning("upkeep of the ledger failed", metadata: ["reason": "\(error)"])
+            logger.report(error, "upkeep of the ledger failed", in: connection.outage)
         }
     }
 

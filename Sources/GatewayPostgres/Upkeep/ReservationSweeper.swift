@@ -69,7 +69,7 @@ public struct ReservationSweeper: Service {
                     UploadStatements.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
             }
         } catch {
-            logger.warning("reservations not settled yet", metadata: ["reason": "\(error)"])
+            logger.report(error, "reservations not settled yet", in: connection.outage)
         }
     }
 

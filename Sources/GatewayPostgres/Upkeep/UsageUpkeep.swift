@@ -41,7 +41,7 @@ public struct UsageUpkeep: Service {
                 began = .now
             }
         } catch {
-            logger.warning("issuances not summed up", metadata: ["reason": "\(error)"])
+            logger.report(error, "issuances not summed up", in: connection.outage)
         }
     }
 }

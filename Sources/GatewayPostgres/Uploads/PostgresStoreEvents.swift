@@ -92,7 +92,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
 
     private func translated(_ error: any Error) -> GatewayError {
         if let error = error as? GatewayError { return error }
-        logger.warning("events of stores cannot be read or written", metadata: ["reason": "\(error)"])
+        logger.report(error, "events of stores cannot be read or written", in: pool.outage)
         return (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
     }
 }

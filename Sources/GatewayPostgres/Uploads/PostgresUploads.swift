@@ -85,7 +85,7 @@ public struct PostgresUploads: UploadRecords {
         do throws(PostgresError) {
             return try await pool.execute(statement, parameters)
         } catch {
-            logger.warning("uploads cannot be read or written", metadata: ["reason": "\(error)"])
+            logger.report(error, "uploads cannot be read or written", in: pool.outage)
             throw error.asGatewayError
         }
     }

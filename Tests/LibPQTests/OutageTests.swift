@@ -1,0 +1,83 @@
+import Logging
+import Synchronization
+import Testing
+
+@testable import LibPQ
+
+/// Lines of the log about a database that fails.
+@Suite struct OutageTests {
+    /// Keeps lines.
+    private final class Lines: Sendable {
+        private let kept = Mutex<[String]>([])
+        var all: [String] { kept.withLock { $0 } }
+
+        var logger: Logger {
+            Logger(label: "test") { _ in Handler(lines: self) }
+        }
+
+        private struct Handler: LogHandler {
+            let lines: Lines
+            var logLevel = Logger.Level.trace
+            var metadata: Logger.Metadata = [:]
+
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+
+            func log(event: LogEvent) {
+                let fields = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+                lines.kept.withLock { $0.append("\(event.level) \(event.message)\(fields.joined())") }
+            }
+        }
+    }
+
+    private static let lost = PostgresError.connectionLost(reason: "gone")
+    private static let refused = PostgresError.server(.init(sqlState: "22001", severity: "ERROR", message: "too long"))
+
+    @Test func `an outage of many failures has a line when it begins and a line when it ends`() {
+        let lines = Lines()
+        let outage = Outage(quiet: .zero, logger: lines.logger)
+        outage.countRefusal()
+        for _ in 0..<100 {
+            lines.logger.report(Self.lost, "rows cannot be read", in: outage)
+            lines.logger.report(PostgresError.deadlineExceeded, "others cannot be read", in: outage)
+            outage.countRefusal()
+        }
+        #expect(
+            lines.all == ["error outage begins first=rows cannot be read reason=connection lost: gone"])
+        outage.wasWell(at: .now)
+        #expect(lines.all.count == 2 && !outage.isUnderWay)
+        let end = lines.all.last ?? ""
+        #expect(end.hasPrefix("warning outage ends duration.s=0.0 failures=200"))
+        #expect(end.hasSuffix("reasons=connection lost: gone; deadline exceeded requests.refused=100"))
+        lines.logger.report(Self.lost, "rows cannot be read", in: outage)
+        #expect(lines.all.count == 3, "the next one is another")
+    }
+
+    @Test func `what is well only before the last failure, or for too short a time, does not end it`() async throws {
+        let lines = Lines()
+        let outage = Outage(quiet: .milliseconds(50), logger: lines.logger)
+        let before = ContinuousClock.now
+        outage.note("gone", "rows cannot be read")
+        outage.wasWell(at: before)
+        outage.wasWell(at: .now)
+        outage.note("gone again", "rows cannot be read")
+        let began = ContinuousClock.now
+        while outage.isUnderWay { outage.wasWell(at: .now) }
+        #expect(ContinuousClock.now - began >= .milliseconds(49))
+        #expect(lines.all.count == 2)
+    }
+
+    @Test func `a failure that is nobody else's keeps its line`() {
+        let lines = Lines()
+        let outage = Outage(logger: lines.logger)
+        lines.logger.report(PostgresError.deadlineExceeded, "a page cannot be read", in: outage)
+        lines.logger.report(Self.lost, "without outages", in: nil)
+        outage.note("gone", "rows cannot be read")
+        lines.logger.report(Self.refused, "a row", in: outage, level: .error, metadata: ["count": "1"])
+        #expect(lines.all[0] == "warning a page cannot be read reason=deadline exceeded")
+        #expect(lines.all[1] == "warning without outages reason=connection lost: gone")
+        #expect(lines.all[3] == "error a row count=1 reason=ERROR 22001: too long")
+    }
+}

@@ -12,11 +12,13 @@ import Testing
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         let texts = [
             Migrator.lock.text, Migrator.readApplied.text, Migrator.insertApplied.text, Migrator.grantRights.text,
-            Migrator.preparePartitions.text, RecordBatch.record.text, RecordBatch.recordOne.text,
+            Migrator.preparePartitions.text, Migrator.lockPolicy.text, Migrator.endDecisions.text,
+            RecordBatch.record.text, RecordBatch.recordOne.text,
             DenialCounter.add.text,
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
             PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
-            PostgresHealth.read.text, PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
+            RecordingProbe.read.text, RecordingProbe.commit.text, RecordingProbe.lock.text,
+            PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
             MultipartStatements.insert.text, MultipartStatements.find.text, MultipartStatements.open.text,
             MultipartStatements.move.text, MultipartStatements.reserve.text, MultipartStatements.release.text,
             MultipartStatements.storeUploadIDs.text, MultipartStatements.audit.text, MultipartStatements.page.text,
@@ -113,9 +115,10 @@ import Testing
         ).runRound()
         #expect(
             try await owner.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass") == 10)
-        let state = try await PostgresHealth(connection: gateway, now: { Date() }).check(deadline: .soon)
-        #expect(state.isReadWrite)
-        #expect(abs(state.clockDifference) < 60)
+        for statement in [RecordingProbe.commit, RecordingProbe.lock, RecordingProbe.write] {
+            _ = try await gateway.execute(statement)
+        }
+        #expect(try await gateway.execute(RecordingProbe.read).first?.applied.count == Migration.all.count)
     }
 
     @Test(.database(.migrated)) func aGrantWithoutALineInTheLogDoesNotCommit() async throws {

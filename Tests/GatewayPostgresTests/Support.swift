@@ -148,11 +148,6 @@ extension LedgerClock {
 }
 
 extension RecordVerdict {
-    /// Whether there is a row.
-    var isRecorded: Bool {
-        if case .recorded = self { true } else { false }
-    }
-
     /// What is left of each quota that was charged.
     var remaining: [Int64] {
         guard case .recorded(let remaining) = self else { return [] }

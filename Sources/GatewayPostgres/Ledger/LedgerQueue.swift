@@ -7,6 +7,7 @@ final class LedgerQueue: Sendable {
         var entries: [LedgerEntry] = []
         var reader: CheckedContinuation<Void, Never>?
         var isOpen = true
+        var isProbeDue = false
     }
 
     /// What became of entries that were handed in.
@@ -61,18 +62,33 @@ final class LedgerQueue: Sendable {
         reader?.resume()
     }
 
-    /// Waits for entries and takes out the first of them; none once the queue is closed and empty.
+    /// Asks the reader to probe the connection.
+    func askForProbe() {
+        let reader = state.withLock { state in
+            state.isProbeDue = state.isOpen
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    /// Whether a probe was asked for since the last call.
+    func takeProbe() -> Bool {
+        state.withLock { exchange(&$0.isProbeDue, with: false) }
+    }
+
+    /// Waits for entries and takes out the first of them; none where a probe is due, or once the queue is closed and empty.
     func next(upTo limit: Int) async -> [LedgerEntry] {
         while true {
-            let (entries, isOpen) = state.withLock { state in
+            let (entries, isIdle) = state.withLock { state in
+                let isIdle = state.isOpen && !state.isProbeDue
                 guard state.entries.count > limit else {
-                    return (exchange(&state.entries, with: []), state.isOpen)
+                    return (exchange(&state.entries, with: []), isIdle)
                 }
                 let first = Array(state.entries.prefix(limit))
                 state.entries.removeFirst(limit)
-                return (first, state.isOpen)
+                return (first, isIdle)
             }
-            guard entries.isEmpty, isOpen else { return entries }
+            guard entries.isEmpty, isIdle else { return entries }
             await waitForEntries()
         }
     }
@@ -80,7 +96,7 @@ final class LedgerQueue: Sendable {
     private func waitForEntries() async {
         await withCheckedContinuation { continuation in
             let isDue = state.withLock { state in
-                guard state.entries.isEmpty, state.isOpen else { return true }
+                guard state.entries.isEmpty, state.isOpen, !state.isProbeDue else { return true }
                 state.reader = continuation
                 return false
             }

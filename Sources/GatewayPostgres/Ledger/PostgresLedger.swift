@@ -33,7 +33,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
-    private let lanes: [LedgerLane]
+    let lanes: [LedgerLane]
+    private let schema: SchemaFit?
     /// The loops that drive the connections, each with its lanes.
     private let loops: [(loop: EventLoop, lanes: [LedgerLane])]
     private let ownsLoops: Bool
@@ -46,15 +47,17 @@ public final class PostgresLedger: IssuanceLedger, Service {
     ///   - configuration: How to reach the server; the settings that recording needs are added to those of its sessions.
     ///   - clock: What the database's clock is compared with.
     ///   - denials: Where refusals are counted; to be run by its own service.
+    ///   - schema: Nothing is recorded while it does not fit.
     ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for each.
     public init(
         configuration: PostgresConfiguration, clock: LedgerClock, denials: DenialCounter, limits: Limits = Limits(),
-        loops: [EventLoop] = [],
+        schema: SchemaFit? = nil, loops: [EventLoop] = [],
         logger: Logger
     ) throws(EventLoopError) {
         var configuration = configuration
         configuration.sessionSettings += Self.sessionSettings
         self.denials = denials
+        self.schema = schema
         self.limits = limits
         let count = max(1, limits.connections)
         let drivers = loops.isEmpty ? try Self.makeLoops(count) : loops
@@ -62,7 +65,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
         let lanes = (0..<count).map { place in
             LedgerLane(
                 queue: LedgerQueue(capacity: limits.maxQueue), configuration: configuration,
-                loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), logger: logger)
+                loop: drivers[place % drivers.count], clock: clock, maxBatch: max(1, limits.maxBatch), schema: schema,
+                logger: logger)
         }
         self.lanes = lanes
         self.loops = drivers.map { loop in (loop, lanes.filter { $0.loop === loop }) }
@@ -126,6 +130,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {
+        if schema?.isBroken == true { throw Self.misfit }
         let queue = lane(for: proposal.principal).queue
         let result = await withCheckedContinuation { caller in
             queue.append(LedgerEntry(proposal, deadline: deadline, for: .caller(caller)))
@@ -138,6 +143,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>] {
         guard !proposals.isEmpty else { return [] }
+        if schema?.isBroken == true { return proposals.map { _ in .failure(Self.misfit) } }
         let answers = LedgerAnswers(count: proposals.count)
         var start = 0
         while start < proposals.count {
@@ -152,6 +158,9 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
         return await answers.all()
     }
+
+    /// Somebody has to migrate, or to start another version: nothing that is over in a second.
+    private static let misfit = GatewayError.unavailable(retryAfter: 5)
 
     private func lane(for principal: Principal) -> LedgerLane {
         let near = loops.first { $0.loop.isCurrent && !$0.lanes.isEmpty }?.lanes ?? lanes

@@ -111,21 +111,73 @@ public struct Migrator: Sendable {
         }
     }
 
+    /// What tells the applied migrations, in order, from those that this program was built for; `nil` where they are the same.
+    static func misfit(of applied: [Applied]) -> Failure? {
+        let known = Int(carried.last?.version ?? 0)
+        for row in applied {
+            guard let own = carried.first(where: { $0.version == row.version }) else {
+                return .schemaIsNewer(version: Int(row.version), known: known)
+            }
+            guard own.name == row.name, own.checksum == row.checksum else {
+                return .checksumDiffers(version: Int(row.version))
+            }
+        }
+        guard applied.count == carried.count else {
+            return .schemaIsOlder(version: Int(applied.last?.version ?? 0), needed: known)
+        }
+        return nil
+    }
+
+    private static let carried = Migration.all.map { migration in
+        Applied(
+            version: migration.version, name: migration.name,
+            checksum: DigestAlgorithm.sha256.digest(of: migration.sql).bytes)
+    }
+
     /// Applies a migration unless it is there already; gives whether it was applied.
+    ///
+    /// No recording is under way meanwhile, and what was decided before is stale after it: gateways of another version record
+    /// nothing any more.
     private func apply(_ migration: Migration) async throws -> Bool {
         let checksums = migrations.map { ($0.version, digest($0)) }
         let script = String(decoding: migration.sql, as: UTF8.self)
         let row = Applied(version: migration.version, name: migration.name, checksum: digest(migration))
-        return try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
-            try transaction.perform(Self.lock, ())
-            let applied = try transaction.execute(Self.readApplied)
-            try Self.compare(applied, with: checksums)
-            guard !applied.contains(where: { $0.version == row.version }) else { return false }
-            try transaction.runScript(script)
-            try transaction.perform(Self.insertApplied, row)
-            return true
+        return try await retryingLocks {
+            try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
+                try transaction.perform(Self.lock, ())
+                let applied = try transaction.execute(Self.readApplied)
+                try Self.compare(applied, with: checksums)
+                guard !applied.contains(where: { $0.version == row.version }) else { return false }
+                // Before the tables, as those who record do.
+                try transaction.runScript("SET LOCAL lock_timeout = '2s'")
+                try transaction.perform(Self.lockPolicy, ())
+                try transaction.runScript(script)
+                try transaction.perform(Self.insertApplied, row)
+                if row.version > Self.lastWithoutLine {
+                    try transaction.perform(Self.endDecisions, "migration \(row.version)")
+                }
+                return true
+            }
         }
     }
+
+    /// Who records waits while a lock is asked for: that is given up soon, and tried again.
+    private func retryingLocks(_ body: () async throws -> Bool) async throws -> Bool {
+        for _ in 1..<Self.attempts {
+            do {
+                return try await body()
+            } catch let error as PostgresError where ["55P03", "40P01"].contains(error.sqlState) {
+                logger.info("a migration waits for a lock")
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+        return try await body()
+    }
+
+    private static let attempts = 60
+
+    /// Migrations up to this one came before anything was released: no gateway runs while they are applied.
+    private static let lastWithoutLine: Int32 = 25
 
     private func digest(_ migration: Migration) -> [UInt8] {
         DigestAlgorithm.sha256.digest(of: migration.sql).bytes
@@ -150,6 +202,14 @@ extension Migrator {
     }
 
     static let lock = Statement<Void, Void>("SELECT pg_advisory_xact_lock(7310868746)")
+
+    /// Waits for recordings under way, and keeps others waiting.
+    static let lockPolicy = Statement<Void, Void>("SELECT pg_advisory_xact_lock(7310868744)")
+
+    /// Makes all decisions stale; the last act of a migration.
+    static let endDecisions = Statement<String, Void>("SELECT append_policy_log('{all}', 'sluice migrate', $1)") {
+        [$0]
+    }
 
     static let createTable = Statement<Void, Void>(
         """

@@ -26,6 +26,15 @@ struct LoadedRow: Sendable {
 
 /// Statements that read policy.
 enum PolicyStatements {
+    private static let carried = Migration.all.map { "\($0.version)" }.joined(separator: ",")
+
+    /// The log, where the schema is the one that this program was built for; else nothing, so that no decision is made.
+    private static let log = """
+        SELECT seq, tag, scopes FROM public.policy_log
+        WHERE ARRAY(SELECT version FROM schema_migrations ORDER BY version) = '{\(carried)}'::integer[]
+        """
+    private static let latest = "(SELECT seq, tag FROM (\(log)) log ORDER BY seq DESC LIMIT 1)"
+
     /// The n-th of each kind of key, with what is found for them.
     ///
     /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it. Each
@@ -44,7 +53,7 @@ enum PolicyStatements {
             \(IssuerRow.columns),
             \(APIKey.columns),
             \(TicketRow.columns)
-        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        FROM \(latest) l
         LEFT JOIN unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
             WITH ORDINALITY AS a (principal, bucket, credential, issuer, api_key, ticket, place) ON true
         LEFT JOIN LATERAL (
@@ -105,7 +114,7 @@ enum PolicyStatements {
     static let grantsAtPlaces = Statement<[GrantPlace], (position: PolicyPosition, place: Int, grant: Grant?)>(
         """
         SELECT l.seq, l.tag, a.place, \(GrantRow.columns)
-        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        FROM \(latest) l
         LEFT JOIN unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (principal, bucket, prefix, place) ON true
         LEFT JOIN LATERAL (
             SELECT \(GrantRow.stored) FROM grants r
@@ -127,7 +136,7 @@ enum PolicyStatements {
     static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
         """
         SELECT l.seq, l.tag, \(GrantRow.columns)
-        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) l
+        FROM \(latest) l
         LEFT JOIN unnest($1::text[]) AS a (principal) ON true
         LEFT JOIN LATERAL (
             (
@@ -163,6 +172,7 @@ enum PolicyStatements {
     /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
     static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
         """
+        WITH policy_log AS NOT MATERIALIZED (\(log))
         SELECT h.seq, h.tag,
             CASE WHEN $1 >= h.seq - $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
                 ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)

@@ -20,6 +20,7 @@ public struct PostgresPolicySource: PolicySource {
     private let pool: PostgresPool
     private let keys: MasterKeyRing
     private let patience: Duration
+    private let schema: SchemaFit?
     private let logger: Logger
 
     /// Makes a source.
@@ -29,11 +30,16 @@ public struct PostgresPolicySource: PolicySource {
     ///   - keys: What opens secrets.
     ///   - patience: How long one answer of the database is waited for, a free connection included. A caller may wait for two:
     ///     one that others asked for, and the own.
+    ///   - schema: Told where the schema is not the one that this program was built for.
     ///   - logger: Told of secrets that do not open.
-    public init(pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), logger: Logger) {
+    public init(
+        pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
+        logger: Logger
+    ) {
         self.pool = pool
         self.keys = keys
         self.patience = patience
+        self.schema = schema
         self.logger = logger
     }
 
@@ -47,16 +53,14 @@ public struct PostgresPolicySource: PolicySource {
         var question = PolicyQuestion(literalGrantLimit: Int64(clamping: max(0, min(literalGrantLimit, 1 << 30))))
         let places = keys.map { question.add($0) }
         let rows = try await read(PolicyStatements.load, question)
-        guard let position = rows.first?.position, (places.max() ?? -1) < rows.count else {
-            throw .unavailable(retryAfter: 1)
-        }
-        return PolicyLoad(position: position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
+        guard (places.max() ?? -1) < rows.count else { throw .unavailable(retryAfter: 1) }
+        return PolicyLoad(position: rows[0].position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
     }
 
     /// Reads the literal grants at exact places; answers in the order asked.
     public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
         let rows = try await read(PolicyStatements.grantsAtPlaces, places)
-        guard let position = rows.first?.position else { throw .unavailable(retryAfter: 1) }
+        let position = rows[0].position
         var grants = [[Grant]](repeating: [], count: places.count)
         for row in rows {
             if let grant = row.grant, grants.indices ~= row.place - 1 { grants[row.place - 1].append(grant) }
@@ -70,29 +74,29 @@ public struct PostgresPolicySource: PolicySource {
     ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
         let question = AroundQuestion(principals, in: bucket, around: prefix, limit: Int64(limit))
         let rows = try await read(PolicyStatements.grantsAround, question)
-        guard let position = rows.first?.position else { throw .unavailable(retryAfter: 1) }
-        return PolicyLoad(position: position, rows: rows.compactMap(\.grant))
+        return PolicyLoad(position: rows[0].position, rows: rows.compactMap(\.grant))
     }
 
     /// Reads which scopes changed after a position.
     public func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
         let question = ChangesQuestion(position: position, maxLines: Self.maxLines)
-        guard let row = try await read(PolicyStatements.changes, question).first else {
-            throw .unavailable(retryAfter: 1)
-        }
+        let row = try await read(PolicyStatements.changes, question)[0]
         guard let scopes = row.scopes else { return .restart(at: row.position) }
         return .scopes(Set(scopes.map { PolicyScope(rawValue: $0) }), upTo: row.position)
     }
 
+    /// Reads rows, one at least: each has the position that it is current at, which there is only where the schema fits.
     private func read<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
-            return try await pool.execute(statement, parameters, deadline: .now + patience)
+            let rows = try await pool.execute(statement, parameters, deadline: .now + patience)
+            if !rows.isEmpty { return rows }
+            schema?.breaks(SchemaFit.otherSchema)
         } catch {
-            logger.warning("policy cannot be read", metadata: ["reason": "\(error)"])
-            throw .unavailable(retryAfter: 1)
+            logger.report(error, "policy cannot be read", in: pool.outage)
         }
+        throw .unavailable(retryAfter: 1)
     }
 
     private func answer(to key: PolicyKey, in row: LoadedRow) -> PolicyRows {

@@ -23,10 +23,10 @@ struct Settings: Sendable {
         /// Connections of requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// All connections to PostgreSQL at once: also those of background work, counters, readiness and notifications.
+        /// All connections to PostgreSQL at once: also those of background work, counters and notifications.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + idempotencyConnections + 4
+                + idempotencyConnections + 3
         }
     }
 

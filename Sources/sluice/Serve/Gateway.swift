@@ -37,7 +37,9 @@ struct Gateway {
         let database = try DatabaseParts(settings, logger: logger)
         try await database.check(masterKeys: settings.masterKeys, logger: logger)
 
-        let source = PostgresPolicySource(pool: database.policyPool, keys: settings.masterKeys, logger: logger)
+        let schema = SchemaFit(outage: database.outage, logger: logger)
+        let source = PostgresPolicySource(
+            pool: database.policyPool, keys: settings.masterKeys, schema: schema, logger: logger)
         let cache = PolicyCache(source: source)
         let cloud = OutboundClient(policy: settings.outbound)
         let authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger)
@@ -47,11 +49,14 @@ struct Gateway {
             maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: Self.now)
         let ledger = try PostgresLedger(
             configuration: database.configuration, clock: clock, denials: denials,
-            limits: .init(connections: settings.database.ledgerConnections), loops: loops, logger: logger)
+            limits: .init(connections: settings.database.ledgerConnections), schema: schema, loops: loops,
+            logger: logger)
         let stores = AdminStores(
             PostgresAdminStores(pool: database.adminPool, keys: settings.masterKeys, logger: logger, now: Self.now),
             PostgresGrantBulk(connections: database.bulk, logger: logger))
-        let health = PostgresHealth(connection: database.health, now: Self.now)
+        let watch = LedgerWatch(
+            ledger: ledger, schema: schema, outage: database.outage,
+            maxClockDifference: TimeInterval(settings.clockMaxDifference), now: Self.now)
         let urls = PresignedURLs(
             cache: cache, authenticator: authenticator, ledger: ledger, now: Self.now, randomBytes: Self.random)
         let multipart = MultipartUploads(
@@ -101,8 +106,9 @@ struct Gateway {
             idempotency: idempotency,
             bucketValidator: BucketProbe(client: cloud, now: Self.now),
             auditLog: PostgresAuditLog(pool: database.adminPool, logger: logger, now: Self.now),
-            readinessChecks: { await health.readiness(maxDifference: settings.clockMaxDifference) },
-            metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger, requestLog: requestLog,
+            readinessChecks: { watch.flaws().checks },
+            metricsText: { metrics.text() }, metricsFactory: metrics, logger: logger,
+            requestLog: OutageRequestLog(requestLog, outage: database.outage),
             now: Self.now, randomBytes: Self.random)
 
         let servers = try Self.servers(settings, parts, loops: loops, logger: logger)
@@ -110,7 +116,8 @@ struct Gateway {
         self.stores = stores
         services =
             [
-                database.policyPool, database.adminPool, database.ledgerPool, database.idempotencyPool, ledger, denials,
+                database.policyPool, database.adminPool, database.ledgerPool, database.idempotencyPool, ledger, watch,
+                denials,
                 PolicyListener(configuration: database.configuration, logger: logger) {
                     // A failure is told by the next request that needs the log.
                     try? await cache.advance()
@@ -177,14 +184,18 @@ private struct DatabaseParts {
     let bulk: BulkConnections
     let background: PostgresConnection
     let queries: PostgresConnection
-    /// Apart, so that callers who ask much do not make the gateway look as if PostgreSQL were gone.
-    let health: PostgresConnection
+    /// Those of all connections.
+    let outage: Outage
 
     init(_ settings: Settings, logger: Logger) throws {
+        let outage = Outage(logger: logger)
+        self.outage = outage
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
-            try PostgresConfiguration(
+            var configuration = try PostgresConfiguration(
                 connectionString: settings.database.connectionString.reveal(), applicationName: "sluice",
                 sessionSettings: sessionSettings)
+            configuration.outage = outage
+            return configuration
         }
         let plain = try configuration([
             ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
@@ -208,7 +219,6 @@ private struct DatabaseParts {
         )
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
-        health = PostgresConnection(plain, logger: logger)
     }
 
     /// Checks the schema and the master keys; a server that cannot be reached is given some time, since both may be starting.
@@ -254,20 +264,13 @@ extension AdminStores {
     }
 }
 
-extension PostgresHealth {
-    /// The checks of `/readyz`: PostgreSQL takes writes, and its clock is ours within so many seconds.
-    fileprivate func readiness(maxDifference: Int) async -> [ReadinessCheck] {
-        do throws(GatewayError) {
-            let state = try await check(deadline: .now + .seconds(2))
-            let isClose = abs(state.clockDifference) <= Double(maxDifference)
-            return [
-                ReadinessCheck(name: "postgresql", flaw: state.isReadWrite ? nil : "It takes no writes."),
-                ReadinessCheck(
-                    name: "clock", flaw: isClose ? nil : "It differs from PostgreSQL's by over \(maxDifference) s."),
-            ]
-        } catch {
-            return [ReadinessCheck(name: "postgresql", flaw: "It does not answer.")]
-        }
+extension LedgerWatch.Flaws {
+    /// The checks of `/readyz`.
+    fileprivate var checks: [ReadinessCheck] {
+        [
+            ReadinessCheck(name: "recordings", flaw: recordings), ReadinessCheck(name: "clock", flaw: clock),
+            ReadinessCheck(name: "schema", flaw: schema),
+        ]
     }
 }
 

@@ -13,6 +13,7 @@ final class Deployment: Sendable {
     private let running = Mutex<[GatewayProcess]>([])
     private let logs = Mutex<[String]>([])
     private let secrets: Mutex<Set<String>>
+    fileprivate let held = Mutex<[PostgresConnection]>([])
 
     @TaskLocal static var inScope: Deployment?
 
@@ -119,6 +120,19 @@ final class Deployment: Sendable {
     /// One number from the database.
     func number(_ sql: String) async throws -> Int {
         try await session().number(sql)
+    }
+}
+
+extension Deployment {
+    /// Sessions that stay open, with what they have locked.
+    var heldSessions: [PostgresConnection] { held.withLock { $0 } }
+
+    /// Keeps a session open.
+    func hold(_ session: PostgresConnection) { held.withLock { $0.append(session) } }
+
+    /// Ends the sessions that were kept open.
+    func closeHeldSessions() async {
+        for session in held.withLock({ exchange(&$0, with: []) }) { await session.close() }
     }
 }
 

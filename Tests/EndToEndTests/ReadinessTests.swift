@@ -1,0 +1,217 @@
+import Foundation
+import HTTPTesting
+import LibPQ
+import PostgresTesting
+import Testing
+
+/// What `/readyz` says, and whether anything is issued, while something is wrong; both recover when it ends.
+@Suite(.timeLimit(.minutes(3))) struct ReadinessTests {
+    @Test func `what goes wrong with a database is named, and nothing is issued`() async throws {
+        try await Deployment.with { site in
+            let user = try await makeUser(at: site)
+            for fault in [Fault.functionsGone, .schemaEdited, .diskFull, .readOnly, .clockOff] {
+                try await expect(fault, at: site, user)
+            }
+            try await expectNothingIssuedAfterMigration(at: site, user)
+        }
+    }
+
+    @Test func `a locked ledger is named, and nothing is issued`() async throws {
+        try await Deployment.with { site in
+            try await expect(.ledgerLocked, at: site, try await makeUser(at: site))
+        }
+    }
+
+    @Test func `a first host that is dead is no fault`() async throws {
+        try await Deployment.with { site in
+            let user = try await makeUser(at: site)
+            let dead = try RunningProcess(["/usr/bin/perl", "-e", Self.listener], environment: [:])
+            try await waitUntil("somebody listens who never answers") { dead.output.hasSuffix("\n") }
+            let port = dead.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            let url =
+                "host=127.0.0.1,\(site.cluster.directory) port=\(port),\(site.cluster.port) user=postgres"
+                + " dbname=\(site.databaseName)"
+            let gateway = try await site.startGateway(["SLUICE_DATABASE_URL": url])
+            try await waitUntil("the gateway is ready", seconds: 15) {
+                try await readiness(at: gateway.port).status == 200
+            }
+            try await waitUntil("links flow", seconds: 15) {
+                try await user.client.at(gateway.port).ask(.download("k", from: "ready")).status == 201
+            }
+            #expect(try await readiness(at: gateway.port).status == 200)
+            dead.signal(SIGKILL)
+        }
+    }
+
+    @Test func `what goes wrong with a server is named, has two lines in the log, and recovers`() async throws {
+        var options = ClusterOptions()
+        options.settings["max_connections"] = "50"
+        let cluster = try await TestCluster(options)
+        try await Deployment.with(cluster: cluster) { site in
+            let user = try await makeUser(at: site)
+            for fault in [Fault.noConnectionLeft, .standbyDown, .suspended] {
+                try await expect(fault, at: site, user)
+            }
+            try await expectTwoLines(about: .stopped, at: site, user)
+        }
+        try await cluster.stop()
+    }
+
+    /// Takes connections and never answers on them.
+    private static let listener = """
+        use Socket; $| = 1;
+        socket(S, PF_INET, SOCK_STREAM, 0) && bind(S, sockaddr_in(0, INADDR_LOOPBACK)) && listen(S, 9) or die;
+        print((sockaddr_in(getsockname S))[0], "\\n");
+        sleep;
+        """
+
+    private func makeUser(at site: Deployment) async throws -> User {
+        try await site.makeBucket("ready")
+        let user = try await site.makeUser("alice")
+        try await site.grant(["GetObject"], to: user.principal, in: "ready")
+        try await waitUntil("the gateway is ready", seconds: 10) {
+            try await readiness(at: user.client.port).status == 200
+        }
+        return user
+    }
+
+    /// Asks whether a gateway is ready, which is answered at once whatever hangs.
+    private func readiness(at port: UInt16) async throws -> Answer {
+        let start = ContinuousClock.now
+        let answer = try await APIClient(port: port).call("GET", "/readyz")
+        #expect(ContinuousClock.now - start < .seconds(1), "answers come from memory")
+        return answer
+    }
+
+    /// Lets a fault happen and pass.
+    private func expect(_ fault: Fault, at site: Deployment, _ user: User) async throws {
+        let link = JSON.download("k", from: "ready")
+        #expect(try await user.ask(link).status == 201, "before: \(fault.name)")
+        try await fault.begin(site)
+        if let flaw = fault.flaw {
+            // Side by side, since a recording that hangs is waited for.
+            async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status ?? 0)", seconds: 20) {
+                guard let status = fault.status else { return true }
+                return try await user.ask(link).status == status
+            }
+            try await expectFlaw(flaw, fault.name, at: user.client.port)
+            try await isRefused
+        } else {
+            try await expectReady(fault, at: site, user)
+        }
+        try await fault.end(site)
+        try await waitUntil("after \(fault.name): ready again", seconds: 15) {
+            try await readiness(at: user.client.port).status == 200
+        }
+        try await waitUntil("after \(fault.name): links flow again", seconds: 15) {
+            try await user.ask(link).status == 201
+        }
+    }
+
+    private func expectFlaw(_ flaw: (check: String, text: String), _ name: String, at port: UInt16) async throws {
+        var said = ""
+        do {
+            try await waitUntil("\(name) is named", seconds: 10) {
+                let answer = try await readiness(at: port)
+                said = answer.text
+                guard answer.status == 503 else { return false }
+                return answer.json["checks"].items.contains {
+                    $0["name"].text == flaw.check && $0["flaw"].text?.contains(flaw.text) == true
+                }
+            }
+        } catch {
+            Issue.record("\(name): /readyz says \(said)")
+        }
+    }
+
+    /// Stays ready through several looks, over the connections that there are.
+    private func expectReady(_ fault: Fault, at site: Deployment, _ user: User) async throws {
+        let session = try #require(site.heldSessions.first)
+        var looks: Set<Int> = []
+        try await waitUntil("\(fault.name): the gateway has looked", seconds: 10) {
+            #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
+            looks.insert(try await session.number(Self.lastLook))
+            return looks.count == 4
+        }
+        for _ in 0..<10 {
+            #expect(try await user.ask(.download("k", from: "ready")).status == fault.status, "\(fault.name)")
+        }
+        #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
+    }
+
+    /// When a gateway last looked whether recordings succeed, in microseconds.
+    private static let lastLook = """
+        SELECT coalesce(max(extract(epoch FROM query_start) * 1000000), 0) FROM pg_stat_activity
+        WHERE application_name = 'sluice' AND query LIKE '%INSERT INTO reservations%WHERE false%'
+        """
+
+    /// From the commit of a migration on not one link is issued, whatever the gateway holds in memory.
+    private func expectNothingIssuedAfterMigration(at site: Deployment, _ user: User) async throws {
+        let link = JSON.download("k", from: "ready")
+        #expect(try await user.ask(link).status == 201)
+        let before = site.gateways[0].log.split(separator: "\n").count
+        try await Fault.schemaChanged.begin(site)
+        let issued = try await site.number("SELECT count(*) FROM issuances")
+        for _ in 0..<20 { #expect(try await user.ask(link).status == 503) }
+        try await expectFlaw(("schema", "at schema version"), "schema changed", at: user.client.port)
+        let lines = site.gateways[0].log.split(separator: "\n").dropFirst(before).filter {
+            $0.contains("run 'sluice migrate', or start") && !$0.contains("outage ends")
+        }
+        #expect(lines.count == 1, "\(lines.joined(separator: "\n"))")
+        #expect(try await site.number("SELECT count(*) FROM issuances") == issued)
+        try await Fault.schemaChanged.end(site)
+        try await waitUntil("links flow again", seconds: 15) { try await user.ask(link).status == 201 }
+    }
+
+    /// An outage under load: a line when it begins, one when it ends, and none in between but those of requests.
+    private func expectTwoLines(about fault: Fault, at site: Deployment, _ user: User) async throws {
+        let gateway = site.gateways[0]
+        try await waitUntil("the outage before is over") {
+            gateway.log.count(of: "outage begins") == gateway.log.count(of: "outage ends")
+        }
+        let before = gateway.log.split(separator: "\n").count
+        let outages = gateway.log.count(of: "outage ends")
+        let request = try user.client.request("GET", "/v1/access")
+        let asking = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "ready"))
+        let tally = Tally()
+        let isOver = Flag()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await onThreads(8) { index in
+                    var connection = KeptConnection()
+                    while !isOver.isRaised {
+                        // Different stores of rows are asked.
+                        let answer = try connection.exchange(index == 0 ? request : asking, port: gateway.port)
+                        tally.note(answer, expected: [200, 201, 503])
+                        if answer.status == 503 { Thread.sleep(forTimeInterval: 0.005) }
+                    }
+                }
+            }
+            group.addTask {
+                defer { isOver.raise() }
+                try await waitUntil("links flow") { tally.count(of: 201) >= 50 }
+                try await fault.begin(site)
+                try await waitUntil("many are refused") { tally.count(of: 503) >= 300 }
+                try await expectFlaw(try #require(fault.flaw), fault.name, at: gateway.port)
+                try await fault.end(site)
+                let issued = tally.count(of: 201)
+                try await waitUntil("links flow again", seconds: 20) { tally.count(of: 201) >= issued + 50 }
+                try await waitUntil("the outage is over", seconds: 20) {
+                    gateway.log.count(of: "outage ends") > outages
+                }
+            }
+            try await group.waitForAll()
+        }
+        let lines = gateway.log.split(separator: "\n").dropFirst(before).filter { !$0.contains("Request answered") }
+        #expect(lines.count == 2, "\(lines.joined(separator: "\n"))")
+        #expect(lines.first?.contains("outage begins") == true)
+        #expect(lines.last?.contains("outage ends") == true)
+        #expect(lines.last?.contains("requests.refused=\(tally.count(of: 503))") == true, "\(lines.last ?? "")")
+    }
+}
+
+extension String {
+    fileprivate func count(of text: String) -> Int {
+        split(separator: text, omittingEmptySubsequences: false).count - 1
+    }
+}

@@ -1,0 +1,180 @@
+import Foundation
+import Glibc
+import LibPQ
+import Logging
+import PostgresTesting
+import Testing
+
+/// Something that goes wrong around a gateway, and what it must say and do meanwhile.
+struct Fault: Sendable {
+    let name: String
+    /// The check of `/readyz` that fails, and a part of what it says; `nil` where the gateway stays ready.
+    let flaw: (check: String, text: String)?
+    /// The status of whoever asks for a URL; `nil` where that is seen elsewhere.
+    let status: Int?
+    let begin: @Sendable (Deployment) async throws -> Void
+    let end: @Sendable (Deployment) async throws -> Void
+}
+
+extension Fault {
+    static let functionsGone = Fault(
+        name: "functions gone", flaw: ("schema", "Functions, tables or columns that recordings need are missing"),
+        status: 503
+    ) { site in
+        try await site.session().runScript("ALTER FUNCTION record_issuance RENAME TO gone")
+    } end: { site in
+        try await site.session().runScript("ALTER FUNCTION gone RENAME TO record_issuance")
+    }
+
+    /// As `sluice migrate` of a later version does it.
+    static let schemaChanged = Fault(
+        name: "schema changed", flaw: ("schema", "run 'sluice migrate', or start the version that fits"), status: 503
+    ) { site in
+        try await site.session().runScript(
+            """
+            INSERT INTO schema_migrations (version, name, checksum) SELECT max(version) + 1, 'later', '' FROM schema_migrations;
+            SELECT append_policy_log('{all}', 'sluice migrate', 'later')
+            """)
+    } end: { site in
+        try await site.session().runScript("DELETE FROM schema_migrations WHERE name = 'later'")
+    }
+
+    static let schemaEdited = Fault(
+        name: "a migration applied in another form", flaw: ("schema", "Migration 3 was applied"), status: 503
+    ) { site in
+        try await site.session().runScript(
+            "UPDATE schema_migrations SET checksum = '\\x00' || checksum WHERE version = 3")
+    } end: { site in
+        try await site.session().runScript(
+            "UPDATE schema_migrations SET checksum = substr(checksum, 2) WHERE version = 3")
+    }
+
+    static let ledgerLocked = Fault(
+        name: "ledger locked", flaw: ("recordings", "holds a lock on the ledger's tables"), status: 503
+    ) { site in
+        let session = try site.session()
+        try await session.runScript("BEGIN; LOCK TABLE issuances IN ACCESS EXCLUSIVE MODE")
+        site.hold(session)
+    } end: { site in
+        await site.closeHeldSessions()
+    }
+
+    /// The day's part of the ledger lies on a device that is always full.
+    static let diskFull = Fault(name: "disk full", flaw: ("recordings", "disk is full"), status: 503) { site in
+        let session = try site.session()
+        try await session.runScript("CREATE TABLE full_day (LIKE issuances)")
+        try await session.runScript("CHECKPOINT")
+        let path = try #require(try await session.texts("SELECT pg_relation_filepath('full_day')").first)
+        let file = "\(site.cluster.directory)/data/\(path)"
+        try FileManager.default.removeItem(atPath: file)
+        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "/dev/full")
+        try await site.session().runScript(exchangeDay(of: day, for: "full_day"))
+    } end: { site in
+        try await site.session().runScript(exchangeDay(of: "full_day", for: day))
+    }
+
+    private static let day = "issuances_' || to_char(d, 'YYYYMMDD') || '"
+
+    private static func exchangeDay(of old: String, for new: String) -> String {
+        """
+        DO $$
+        DECLARE
+            d date := (now() AT TIME ZONE 'UTC')::date;
+        BEGIN
+            EXECUTE 'ALTER TABLE issuances DETACH PARTITION \(old)';
+            EXECUTE 'ALTER TABLE issuances ATTACH PARTITION \(new) FOR VALUES FROM ('''
+                || d || ' 00:00Z'') TO (''' || d + 1 || ' 00:00Z'')';
+        END
+        $$
+        """
+    }
+
+    static let readOnly = Fault(name: "read-only", flaw: ("recordings", "takes no writes"), status: 503) { site in
+        try await site.cluster.administrate(
+            "ALTER DATABASE \(site.databaseName) SET default_transaction_read_only = on")
+        try await site.cutSessions()
+    } end: { site in
+        try await site.cluster.administrate("ALTER DATABASE \(site.databaseName) RESET default_transaction_read_only")
+        try await site.cutSessions()
+    }
+
+    /// Who reads the clock without saying which is answered by one that is a minute ahead.
+    static let clockOff = Fault(name: "clock off", flaw: ("clock", "s behind PostgreSQL's"), status: 503) { site in
+        try await site.session().runScript(
+            """
+            CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+            RETURN pg_catalog.clock_timestamp() + interval '1 minute';
+            CREATE FUNCTION public.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
+            RETURN pg_catalog.statement_timestamp() + interval '1 minute'
+            """)
+        try await site.cluster.administrate(
+            "ALTER DATABASE \(site.databaseName) SET search_path = public, pg_catalog")
+        try await site.cutSessions()
+    } end: { site in
+        try await site.cluster.administrate("ALTER DATABASE \(site.databaseName) RESET search_path")
+        try await site.cutSessions()
+        try await site.session().runScript("DROP FUNCTION public.clock_timestamp(), public.statement_timestamp()")
+    }
+
+    static let standbyDown = Fault(
+        name: "standby down", flaw: ("recordings", "look at its synchronous standbys"), status: nil
+    ) { site in
+        try await site.cluster.administrate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try await site.cluster.administrate("SELECT pg_reload_conf()")
+    } end: { site in
+        try await site.cluster.administrate("ALTER SYSTEM RESET synchronous_standby_names")
+        try await site.cluster.administrate("SELECT pg_reload_conf()")
+    }
+
+    static let noConnectionLeft = Fault(name: "no connection left", flaw: nil, status: 201) { site in
+        for _ in 0..<100 {
+            let session = try site.session()
+            do { try await session.runScript("SELECT") } catch {
+                return #expect("\(error)".contains("too many clients"))
+            }
+            site.hold(session)
+        }
+        Issue.record("there is always one more connection")
+    } end: { site in
+        await site.closeHeldSessions()
+    }
+
+    static let suspended = Fault(
+        name: "PostgreSQL suspended", flaw: ("recordings", "PostgreSQL does not answer"), status: 503
+    ) { site in
+        try await site.cluster.suspend()
+    } end: { site in
+        try await site.cluster.resume()
+    }
+
+    static let stopped = Fault(
+        name: "PostgreSQL stopped", flaw: ("recordings", "PostgreSQL cannot be reached"), status: 503
+    ) { site in
+        try await site.cluster.stop()
+    } end: { site in
+        try await site.cluster.start()
+    }
+}
+
+extension Deployment {
+    /// Ends all sessions of gateways.
+    fileprivate func cutSessions() async throws {
+        try await cluster.administrate(
+            """
+            SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+            WHERE datname = '\(databaseName)' AND application_name = 'sluice'
+            """)
+    }
+}
+
+extension TestCluster {
+    /// Runs a script outside of the databases of tests.
+    func administrate(_ sql: String) async throws {
+        let session = PostgresConnection(
+            try PostgresConfiguration(
+                connectionString: connectionString(database: "postgres"), applicationName: "tests"),
+            logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
+        try await session.runScript(sql)
+        await session.close()
+    }
+}

@@ -1,0 +1,133 @@
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// A gateway whose schema is changed under it.
+@Suite(.timeLimit(.minutes(2))) struct SchemaFitTests {
+    private static let next = Migration(
+        version: (Migration.all.map(\.version).max() ?? 0) + 1, name: "count_issuances",
+        // Runs while nothing is being recorded, so that this is how many there are when it is committed.
+        sql: Array("CREATE TABLE counted AS SELECT count(*)::bigint AS issuances FROM issuances".utf8))
+
+    private final class Course: Sendable {
+        let recorded = Atomic(0)
+        let isMigrated = Atomic(false)
+
+        var count: Int { recorded.load(ordering: .acquiring) }
+        var isOver: Bool { isMigrated.load(ordering: .acquiring) }
+    }
+
+    private func source(_ schema: SchemaFit? = nil) throws -> PostgresPolicySource {
+        let configuration = try TestDatabase.current.configuration(
+            sessionSettings: PostgresPolicySource.sessionSettings)
+        return PostgresPolicySource(
+            pool: PostgresPool(configuration, size: 2, logger: .silent), keys: try .sample("k1"), schema: schema,
+            logger: .silent)
+    }
+
+    /// Who records as a gateway does: a decision that is stale is made again on what the log says then.
+    private func record(
+        with source: PostgresPolicySource, _ course: Course
+    ) async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        var position: PolicyPosition?
+        var after = 0
+        while true {
+            do throws(GatewayError) {
+                let known: PolicyPosition
+                if let position {
+                    known = position
+                } else {
+                    switch try await source.changes(since: nil) {
+                    case .restart(let position), .scopes(_, let position): known = position
+                    }
+                }
+                position = known
+            } catch {
+                // Refused for good once the migration is there.
+                if course.isOver { return await connection.close() }
+                continue
+            }
+            guard let known = position else { continue }
+            if try await connection.record([.sample(at: known)], by: .one).allSatisfy(\.isRecorded) {
+                course.recorded.add(1, ordering: .relaxed)
+                after += course.isOver ? 1 : 0
+                // Enough to be found out.
+                if after > 20 { return await connection.close() }
+            } else {
+                position = nil
+            }
+        }
+    }
+
+    @Test(.database(.migrated))
+    func `nothing is recorded after a migration by who was built for the schema before it`() async throws {
+        let database = try TestDatabase.current
+        let connection = try PostgresConnection(testing: database.connectionString)
+        let course = Course()
+        let source = try source()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                group.addTask { try await record(with: source, course) }
+            }
+            while course.count < 100 { try await Task.sleep(for: .milliseconds(5)) }
+            let migrator = Migrator(connection: connection, migrations: Migration.all + [Self.next], logger: .silent)
+            #expect(try await migrator.migrate().applied == [Int(Self.next.version)])
+            course.isMigrated.store(true, ordering: .releasing)
+            try await group.waitForAll()
+        }
+        let counted = try await connection.number("SELECT issuances FROM counted")
+        #expect(counted >= 100)
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == counted)
+        #expect(course.count == counted)
+    }
+
+    @Test(.database(.migrated)) func `no position is read from another schema, and the reader is told`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let schema = SchemaFit(logger: .silent)
+        let source = try source(schema)
+        let alice = try Principal("user:alice")
+        let bucket = try BucketName("photos")
+        let place = GrantPlace(principal: alice, bucket: bucket, prefix: ExactText("a/"))
+        _ = try await source.changes(since: nil)
+        #expect(!schema.isBroken)
+        _ = try await Migrator(
+            connection: connection, migrations: Migration.all + [Self.next], logger: .silent
+        ).migrate()
+        let refused = GatewayError.unavailable(retryAfter: 1)
+        await #expect(throws: refused) { try await source.changes(since: nil) }
+        #expect(schema.isBroken)
+        await #expect(throws: refused) { try await source.load([.principal(alice)], literalGrantLimit: 1) }
+        await #expect(throws: refused) { try await source.grants(at: [place]) }
+        await #expect(throws: refused) {
+            try await source.grants(of: [alice], in: bucket, around: ExactText("a/"), limit: 1)
+        }
+        try await connection.runScript("DELETE FROM schema_migrations WHERE version = \(Self.next.version)")
+        _ = try await source.changes(since: nil)
+    }
+
+    @Test(.database(.migrated)) func `a migration waits for recordings, and lets them pass again while it waits`()
+        async throws
+    {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let recording = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let other = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        try await recording.runScript("BEGIN")
+        _ = try await recording.number("SELECT count(pg_advisory_xact_lock_shared(7310868744))")
+        let migrator = Migrator(connection: connection, migrations: Migration.all + [Self.next], logger: .silent)
+        async let outcome = migrator.migrate()
+        let waiting =
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7310868744::bigint & 4294967295"
+            + " AND NOT granted AND mode = 'ExclusiveLock'"
+        while try await other.number(waiting) == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        let start = ContinuousClock.now
+        _ = try await other.number("SELECT count(pg_advisory_xact_lock_shared(7310868744))")
+        #expect(ContinuousClock.now - start < .seconds(5))
+        try await recording.runScript("COMMIT")
+        #expect(try await outcome.applied == [Int(Self.next.version)])
+    }
+}

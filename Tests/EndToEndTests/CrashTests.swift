@@ -8,8 +8,10 @@ import Testing
 extension LoadTests {
     /// The gateway, and PostgreSQL, are killed again and again while clients ask; what a client received is on record.
     @Suite struct CrashTests {
-        private static let clients = 32
-        private static let kills = setting("SLUICE_TEST_KILLS", default: 5)
+        private static let clients = 35
+        private static let kills = setting("SLUICE_TEST_KILLS", default: 8)
+        /// How much is issued in each way between two kills.
+        private static let issued = 10
 
         /// The port that clients are to call; gateways come and go.
         private final class Target: Sendable {
@@ -20,45 +22,38 @@ extension LoadTests {
             func move(to port: UInt16) { current.withLock { $0 = port } }
         }
 
-        @Test(arguments: Asking.allCases)
-        func `every URL that was received has its row, however often the gateway is killed`(
-            asking: Asking
-        ) async throws {
-            try await withDurableDeployment { site, user in
-                let tally = Tally()
-                let target = Target(user.client.port)
-                try await underLoad(by: user, asking, at: target, tally, expected: [201]) {
+        @Test func `what was received has its row, however often the gateway is killed`() async throws {
+            try await withDurableDeployment { site, asker, ways in
+                let tallies = ways.map { _ in Tally() }
+                let target = Target(site.gateways[0].port)
+                try await underLoad(by: asker, ways, at: target, tallies, expected: [201]) {
                     for _ in 0..<Self.kills {
-                        let before = tally.count(of: 201)
-                        try await waitUntil("URLs are issued") { tally.count(of: 201) >= before + 100 }
+                        try await waitUntilIssued(tallies)
                         let gateway = try #require(site.gateways.first)
                         await site.end(gateway) { await gateway.crash() }
                         target.move(to: try await site.startGateway().port)
                     }
-                    let before = tally.count(of: 201)
-                    try await waitUntil("URLs are issued") { tally.count(of: 201) >= before + 100 }
+                    try await waitUntilIssued(tallies)
                 }
-                #expect(tally.wrong.isEmpty)
-                #expect(tally.lost >= Self.kills, "the kills hit clients that were asking")
-                try await expectRows(of: tally, at: site)
+                let lost = tallies.map(\.lost).reduce(0, +)
+                #expect(lost >= Self.kills, "the kills hit clients that were asking")
+                try await expectRows(of: tallies, ways, at: site)
             }
         }
 
-        @Test(arguments: Asking.allCases)
-        func `while PostgreSQL is gone the answer is 503, and afterwards all is well without a restart`(
-            asking: Asking
-        ) async throws {
-            try await withDurableDeployment { site, user in
-                let tally = Tally()
+        @Test func `while PostgreSQL is gone the answer is 503, and afterwards all is well without a restart`()
+            async throws
+        {
+            try await withDurableDeployment { site, asker, ways in
+                let tallies = ways.map { _ in Tally() }
                 let gateway = site.gateways[0]
-                try await underLoad(by: user, asking, at: Target(gateway.port), tally, expected: [201, 503]) {
+                try await underLoad(by: asker, ways, at: Target(gateway.port), tallies, expected: [201, 503]) {
                     for _ in 0..<Self.kills {
-                        let issued = tally.count(of: 201)
-                        try await waitUntil("URLs are issued") { tally.count(of: 201) >= issued + 100 }
+                        try await waitUntilIssued(tallies)
                         try await site.cluster.kill()
-                        let refused = tally.count(of: 503)
+                        let refused = tallies.map { $0.count(of: 503) }
                         try await waitUntil("every client is refused") {
-                            tally.count(of: 503) >= refused + 2 * Self.clients
+                            zip(tallies, refused).allSatisfy { $0.count(of: 503) >= $1 + 2 * Self.clients / ways.count }
                         }
                         try await waitUntil("the gateway says that it is not ready") {
                             try await site.client().call("GET", "/readyz").status == 503
@@ -69,29 +64,33 @@ extension LoadTests {
                             try await site.client().call("GET", "/readyz").status == 200
                         }
                     }
-                    let issued = tally.count(of: 201)
-                    try await waitUntil("URLs are issued") { tally.count(of: 201) >= issued + 100 }
+                    try await waitUntilIssued(tallies)
                 }
-                #expect(tally.wrong.isEmpty)
-                #expect(tally.lost == 0, "a gateway that runs answers every request")
+                #expect(tallies.allSatisfy { $0.lost == 0 }, "a gateway that runs answers every request")
                 #expect(gateway.process.isRunning)
-                try await expectRows(of: tally, at: site)
+                try await expectRows(of: tallies, ways, at: site)
+            }
+        }
+
+        private func waitUntilIssued(_ tallies: [Tally]) async throws {
+            let before = tallies.map { $0.count(of: 201) }
+            try await waitUntil("something is issued in every way") {
+                zip(tallies, before).allSatisfy { $0.count(of: 201) >= $1 + Self.issued }
             }
         }
 
         /// A gateway on a server that keeps what it says is committed, as the very sessions that record have seen; and a user.
-        private func withDurableDeployment(_ body: (Deployment, User) async throws -> Void) async throws {
+        private func withDurableDeployment(_ body: (Deployment, Asker, [Way]) async throws -> Void) async throws {
             var options = ClusterOptions()
             options.fsync = true
             let cluster = try await TestCluster(options)
-            try await Deployment.with(cluster: cluster) { site in
+            try await Deployment.with(cluster: cluster, settings: AskingGround.settings) { site in
                 // The gateway does not rely on how the database is set.
                 try await site.session().runScript(
                     "ALTER DATABASE \(site.databaseName) SET synchronous_commit = off; \(Self.watchSettings)")
             } _: { site in
-                let user = try await site.makeUser("alice")
-                try await site.allowAsking(by: [user], in: "crash")
-                try await body(site, user)
+                let ground = try await site.makeAskingGround()
+                try await body(site, try await site.makeAsker("alice", at: ground).asker, ground.ways)
                 let seen = try await site.session().texts("SELECT settings FROM seen_settings")
                 #expect(seen == ["fsync=on synchronous_commit=on"])
             }
@@ -116,14 +115,15 @@ extension LoadTests {
 
         /// Runs `body` while clients ask without a pause, also after their connection was lost.
         private func underLoad(
-            by user: User, _ asking: Asking, at target: Target, _ tally: Tally, expected: Set<Int>,
+            by asker: Asker, _ ways: [Way], at target: Target, _ tallies: [Tally], expected: Set<Int>,
             _ body: @escaping @Sendable () async throws -> Void
         ) async throws {
             let isOver = Flag()
-            let request = try asking.request(for: "k", in: "crash", by: user)
+            let requests = try ways.map { try $0.request(for: "k", by: asker) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await onThreads(Self.clients) { _ in
+                    try await onThreads(Self.clients) { index in
+                        let (request, tally) = (requests[index % ways.count], tallies[index % ways.count])
                         var connection = KeptConnection()
                         while !isOver.isRaised {
                             do {
@@ -148,11 +148,14 @@ extension LoadTests {
             }
         }
 
-        private func expectRows(of tally: Tally, at site: Deployment) async throws {
+        private func expectRows(of tallies: [Tally], _ ways: [Way], at site: Deployment) async throws {
             let recorded = try await site.recordedNames()
-            let received = Set(tally.issued)
-            #expect(received.count > 100 * Self.kills)
-            #expect(received.subtracting(recorded).isEmpty)
+            for (way, tally) in zip(ways, tallies) {
+                let received = Set(tally.issued)
+                #expect(received.count > Self.issued * Self.kills, "\(way)")
+                #expect(received.subtracting(recorded).isEmpty, "\(way)")
+                #expect(tally.wrong.isEmpty, "\(way)")
+            }
         }
     }
 }

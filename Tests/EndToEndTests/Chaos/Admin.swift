@@ -1,0 +1,148 @@
+import Foundation
+import HTTPTesting
+import Synchronization
+import Testing
+
+/// One who changes policy as a schedule says, and asks again and again until a change is answered for good.
+final class Admin {
+    private let world: World
+    private let number: Int
+    private var generator: SeededGenerator
+    private let lines = (0..<Schedule.gateways).map { _ in Line() }
+    private var turn = 0
+
+    /// How long a change may go without an answer.
+    private static let patience = 30.0
+
+    init(_ number: Int, of seed: UInt64, in world: World) {
+        self.number = number
+        self.world = world
+        generator = SeededGenerator(seed: seed, stream: 1000 + number)
+    }
+
+    /// Takes the steps, each not before its time.
+    func run(_ steps: [Schedule.Timed<Schedule.Step>], until isOver: Flag) throws {
+        for step in steps {
+            while world.recorder.now < step.at { Thread.sleep(forTimeInterval: 0.002) }
+            if isOver.isRaised { return }
+            try take(step.event)
+        }
+    }
+
+    private func take(_ step: Schedule.Step) throws {
+        switch step {
+        case .toggleGrant(let user): try toggleGrant(of: user)
+        case .toggleKey(let user): try toggleKey(of: user)
+        case .toggleTicket(let user): try toggleTicket(of: user)
+        case .toggleRedirects:
+            redirects.toggle()
+            let target = "/admin/v1/buckets/\(world.ground.bucket)"
+            let (_, from, to) = try ask("PATCH", target, ["allowsRedirects": .bool(redirects)])
+            note(.redirects(world.ground.bucket), redirects ? 1 : 0, from, to)
+        case .limit(let user, let percent):
+            guard let quota = world.quotas[user] else { return }
+            let limit = quota.limit * percent / 100
+            let (_, from, to) = try ask("PATCH", "/admin/v1/quotas/\(quota.id)", ["limit": .number(limit)])
+            note(.limit(quota.id), limit, from, to)
+        }
+    }
+
+    private var redirects = true
+
+    private func toggleGrant(of user: Int) throws {
+        let persona = world.personas.withLock { $0[user] }
+        let principal = persona.asker.user.principal
+        if let grant = persona.grant {
+            let (_, from, to) = try ask("DELETE", "/admin/v1/grants/\(grant)")
+            note(.grant(principal), 0, from, to)
+            world.personas.withLock { $0[user].grant = nil }
+        } else {
+            let body = Deployment.askingGrant(principal, in: world.ground.bucket)
+            var (answer, from, to) = try ask("POST", "/admin/v1/grants", body)
+            if answer?.status == 409 {
+                // It was made, and the answer is lost.
+                (answer, _, to) = try ask("GET", "/admin/v1/grants?principal=\(principal)")
+            }
+            let json = answer.flatMap { try? JSON($0.body) } ?? .null
+            note(.grant(principal), 1, from, to)
+            world.personas.withLock { $0[user].grant = json["id"].text ?? json["items"].items.first?["id"].text }
+        }
+    }
+
+    private func toggleKey(of user: Int) throws {
+        let persona = world.personas.withLock { $0[user] }
+        if persona.hasKey {
+            let (_, from, to) = try ask("DELETE", "/admin/v1/api-keys/\(persona.asker.user.keyID)")
+            note(persona.key, 0, from, to)
+            world.personas.withLock { $0[user].hasKey = false }
+        } else {
+            let body: JSON = ["name": "another key", "principal": "\(persona.asker.user.principal)"]
+            let (answer, _, _) = try ask("POST", "/admin/v1/api-keys", body)
+            let json = answer.flatMap { try? JSON($0.body) } ?? .null
+            // A key whose text is lost is nobody's.
+            guard let id = json["id"].text, let token = json["key"].text else { return }
+            world.site.keepSecret(token)
+            world.recorder.note(.key(id), is: 1)
+            world.personas.withLock { personas in
+                let old = personas[user].asker.user
+                personas[user].asker.user = User(
+                    principal: old.principal, keyID: id, client: APIClient(port: old.client.port, token: token))
+                personas[user].key = .key(id)
+                personas[user].hasKey = true
+            }
+        }
+    }
+
+    private func toggleTicket(of user: Int) throws {
+        let persona = world.personas.withLock { $0[user] }
+        guard let ticket = persona.ticket else { return }
+        if persona.hasTicket {
+            let (_, from, to) = try ask("DELETE", "/admin/v1/tickets/\(ticket.id)")
+            note(.ticket(ticket.id), 0, from, to)
+            world.personas.withLock { $0[user].hasTicket = false }
+        } else {
+            let (answer, _, _) = try ask(
+                "POST", "/v1/tickets", World.ticket(in: world.ground), as: persona.asker.user.client.token)
+            let json = answer.flatMap { try? JSON($0.body) } ?? .null
+            guard let id = json["id"].text, let text = json["ticket"].text else { return }
+            world.site.keepSecret(text)
+            world.recorder.note(.ticket(id), is: 1)
+            world.personas.withLock { personas in
+                personas[user].ticket = (id, text)
+                personas[user].hasTicket = true
+            }
+        }
+    }
+
+    private func note(_ subject: Subject, _ value: Int, _ from: Double, _ to: Double) {
+        world.recorder.note(Change(subject: subject, value: value, from: from, to: to))
+    }
+
+    /// Sends a change to some gateway until it is answered for good: when it was first sent, and when that was known.
+    ///
+    /// What is made is made with an idempotency key; what is changed or removed may be so twice.
+    private func ask(
+        _ method: String, _ target: String, _ body: JSON? = nil, as token: String? = nil
+    ) throws -> (RawResponse?, from: Double, to: Double) {
+        turn += 1
+        var headers: [(name: String, value: String)] = []
+        if method == "PATCH" { headers.append((name: "If-Match", value: "*")) }
+        if method == "POST" { headers.append((name: "Idempotency-Key", value: "admin-\(number)-\(turn)")) }
+        let client = APIClient(port: 0, token: token ?? world.adminToken)
+        let request = try client.request(method, target, body, headers: headers)
+        let from = world.recorder.now
+        while world.recorder.now < from + Self.patience {
+            if let door = world.openDoor(.random(in: 0..<Schedule.gateways, using: &generator)) {
+                let answer = try? { () throws -> RawResponse in
+                    try lines[door.gateway].send(request, to: door)
+                    return try lines[door.gateway].receive(request)
+                }()
+                if let answer, answer.status != 503, !answer.text.contains("IdempotencyKeyInUse") {
+                    return (answer, from, world.recorder.now)
+                }
+            }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
+        return (nil, from, .infinity)
+    }
+}

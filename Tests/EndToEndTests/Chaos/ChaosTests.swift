@@ -1,0 +1,68 @@
+import PostgresTesting
+import Testing
+
+extension LoadTests {
+    /// Three gateways on one database through kills, stops, cuts and changes of policy, drawn from a seed. What clients and admins
+    /// saw is compared with what the database says in the end.
+    @Suite struct ChaosTests {
+        private static let seconds = Double(setting("SLUICE_TEST_CHAOS", default: 4))
+        private static let isLong = seconds >= 30
+
+        @Test func `every promise is kept through faults`() async throws {
+            // A database that is killed and started again takes its time.
+            let kinds = Schedule.Kind.allCases.filter { Self.isLong || $0 != .database }
+            let schedule = Schedule(seed: ChaosRun.seed, seconds: Self.seconds, kinds: kinds)
+            try await Self.judge(schedule) { history, found in
+                #expect(found.isEmpty, "\(found.prefix(10)) SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
+                #expect(history.asks.flatMap(\.given).count > 100, "\(history.summary)")
+                if Self.isLong { print("SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)") }
+            }
+        }
+
+        /// A checker that never convicts proves nothing.
+        @Test func `a build that breaks promises is convicted of each`() async throws {
+            let breaks: [Sabotage] = [.lock, .room, .row]
+            let schedule = Schedule(seed: ChaosRun.seed, seconds: 1.5, kinds: [])
+            try await Self.judge(schedule, breaks) { history, found in
+                for sabotage in breaks {
+                    #expect(
+                        found.contains { sabotage.isProved(by: $0) },
+                        "\(sabotage) SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
+                }
+            }
+        }
+
+        @Test(.enabled(if: isLong, "SLUICE_TEST_CHAOS has it run"), arguments: Sabotage.allCases)
+        func `a build that is broken in one way is convicted of it`(sabotage: Sabotage) async throws {
+            var schedule = Schedule(seed: ChaosRun.seed, seconds: 4, kinds: [])
+            if sabotage == .commit { schedule.faults = [.init(at: 3, event: .killDatabase(seconds: 0))] }
+            try await Self.judge(schedule, [sabotage]) { history, found in
+                let proofs = found.filter { sabotage.isProved(by: $0) }
+                #expect(!proofs.isEmpty, "SLUICE_TEST_SEED=\(schedule.seed) \(found.prefix(10)) \(history.summary)")
+                print(
+                    "\(sabotage): \(proofs.count) SLUICE_TEST_SEED=\(schedule.seed), first \(proofs.first?.text ?? "")")
+            }
+        }
+
+        /// Runs a schedule at a site of its own, whole or broken, and judges what came of it.
+        private static func judge(
+            _ schedule: Schedule, _ breaks: [Sabotage] = [],
+            _ body: (History, [Checker.Violation]) throws -> Void
+        ) async throws {
+            var options = ClusterOptions()
+            options.trackCommitTimestamp = true
+            // Only a database that is killed has to keep what it says.
+            options.fsync = schedule.faults.contains { if case .killDatabase = $0.event { true } else { false } }
+            let cluster = try await TestCluster(options)
+            try await Deployment.with(
+                cluster: cluster, gateways: Schedule.gateways, settings: ChaosRun.settings
+            ) { site in
+                for sabotage in breaks { try await sabotage.apply(at: site) }
+            } _: { site in
+                let history = try await ChaosRun.history(of: schedule, at: site, clients: 12)
+                try body(history, Checker(history).violations())
+            }
+            try await cluster.stop()
+        }
+    }
+}

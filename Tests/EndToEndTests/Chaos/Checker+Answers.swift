@@ -1,0 +1,51 @@
+import Foundation
+
+/// Answers: that there is one, what it may say, and by when.
+extension Checker {
+    /// Requests that were not answered by a gateway that ran, late answers, and those that nothing documents.
+    func answerFlaws() -> [String] {
+        history.incidents.filter { $0.kind == .ended }.map { "gateway \($0.gateway).\($0.life) ended by itself" }
+            + history.asks.flatMap { ask in lossFlaws(ask) + lateness(ask) + ask.refusals.compactMap { flaw($0, ask) } }
+    }
+
+    private func lossFlaws(_ ask: Ask) -> [String] {
+        guard case .lost(let reason) = ask.reply else { return [] }
+        let isExcused = history.incidents.contains {
+            $0.kind == .killed && $0.gateway == ask.gateway && $0.life == ask.life && $0.from <= ask.to
+        }
+        return isExcused ? [] : ["no answer (\(reason)) although the gateway ran, \(ask.label)"]
+    }
+
+    private func lateness(_ ask: Ask) -> [String] {
+        // The time for which the gateway was stopped is not its own.
+        let stopped = history.incidents.filter {
+            $0.kind == .stopped && $0.gateway == ask.gateway && $0.life == ask.life
+        }
+        .map { max(0, min($0.to, ask.to) - max($0.from, ask.from)) }.reduce(0, +)
+        let took = ask.to - ask.from - stopped
+        guard took > history.deadline + Self.slack else { return [] }
+        return [String(format: "an answer took %.1f s of the gateway's time, ", took) + ask.label]
+    }
+
+    private func flaw(_ refusal: Refusal, _ ask: Ask) -> String? {
+        let isKnown =
+            switch (refusal.status, refusal.code) {
+            case (401, _), (403, "AccessDenied"), (403, "ConditionFailed"): true
+            case (429, "QuotaExceeded"): refusal.retryAfter ?? 1 >= 1
+            case (409, "IdempotencyKeyInUse"): ask.repeatKey != nil && refusal.retryAfter ?? 0 >= 1
+            case (409, "IdempotentAnswerGone"): ask.repeatKey != nil && ask.way == .bySession
+            case (503, _): refusal.retryAfter ?? 0 >= 1 || ask.way == .inBatches || ask.way == .byPart
+            default: false
+            }
+        return isKnown ? nil : "\(refusal) is no answer to \(ask.label)"
+    }
+
+    /// Gateways that did not serve again in time.
+    func revivalFlaws() -> [String] {
+        history.revivals.compactMap { revival in
+            guard let seconds = revival.seconds else { return "gateway \(revival.gateway) does not serve again" }
+            guard seconds > Self.patience else { return nil }
+            return String(format: "gateway %d took %.1f s to serve again", revival.gateway, seconds)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+
+/// Promise 3: a quota is never exceeded.
+extension Checker {
+    /// A counter: a quota, whose it is, and when its period began.
+    private struct Slot: Hashable {
+        var quota: String
+        var holder: String
+        var period: Int
+    }
+
+    /// What rows charge that were committed together, and what all up to them do.
+    private struct Step {
+        var committedAt: Int
+        var sum: Int
+    }
+
+    /// Rows that are charged wrongly, sums above the limit, refusals while there was room, and counters that are off.
+    func quotaFlaws() -> [String] {
+        let (steps, flaws) = sums()
+        return flaws + excesses(steps) + needlessRefusals(steps) + counterFlaws(steps)
+    }
+
+    private func sums() -> ([Slot: [Step]], [String]) {
+        var flaws: [String] = []
+        var charges: [Slot: [(committedAt: Int, amount: Int)]] = [:]
+        for row in history.ledger {
+            var expected: [String: Int] = [:]
+            for quota in history.quotas {
+                guard let amount = amount(of: row, against: quota) else { continue }
+                expected[quota.id] = amount
+                let slot = Slot(
+                    quota: quota.id, holder: quota.isShared ? quota.principal : row.principal,
+                    period: Self.periodStart(quota.period, at: row.issuedAt))
+                charges[slot, default: []].append((row.committedAt, amount))
+            }
+            let recorded = Dictionary(row.charges.map { ($0.quota, $0.amount) }) { $0 + $1 }
+            if recorded != expected { flaws.append("\(row.id) is charged \(recorded) in place of \(expected)") }
+        }
+        let steps = charges.mapValues { charges in
+            var steps: [Step] = []
+            for charge in charges.sorted(by: { $0.committedAt < $1.committedAt }) {
+                let sum = (steps.last?.sum ?? 0) + charge.amount
+                if steps.last?.committedAt == charge.committedAt { steps.removeLast() }
+                steps.append(Step(committedAt: charge.committedAt, sum: sum))
+            }
+            return steps
+        }
+        return (steps, flaws)
+    }
+
+    /// What a row must cost; `nil` where the quota is not about it.
+    private func amount(of row: LedgerRow, against quota: QuotaRow) -> Int? {
+        guard quota.principal == "*" || quota.principal == row.principal else { return nil }
+        guard row.delivery != "multipart-complete" else { return nil }
+        if quota.metric == "urls" { return 1 }
+        return Way.bytes(of: row.delivery, method: row.method)
+    }
+
+    private func excesses(_ steps: [Slot: [Step]]) -> [String] {
+        var flaws: [String] = []
+        for (slot, steps) in steps {
+            let limits = timelines[.limit(slot.quota)]?.changes.map(\.value) ?? []
+            guard let last = steps.last, let largest = limits.max(), last.sum > largest else { continue }
+            flaws.append("\(last.sum) were issued to \(slot.holder) against \(slot.quota) of \(largest) at the most")
+        }
+        // What a client received is compared with the limits that there were while it asked, first of all where it asked again.
+        var begins: [String: Double] = [:]
+        for ask in history.asks {
+            if let key = ask.repeatKey { begins[key] = min(begins[key] ?? .infinity, ask.from) }
+        }
+        for ask in history.asks {
+            for credential in ask.given {
+                guard let row = rows[credential.name]?.first else { continue }
+                for quota in history.quotas where amount(of: row, against: quota) ?? 0 > 0 {
+                    let slot = Slot(
+                        quota: quota.id, holder: quota.isShared ? quota.principal : row.principal,
+                        period: Self.periodStart(quota.period, at: row.issuedAt))
+                    let limits = values(.limit(quota.id), from: begins[ask.repeatKey ?? ""] ?? ask.from, to: ask.to)
+                    guard let sum = Self.sum(steps[slot] ?? [], at: row.committedAt), let limit = limits.max(),
+                        sum > limit
+                    else { continue }
+                    flaws.append("the sum was \(sum) and the limit \(limit) at \(row.id), \(ask.label)")
+                }
+            }
+        }
+        return flaws
+    }
+
+    /// A request that is refused needs a quota that has no room for it, even at its smallest and with all that ever was issued.
+    private func needlessRefusals(_ steps: [Slot: [Step]]) -> [String] {
+        var most: [String: Int] = [:]
+        for (slot, steps) in steps { most[slot.quota] = max(most[slot.quota] ?? 0, steps.last?.sum ?? 0) }
+        return history.asks.compactMap { ask in
+            guard ask.refusals.contains(where: { $0.code == "QuotaExceeded" }) else { return nil }
+            let hasReason = history.quotas.contains { quota in
+                guard quota.principal == "*" || quota.principal == ask.principal else { return false }
+                let limit = values(.limit(quota.id), from: ask.from, to: ask.to).min() ?? 0
+                let wanted = quota.metric == "urls" ? ask.keys.count : ask.keys.count * Way.bytes
+                return (most[quota.id] ?? 0) + wanted > limit
+            }
+            return hasReason ? nil : "refused although every quota had room, \(ask.label)"
+        }
+    }
+
+    private func counterFlaws(_ steps: [Slot: [Step]]) -> [String] {
+        var flaws = history.audit.map { ["sluice audit-quotas says: \($0)"] } ?? []
+        var counted: [Slot: Int] = [:]
+        for row in history.counters {
+            counted[Slot(quota: row.quota, holder: row.holder, period: row.period)] = row.used + row.settled
+        }
+        for slot in Set(steps.keys).union(counted.keys) where history.quotas.contains(where: { $0.id == slot.quota }) {
+            let sum = steps[slot]?.last?.sum ?? 0
+            if counted[slot] ?? 0 != sum {
+                flaws.append("\(slot.quota) counts \(counted[slot] ?? 0) of \(slot.holder), the ledger says \(sum)")
+            }
+        }
+        return flaws
+    }
+
+    private static func sum(_ steps: [Step], at committedAt: Int) -> Int? {
+        var (low, high) = (0, steps.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if steps[middle].committedAt < committedAt { low = middle + 1 } else { high = middle }
+        }
+        return low < steps.count ? steps[low].sum : nil
+    }
+
+    /// When a period began, in seconds since 1970; all of them are of UTC.
+    static func periodStart(_ period: String, at seconds: Double) -> Int {
+        let lengths = ["minute": 60, "hour": 3600, "day": 86400]
+        guard let length = lengths[period] else { return 0 }
+        return Int(seconds) / length * length
+    }
+}

@@ -1,0 +1,35 @@
+import ContractTesting
+import HTTPTesting
+import Testing
+
+/// The connection of one client to one gateway. Its calls block.
+final class Line {
+    private var connection: RawConnection?
+    private var life: Int?
+
+    /// Sends a request; ``receive(_:)`` has the answer.
+    func send(_ request: RawRequest, to door: World.Door) throws {
+        if connection == nil || life != door.life {
+            connection = nil
+            connection = try RawConnection(port: door.port)
+            life = door.life
+        }
+        do { try connection?.send(request.bytes) } catch {
+            connection = nil
+            throw error
+        }
+    }
+
+    /// Reads the answer to a request. The first few of each kind are held against the contract.
+    func receive(_ request: RawRequest) throws -> RawResponse {
+        do {
+            guard let answer = try connection?.response(toHead: false) else { throw RawHTTPError.closedEarly }
+            if answer["Connection"]?.lowercased() == "close" { connection = nil }
+            expectContractKept(request.exchange(answer), atMost: 20)
+            return answer
+        } catch {
+            connection = nil
+            throw error
+        }
+    }
+}

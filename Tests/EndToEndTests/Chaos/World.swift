@@ -1,0 +1,190 @@
+import Foundation
+import Glibc
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+/// Gateways on a database, those who use them, and the faults that befall them.
+final class World: Sendable {
+    /// Who asks; each has something else that changes.
+    enum Role: Int, CaseIterable, Sendable {
+        /// Nothing changes for it.
+        case steady
+        /// Its grant comes and goes, as that of all but the first.
+        case plain
+        /// Has a quota of URLs that it uses up.
+        case limited
+        /// Has a quota of bytes that it uses up.
+        case weighed
+        /// Its API key comes and goes.
+        case keyed
+        /// Asks with a ticket, too, which comes and goes.
+        case ticketed
+
+        var name: String { "chaos-\(self)" }
+        var principal: String { "user:\(name)" }
+    }
+
+    /// A gateway that can be called, in one of its lives.
+    struct Door: Sendable {
+        var gateway: Int
+        var life: Int
+        var port: UInt16
+    }
+
+    /// A quota whose limit changes, and what the limit was at the beginning.
+    struct Quota: Sendable {
+        var id: String
+        var limit: Int
+    }
+
+    private struct Slot: Sendable {
+        var process: GatewayProcess
+        var life = 0
+        /// Whether something is being done to it.
+        var isBusy = false
+    }
+
+    static let admins = 2
+
+    let site: Deployment
+    let ground: AskingGround
+    /// What is told of this run. Times begin with it.
+    let recorder: Recorder
+    private let slots: Mutex<[Slot]>
+    /// Whether the database is being killed or started.
+    private let isDatabaseBusy = Mutex(false)
+    let personas: Mutex<[Persona]>
+    /// Those of users, by role.
+    let quotas: [Int: Quota]
+    let adminToken: String
+
+    init(
+        site: Deployment, ground: AskingGround, personas: [Persona], quotas: [Int: Quota], recorder: Recorder
+    ) {
+        self.site = site
+        self.ground = ground
+        self.quotas = quotas
+        adminToken = site.admin.token
+        self.personas = Mutex(personas)
+        self.recorder = recorder
+        slots = Mutex(site.gateways.map { Slot(process: $0) })
+    }
+
+    /// A way in to a gateway, as long as it is not known to be dead.
+    func door(_ gateway: Int) -> Door? {
+        slots.withLock { slots in
+            let slot = slots[gateway]
+            return slot.process.process.isRunning
+                ? Door(gateway: gateway, life: slot.life, port: slot.process.port) : nil
+        }
+    }
+
+    /// The same, or another where there is none.
+    func openDoor(_ gateway: Int) -> Door? {
+        (0..<Schedule.gateways).lazy.compactMap { self.door((gateway + $0) % Schedule.gateways) }.first
+    }
+
+    /// Does what a schedule says, and puts everything right again before it returns.
+    func befall(_ faults: [Schedule.Timed<Schedule.Fault>]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for fault in faults {
+                group.addTask {
+                    try await Task.sleep(for: .seconds(max(0, fault.at - self.recorder.now)))
+                    try await self.befall(fault.event)
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    private func befall(_ fault: Schedule.Fault) async throws {
+        switch fault {
+        case .kill(let gateway): try await take(gateway) { try await kill(gateway, $0) }
+        case .stop(let gateway, let seconds): try await take(gateway) { try await stop(gateway, $0, seconds: seconds) }
+        case .endSessions: await tell("pg_terminate_backend")
+        case .cancelStatements: await tell("pg_cancel_backend")
+        case .killDatabase(let seconds):
+            guard isDatabaseBusy.withLock({ exchange(&$0, with: true) }) == false else { return }
+            try await site.cluster.kill()
+            try await Task.sleep(for: .seconds(seconds))
+            try await site.cluster.start()
+            isDatabaseBusy.withLock { $0 = false }
+        }
+    }
+
+    /// Has a gateway to oneself, unless something is being done to it already.
+    private func take(_ gateway: Int, _ body: (Slot) async throws -> Void) async throws {
+        let slot: Slot? = slots.withLock { slots in
+            guard !slots[gateway].isBusy else { return nil }
+            slots[gateway].isBusy = true
+            return slots[gateway]
+        }
+        guard let slot else { return }
+        try await body(slot)
+        slots.withLock { $0[gateway].isBusy = false }
+    }
+
+    private func kill(_ gateway: Int, _ slot: Slot) async throws {
+        recorder.begin(.killed, gateway, slot.life)
+        await site.end(slot.process) { await slot.process.crash() }
+        var next: GatewayProcess?
+        try await waitUntil("a gateway starts again") {
+            // Without a database it may refuse to.
+            next = try? await site.startGateway()
+            return next != nil
+        }
+        guard let next else { return }
+        slots.withLock { $0[gateway] = Slot(process: next, life: slot.life + 1, isBusy: true) }
+        recorder.end(.killed, gateway, slot.life)
+    }
+
+    private func stop(_ gateway: Int, _ slot: Slot, seconds: Double) async throws {
+        recorder.begin(.stopped, gateway, slot.life)
+        slot.process.process.signal(SIGSTOP)
+        defer {
+            slot.process.process.signal(SIGCONT)
+            recorder.end(.stopped, gateway, slot.life)
+        }
+        try await Task.sleep(for: .seconds(seconds))
+    }
+
+    /// Does something to all sessions of gateways; where the database is gone there are none.
+    private func tell(_ function: String) async {
+        let others = "datname = current_database() AND application_name <> 'tests'"
+        _ = try? await site.number("SELECT count(\(function)(pid)) FROM pg_stat_activity WHERE \(others)")
+    }
+
+    /// Notes which gateways ended by themselves, and how long the others take to issue again.
+    func awaitRevival() async throws {
+        let steady = personas.withLock { $0[Role.steady.rawValue] }
+        for gateway in 0..<Schedule.gateways {
+            guard let door = door(gateway) else {
+                recorder.note(Revival(gateway: gateway, seconds: nil))
+                let life = slots.withLock { $0[gateway].life }
+                recorder.begin(.ended, gateway, life)
+                continue
+            }
+            let client = steady.asker.user.client.at(door.port)
+            let begin = recorder.now
+            let isBack: Void? = try? await waitUntil("it issues", seconds: 3 * Checker.patience) {
+                try await client.ask(.download("revival/\(UUID().uuidString)", from: ground.bucket)).status == 201
+            }
+            recorder.note(Revival(gateway: gateway, seconds: isBack.map { recorder.now - begin }))
+        }
+    }
+}
+
+/// One who asks, as others know it at the moment.
+struct Persona: Sendable {
+    var asker: Asker
+    /// The API key that it asks with.
+    var key: Subject
+    /// The identifier of its grant, while it has one.
+    var grant: String?
+    /// A ticket of its own, where it has one, and whether it still should be good.
+    var ticket: (id: String, text: String)?
+    var hasKey = true
+    var hasTicket = false
+}

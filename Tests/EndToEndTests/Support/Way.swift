@@ -1,0 +1,162 @@
+import Foundation
+import HTTPTesting
+import Testing
+
+/// All the ways in which clients ask for what opens an object.
+enum Way: String, CaseIterable, Sendable {
+    case oneByOne = "one at a time"
+    case inBatches = "seven at a time"
+    case byRedirect = "by redirect"
+    case byForm = "by form"
+    case byPart = "by part of an upload"
+    case bySession = "by session"
+    case bySignature = "by signature"
+
+    /// Those that need nothing of a store.
+    static let withoutStore = allCases.filter { ![.byPart, .bySession].contains($0) }
+
+    /// How many bytes each upload announces.
+    static let bytes = 10
+
+    /// What the ledger calls it.
+    var delivery: String {
+        switch self {
+        case .oneByOne, .inBatches: "presigned-url"
+        case .byRedirect: "redirect"
+        case .byForm: "post-policy"
+        case .byPart: "multipart-part"
+        case .bySession: "sts"
+        case .bySignature: "remote-signature"
+        }
+    }
+
+    /// The bytes that ask for something to be done with an object; seven times the same in a batch.
+    func request(for key: String, by asker: Asker) throws -> RawRequest {
+        try request(for: self == .inBatches ? Array(repeating: key, count: 7) : [key], by: asker)
+    }
+
+    /// The bytes that ask for something to be done with objects: several in a batch, else one.
+    ///
+    /// - Parameters:
+    ///   - uploads: Whether a URL is to upload, where it could do either.
+    ///   - headers: Further header fields.
+    func request(
+        for keys: [String], uploads: Bool = false, by asker: Asker, headers: [(name: String, value: String)] = []
+    ) throws -> RawRequest {
+        let (bucket, key) = (asker.bucket, try #require(keys.first))
+        func post(_ target: String, _ body: JSON) throws -> RawRequest {
+            try asker.user.client.request("POST", target, body, headers: headers)
+        }
+        func item(_ key: String) -> JSON {
+            guard uploads else { return .download(key, from: bucket) }
+            return JSON.upload(key, to: bucket).with(["contentLength": .number(Self.bytes)])
+        }
+        switch self {
+        case .oneByOne: return try post("/v1/presigned-urls", item(key))
+        case .inBatches: return try post("/v1/presigned-urls/batch", ["items": .array(keys.map(item))])
+        case .byRedirect:
+            return try asker.user.client.request("GET", "/v1/objects/\(bucket)/\(key)", headers: headers)
+        case .byForm:
+            let form: JSON = [
+                "bucket": "\(bucket)", "key": "\(key)", "contentTypes": ["text/plain"], "maxBytes": .number(Self.bytes),
+            ]
+            return try post("/v1/post-policies", form)
+        case .byPart:
+            let part: JSON = ["partNumber": 1, "contentLength": .number(Self.bytes)]
+            return try post("/v1/multipart-uploads/\(try #require(asker.upload).id)/parts", ["parts": [part]])
+        case .bySession:
+            return try post("/v1/sts", ["bucket": "\(bucket)", "prefix": "\(key)", "actions": ["GetObject"]])
+        case .bySignature:
+            return try post(
+                "/v1/signatures/aws-v2", ["content": "GET\n\n\n\(Self.httpDate(.now))\n/\(bucket)/\(key)"])
+        }
+    }
+}
+
+extension Way {
+    /// A time as HTTP writes it.
+    private static func httpDate(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = .gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: date)
+    }
+}
+
+/// Somebody who asks in all these ways.
+struct Asker: Sendable {
+    var user: User
+    let bucket: String
+    /// The user's upload in parts; `nil` where no store runs.
+    var upload: (id: String, key: String)?
+}
+
+/// Where clients that race ask: a bucket at the store that gives sessions, where it runs, and else at none.
+struct AskingGround: Sendable {
+    let bucket: String
+    /// In which ways one can ask here.
+    let ways: [Way]
+
+    /// What gateways have to be told.
+    static var settings: [String: String] {
+        store("STS_ENDPOINT").map { ["SLUICE_OUTBOUND_ALLOW": $0] } ?? [:]
+    }
+
+    /// A value of the store; `nil` where it does not run.
+    fileprivate static func store(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment["SLUICE_TEST_RADOSGW_\(name)"]
+    }
+}
+
+extension Deployment {
+    /// Makes the bucket.
+    func makeAskingGround() async throws -> AskingGround {
+        guard let endpoint = AskingGround.store("STS_ENDPOINT") else {
+            #expect(!StoreKind.radosgw.isExpected)
+            let bucket = try await makeBucket("race", options: ["allowsRedirects": true])
+            return AskingGround(bucket: bucket, ways: Way.withoutStore)
+        }
+        func value(_ name: String) throws -> JSON { .string(try #require(AskingGround.store(name), "\(name)")) }
+        keepSecret(try value("SECRET_KEY").text ?? "")
+        let role: JSON = [
+            "roleARN": try value("ROLE"), "service": "aws", "endpoint": "\(endpoint)", "region": try value("REGION"),
+        ]
+        let credential = try await create(
+            "storage-credentials",
+            [
+                "name": "race", "accessKeyID": try value("ACCESS_KEY"), "secretAccessKey": try value("SECRET_KEY"),
+                "sessionRole": role,
+            ])
+        let bucket = try await create(
+            "buckets",
+            [
+                "name": try value("BUCKET"), "endpoint": "\(endpoint)", "region": try value("REGION"),
+                "addressing": "path", "credentialID": credential["id"], "allowsRedirects": true,
+            ])
+        return AskingGround(bucket: try #require(bucket["name"].text), ways: Way.allCases)
+    }
+
+    /// Makes a user who may ask in all ways under a grant of its own, and gives both.
+    func makeAsker(_ name: String, at ground: AskingGround) async throws -> (asker: Asker, grant: String) {
+        let user = try await makeUser(name)
+        let grant = try #require(
+            try await create("grants", Self.askingGrant(user.principal, in: ground.bucket))["id"].text)
+        var asker = Asker(user: user, bucket: ground.bucket)
+        if ground.ways.contains(.byPart) {
+            let key = "\(name)/\(UUID().uuidString)"
+            let upload: JSON = ["bucket": "\(ground.bucket)", "key": "\(key)", "contentType": "text/plain"]
+            let started = try await user.client.call("POST", "/v1/multipart-uploads", upload)
+            asker.upload = (try #require(started.json["id"].text, "\(started.text)"), key)
+        }
+        return (asker, grant)
+    }
+
+    /// A grant under which a user may ask in all ways.
+    static func askingGrant(_ principal: String, in bucket: String) -> JSON {
+        [
+            "principal": "\(principal)", "bucket": "\(bucket)", "prefix": "", "actions": ["GetObject", "PutObject"],
+            "conditions": ["allowResponseContentType": true],
+        ]
+    }
+}

@@ -9,7 +9,7 @@ extension LoadTests {
     /// The gateway, and PostgreSQL, are killed again and again while clients ask; what a client received is on record.
     @Suite struct CrashTests {
         private static let clients = 35
-        private static let kills = setting("SLUICE_TEST_KILLS", default: 8)
+        private static let kills = setting("SLUICE_TEST_KILLS", default: 6)
         /// How much is issued in each way between two kills.
         private static let issued = 10
 

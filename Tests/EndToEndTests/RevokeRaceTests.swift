@@ -30,8 +30,9 @@ extension LoadTests {
         }
 
         @Test func `the judge finds what a function without the lock lets through`() async throws {
-            let findings = try await race(revokes: 400, withoutLock: true)
+            let findings = try await race(revokes: max(200, Self.revokes / 2), withoutLock: true)
             #expect(Set(findings.lateRows.keys) == findings.ways, "\(findings.lateRows) of \(findings.rows)")
+            if Self.revokes > 400 { print("without the lock: late \(findings.lateRows) of \(findings.rows)") }
         }
 
         /// What came of a race.

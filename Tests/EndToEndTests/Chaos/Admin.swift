@@ -82,7 +82,7 @@ final class Admin {
             // A key whose text is lost is nobody's.
             guard let id = json["id"].text, let token = json["key"].text else { return }
             world.site.keepSecret(token)
-            world.recorder.note(.key(id), is: 1)
+            world.recorder.note(Change(.key(id), isFromTheBeginning: 1))
             world.personas.withLock { personas in
                 let old = personas[user].asker.user
                 personas[user].asker.user = User(
@@ -106,7 +106,7 @@ final class Admin {
             let json = answer.flatMap { try? JSON($0.body) } ?? .null
             guard let id = json["id"].text, let text = json["ticket"].text else { return }
             world.site.keepSecret(text)
-            world.recorder.note(.ticket(id), is: 1)
+            world.recorder.note(Change(.ticket(id), isFromTheBeginning: 1))
             world.personas.withLock { personas in
                 personas[user].ticket = (id, text)
                 personas[user].hasTicket = true

@@ -10,9 +10,13 @@ enum ChaosRun {
         AskingGround.settings.merging(["SLUICE_HTTP_ANSWER_DEADLINE": "\(deadline)"]) { $1 }
     }
 
+    private static let clients = 12
+    /// However slow the machine is, so much is asked in a run that there is something to judge.
+    private static let leastAsks = 300
+
     /// Has a schedule happen to a site with three gateways.
-    static func history(of schedule: Schedule, at site: Deployment, clients: Int) async throws -> History {
-        let world = try await World.make(at: site)
+    static func history(of schedule: Schedule, at site: Deployment) async throws -> History {
+        let world = try await World.make(at: site, limit: max(8, Int(schedule.seconds * 5)))
         let isOver = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -27,6 +31,7 @@ enum ChaosRun {
                 defer { isOver.raise() }
                 try await world.befall(schedule.faults)
                 try await Task.sleep(for: .seconds(max(0, schedule.seconds - world.recorder.now)))
+                try await waitUntil("enough was asked") { world.recorder.askCount >= leastAsks }
                 try await world.awaitRevival()
             }
             try await group.waitForAll()

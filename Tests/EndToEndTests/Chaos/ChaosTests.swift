@@ -15,7 +15,7 @@ extension LoadTests {
             try await Self.judge(schedule) { history, found in
                 #expect(found.isEmpty, "\(found.prefix(10)) SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
                 #expect(history.asks.flatMap(\.given).count > 100, "\(history.summary)")
-                if Self.isLong { print("SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)") }
+                print("no promise broken: SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
             }
         }
 
@@ -25,9 +25,9 @@ extension LoadTests {
             let schedule = Schedule(seed: ChaosRun.seed, seconds: 1.5, kinds: [])
             try await Self.judge(schedule, breaks) { history, found in
                 for sabotage in breaks {
-                    #expect(
-                        found.contains { sabotage.isProved(by: $0) },
-                        "\(sabotage) SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
+                    let proofs = found.filter { sabotage.isProved(by: $0) }
+                    #expect(!proofs.isEmpty, "\(sabotage) SLUICE_TEST_SEED=\(schedule.seed) \(history.summary)")
+                    print("\(sabotage.rawValue): \(proofs.count) proofs, SLUICE_TEST_SEED=\(schedule.seed)")
                 }
             }
         }
@@ -59,7 +59,7 @@ extension LoadTests {
             ) { site in
                 for sabotage in breaks { try await sabotage.apply(at: site) }
             } _: { site in
-                let history = try await ChaosRun.history(of: schedule, at: site, clients: 12)
+                let history = try await ChaosRun.history(of: schedule, at: site)
                 try body(history, Checker(history).violations())
             }
             try await cluster.stop()

@@ -119,6 +119,13 @@ struct Change: Sendable {
     var to: Double
 }
 
+extension Change {
+    /// What holds from the beginning: of the run, or of something that was made just now and that nobody could use before.
+    init(_ subject: Subject, isFromTheBeginning value: Int) {
+        self.init(subject: subject, value: value, from: -.infinity, to: -.infinity)
+    }
+}
+
 /// What was done to a gateway.
 struct Incident: Sendable {
     enum Kind: Sendable {

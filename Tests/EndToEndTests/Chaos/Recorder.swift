@@ -3,7 +3,10 @@ import Synchronization
 /// Writes a history down while it happens.
 final class Recorder: Sendable {
     private let begin = ContinuousClock.now
-    private let written = Mutex(History())
+    private let written: Mutex<History>
+
+    /// - Parameter history: What is so from the beginning.
+    init(_ history: History) { written = Mutex(history) }
 
     /// Seconds since the run began.
     var now: Double { (ContinuousClock.now - begin) / .seconds(1) }
@@ -15,10 +18,8 @@ final class Recorder: Sendable {
     func note(_ change: Change) { written.withLock { $0.changes.append(change) } }
     func note(_ revival: Revival) { written.withLock { $0.revivals.append(revival) } }
 
-    /// What is so from the beginning.
-    func note(_ subject: Subject, is value: Int) {
-        note(Change(subject: subject, value: value, from: -.infinity, to: -.infinity))
-    }
+    /// How many requests were made so far.
+    var askCount: Int { written.withLock { $0.asks.count } }
 
     /// Something begins to happen to a gateway.
     func begin(_ kind: Incident.Kind, _ gateway: Int, _ life: Int) {

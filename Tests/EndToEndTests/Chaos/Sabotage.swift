@@ -56,7 +56,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
             return recording.map {
                 Cut(
                     function: $0, piece: writing,
-                    replacement: "IF random() < 0.02 THEN RETURN\(Self.success($0)); END IF; " + writing)
+                    replacement: "IF random() < 0.05 THEN RETURN\(Self.success($0)); END IF; " + writing)
             }
         case .commit:
             return recording.map {

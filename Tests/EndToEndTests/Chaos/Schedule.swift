@@ -102,7 +102,7 @@ struct Schedule: Sendable {
         case (.keyed, 0), (.keyed, 1): return .toggleKey(user: user.rawValue)
         case (.ticketed, 0), (.ticketed, 1): return .toggleTicket(user: user.rawValue)
         case (.limited, 0), (.weighed, 0):
-            return .limit(quota: user.rawValue, percent: .random(in: 50...200, using: &generator))
+            return .limit(quota: user.rawValue, percent: .random(in: 25...100, using: &generator))
         case (.plain, 0): return .toggleRedirects
         default: return .toggleGrant(user: user.rawValue)
         }

@@ -3,26 +3,31 @@ import LibPQ
 import Testing
 
 extension World {
-    /// Makes a world at a site with three gateways: users with their grants, keys and quotas.
-    static func make(at site: Deployment) async throws -> World {
+    /// Makes a world at a site with three gateways: users with their grants, keys and quotas. Its time begins when that is done.
+    ///
+    /// - Parameter limit: How much those may have in a minute who have a quota of their own.
+    static func make(at site: Deployment, limit: Int) async throws -> World {
         let ground = try await site.makeAskingGround()
-        let recorder = Recorder()
+        var history = History()
+        func note(_ subject: Subject, is value: Int) {
+            history.changes.append(Change(subject, isFromTheBeginning: value))
+        }
         var quotas: [Int: Quota] = [:]
-        for (role, metric, limit) in [(Role.limited, "urls", 150), (.weighed, "bytes", 100 * Way.bytes)] {
+        for (role, metric, limit) in [(Role.limited, "urls", limit), (.weighed, "bytes", limit * Way.bytes)] {
             let id = try await site.quota(
                 limit, for: role.principal, options: ["metric": "\(metric)", "period": "minute"])
             quotas[role.rawValue] = Quota(id: id, limit: limit)
-            recorder.note(.limit(id), is: limit)
+            note(.limit(id), is: limit)
         }
         // All of them meet at the counter of this one, which has room for all.
         let shared = try await site.quota(10_000_000, for: "*", options: ["period": "day", "sharing": "shared"])
-        recorder.note(.limit(shared), is: 10_000_000)
+        note(.limit(shared), is: 10_000_000)
         var personas: [Persona] = []
         for role in Role.allCases {
             let (asker, grant) = try await site.makeAsker(role.name, at: ground)
             var persona = Persona(asker: asker, key: .key(asker.user.keyID), grant: grant)
-            recorder.note(.grant(role.principal), is: 1)
-            recorder.note(persona.key, is: 1)
+            note(.grant(role.principal), is: 1)
+            note(persona.key, is: 1)
             if role == .ticketed {
                 let answer = try await asker.user.client.call("POST", "/v1/tickets", Self.ticket(in: ground))
                 persona.ticket = (
@@ -30,12 +35,13 @@ extension World {
                 )
                 persona.hasTicket = true
                 site.keepSecret(persona.ticket?.text ?? "")
-                if let ticket = persona.ticket { recorder.note(.ticket(ticket.id), is: 1) }
+                if let ticket = persona.ticket { note(.ticket(ticket.id), is: 1) }
             }
             personas.append(persona)
         }
-        recorder.note(.redirects(ground.bucket), is: 1)
-        return World(site: site, ground: ground, personas: personas, quotas: quotas, recorder: recorder)
+        note(.redirects(ground.bucket), is: 1)
+        return World(
+            site: site, ground: ground, personas: personas, quotas: quotas, recorder: Recorder(history))
     }
 
     /// The body that asks for a ticket for everything.

@@ -191,13 +191,11 @@ import Testing
         try await StoreBench.with(.radosgw, options: ["scheme": "\(scheme)", "allowsUnenforcedSize": true]) { bench in
             try await bench.deployment.quota(150, for: bench.user.principal, options: ["metric": "bytes"])
             let upload = JSON.upload(bench.freshKey(), to: bench.bucket)
-            func ask(_ maxBytes: Int) async throws -> Answer {
-                try await bench.user.client.call(
-                    "POST", "/v1/post-policies",
-                    [
-                        "bucket": "\(bench.bucket)", "keyStartsWith": "", "contentTypes": ["text/plain"],
-                        "maxBytes": .number(maxBytes),
-                    ])
+            func ask(_ maxBytes: Int, _ place: JSON = ["keyPrefix": "x/"]) async throws -> Answer {
+                let form: JSON = [
+                    "bucket": "\(bench.bucket)", "contentTypes": ["text/plain"], "maxBytes": .number(maxBytes),
+                ]
+                return try await bench.user.client.call("POST", "/v1/post-policies", form.with(place))
             }
             guard scheme == "aws-v4" else {
                 #expect(try await bench.user.ask(upload).code == "NotEnforceable")
@@ -205,6 +203,9 @@ import Testing
                 return
             }
             #expect(try await bench.user.ask(upload.with(["contentLength": .null])).status == 403)
+            let many = try await ask(1, ["keyStartsWith": "x/"])
+            #expect(many.status == 422 && many.code == "NotEnforceable", "\(many.text)")
+            #expect(try await bench.deployment.number("SELECT count(*) FROM issuances") == 0)
             #expect(try await ask(100).status == 201)
             #expect(try await ask(51).code == "QuotaExceeded")
             #expect(try await ask(45).status == 201)

@@ -209,6 +209,39 @@ import Testing
         #expect(ledger.proposals.first?.charges.map(\.amount) == [1, 700])
     }
 
+    /// A form that leaves the key to the client is for as many objects as it is sent for; what a quota reserved is for one.
+    @Test(arguments: [Bucket.Scheme.awsV4, .ossV4, .ossV1, .gcsV4HMAC])
+    func `no form is for more bytes than a quota reserved`(scheme: Bucket.Scheme) async throws {
+        source.set { tables in
+            tables.bucket?.scheme = scheme
+            tables.quotas = [try! Fixture.quota(1), try! Fixture.quota(2, metric: .bytes, limit: 1000)]
+        }
+        for below in ["team/x/", ""] {
+            let ledger = ScriptedLedger()
+            let error = await #expect(throws: GatewayError.self) {
+                try await issue(ledger) { fields in
+                    (fields.key, fields.keyStartsWith, fields.maxBytes) = (nil, below, 10)
+                }
+            }
+            #expect(error?.code == "NotEnforceable")
+            guard case .notEnforceable(let reason) = error else { return }
+            #expect(reason.contains("keyPrefix"))
+            #expect(ledger.proposals.isEmpty)
+        }
+        for name: (inout PostPolicyRequest.Fields) -> Void in [
+            { $0.key = "team/x" }, { fields in (fields.key, fields.keyPrefix) = (nil, "team/") },
+        ] {
+            let ledger = ScriptedLedger()
+            _ = try await issue(ledger) { fields in
+                fields.maxBytes = 10
+                name(&fields)
+            }
+            #expect(ledger.proposals.first?.charges.map(\.amount) == [1, 10])
+        }
+        source.set { $0.quotas = [try! Fixture.quota(1)] }
+        _ = try await issue { fields in (fields.key, fields.keyStartsWith) = (nil, "team/x/") }
+    }
+
     @Test(arguments: Bucket.Scheme.allCases) func `each scheme has its own forms, or none`(
         scheme: Bucket.Scheme
     ) async throws {

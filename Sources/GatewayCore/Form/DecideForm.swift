@@ -4,7 +4,8 @@ import Foundation
 /// for any of it is refused for the form.
 ///
 /// Conditions that hold for the largest file hold for a smaller one. A form that leaves the key to the client must be covered by
-/// one grant altogether, and no grant may deny any part of it.
+/// one grant altogether, and no grant may deny any part of it. It makes as many objects as the client likes, so that it is
+/// refused where bytes have a quota: only those of one would be reserved.
 /// - Returns: The permit with the shortest life.
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
@@ -23,6 +24,13 @@ func decide(
         return .refuse(Refusal(.accessDenied, grant: deny))
     }
     guard let shortest else { return .refuse(Refusal(.accessDenied)) }
+    if case .below = request.target, shortest.reservedBytes != nil {
+        let reason = """
+            A quota limits bytes, and a form that leaves the key to the client can be sent for many objects; \
+            name the key, or let the gateway name it ('keyPrefix'), one form for each object.
+            """
+        return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
+    }
     if request.uploads.count > 1, shortest.bucket.scheme.binding.form != .types {
         let reason = "Forms of the bucket's signing scheme bind one content type; ask for each type apart."
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))

@@ -112,6 +112,10 @@ static const char migration_0027[] = {
 #embed "../../sql/migrations/0027_compare_clocks.sql" suffix(, 0)
 };
 
+static const char migration_0030[] = {
+#embed "../../sql/migrations/0030_settle_by_proof.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -143,6 +147,7 @@ static const struct {
     {"0025_drop_between_sums.sql", migration_0025},
     {"0026_hold_nothing_between_statements.sql", migration_0026},
     {"0027_compare_clocks.sql", migration_0027},
+    {"0030_settle_by_proof.sql", migration_0030},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

@@ -25,14 +25,13 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         self.now = now
     }
 
-    /// Asks for the length of the object that lies under the key now.
-    ///
-    /// It cannot be told which issuance an object came by: one that is replaced or removed before this call counts as what is
-    /// there instead.
-    public func landedBytes(bucket: BucketName, key: ObjectKey, issuance: UUID) async throws -> Int64? {
+    /// Asks what lies under a key now.
+    public func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
+        // The store that the bucket is at by the latest change: another one would know nothing of the key.
+        try await cache.advance()
         // Without its row nobody will ever be able to ask the store.
         guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
-        return try await head(key, in: bucket, with: credential)?.size ?? 0
+        return try await head(key, in: bucket, with: credential)
     }
 
     /// Asks for the object that lies under the key now.
@@ -41,7 +40,7 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
             throw .conflict(reason: "The bucket is no longer known here, so that its store cannot be asked.")
         }
         do {
-            return try await head(key, in: bucket, with: credential)
+            return try await head(key, in: bucket, with: credential).object
         } catch let error as GatewayError {
             throw error
         } catch OutboundError.status(let status) where status < 500 && status != 200 {
@@ -53,16 +52,32 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
 
     private func head(
         _ key: ObjectKey, in bucket: Bucket, with credential: StorageCredential
-    ) async throws -> StoredObject? {
-        let url = try signer.url("HEAD", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: now())
+    ) async throws -> StoreLook {
+        let sentAt = now()
+        let url = try signer.url("HEAD", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: sentAt)
         let answer = try await client.send(.head, url.reveal(), maxBytes: 0)
+        let answeredAt = now()
+        let difference = Self.clockDifference(answer, between: sentAt, and: answeredAt)
         switch answer.status {
         case 200:
-            guard let object = StoredObject(answer, at: now()) else { throw OutboundError.status(200) }
-            return object
-        case 404: return nil
+            guard let object = StoredObject(answer, at: answeredAt) else { throw OutboundError.status(200) }
+            return StoreLook(object: object, clockDifference: difference)
+        case 404:
+            let names = ["x-amz-delete-marker", "x-oss-delete-marker"]
+            let wasDeleted = names.contains { answer.field($0)?.lowercased() == "true" }
+            return StoreLook(object: nil, wasDeleted: wasDeleted, clockDifference: difference)
         default: throw OutboundError.status(answer.status)
         }
+    }
+
+    /// How far the store's time, which has whole seconds, lies outside the time that the answer took.
+    private static func clockDifference(
+        _ answer: HTTPTransfer.Answer, between sentAt: Date, and answeredAt: Date
+    ) -> TimeInterval? {
+        guard let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) }) else { return nil }
+        let earliest = TimeInterval(date.epochSeconds)
+        return max(
+            0, sentAt.timeIntervalSince1970 - (earliest + 1), earliest - answeredAt.timeIntervalSince1970)
     }
 }
 

@@ -191,7 +191,7 @@ import Testing
         try await StoreBench.with(.radosgw, options: ["scheme": "\(scheme)", "allowsUnenforcedSize": true]) { bench in
             try await bench.deployment.quota(150, for: bench.user.principal, options: ["metric": "bytes"])
             let upload = JSON.upload(bench.freshKey(), to: bench.bucket)
-            func ask(_ maxBytes: Int, _ place: JSON = ["keyPrefix": "x/"]) async throws -> Answer {
+            func ask(_ maxBytes: Int, _ place: [String: JSON] = ["keyPrefix": "x/"]) async throws -> Answer {
                 let form: JSON = [
                     "bucket": "\(bench.bucket)", "contentTypes": ["text/plain"], "maxBytes": .number(maxBytes),
                 ]

@@ -7,39 +7,57 @@ import Testing
 @testable import GatewayCloud
 
 @Suite struct StoredUploadsTests {
-    private func landed(_ peer: TestPeer, bucket: String = "photos") async throws -> Int64? {
+    private func look(
+        _ peer: TestPeer, bucket: String = "photos",
+        now: @escaping @Sendable () -> Date = { Date(timeIntervalSince1970: 1_900_000_000) }
+    ) async throws -> StoreLook? {
         try await peer.serve { origin in
             let uploads = StoredUploads(
                 client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
-                cache: PolicyCache(source: StoreRows(endpoint: origin)),
-                now: { Date(timeIntervalSince1970: 1_900_000_000) })
-            return try await uploads.landedBytes(
-                bucket: BucketName(bucket), key: ObjectKey("uploads/a b.bin"), issuance: UUID())
+                cache: PolicyCache(source: StoreRows(endpoint: origin)), now: now)
+            return try await uploads.look(at: ObjectKey("uploads/a b.bin"), in: BucketName(bucket))
         }
     }
 
-    @Test func theLengthOfTheObjectCounts() async throws {
+    @Test func theObjectIsAskedForByASignedHead() async throws {
         let peer = TestPeer { _ in .bytes(String(repeating: "x", count: 12_345)) }
-        #expect(try await landed(peer) == 12_345)
+        #expect(try await look(peer)?.object?.size == 12_345)
         let request = try #require(peer.requests.first)
         #expect(request.method == .head)
         #expect(request.target.hasPrefix("/photos/uploads/a%20b.bin?X-Amz-Algorithm=AWS4-HMAC-SHA256&"))
         #expect(request.target.contains("&X-Amz-Signature="))
     }
 
-    @Test func nothingStoredCountsNothing() async throws {
-        #expect(try await landed(TestPeer { _ in .bytes("", status: .notFound) }) == 0)
+    @Test(arguments: [nil, "x-amz-delete-marker", "x-oss-delete-marker"])
+    func nothingIsThereOrNoMore(marker: String?) async throws {
+        let look = try await look(
+            TestPeer { _ in
+                var answer = ServerResponse.bytes("", status: .notFound)
+                if let name = marker.flatMap({ HTTPField.Name($0) }) { answer.head.headerFields.append(name, "true") }
+                return answer
+            })
+        #expect(look?.object == nil)
+        #expect(look?.wasDeleted == (marker != nil))
+    }
+
+    @Test(arguments: [0, 100, -100, 100_000, -100_000.0])
+    func theStoreTellsItsTime(ahead: TimeInterval) async throws {
+        for status in [HTTPResponse.Status.ok, .notFound] {
+            let look = try await look(TestPeer { _ in .bytes("", status: status) }) { Date().addingTimeInterval(ahead) }
+            let difference = try #require(look?.clockDifference)
+            #expect(difference <= abs(ahead) && difference >= abs(ahead) - 3)
+        }
     }
 
     @Test(arguments: [301, 400, 403, 500, 503])
     func anyOtherAnswerIsNone(status: Int) async throws {
         let peer = TestPeer { _ in .bytes("", status: HTTPResponse.Status(code: status)) }
-        await #expect(throws: OutboundError.status(status)) { try await landed(peer) }
+        await #expect(throws: OutboundError.status(status)) { try await look(peer) }
     }
 
     @Test func aBucketWithoutARowCanNeverBeAsked() async throws {
         let peer = TestPeer { _ in .bytes("x") }
-        #expect(try await landed(peer, bucket: "gone") == nil)
+        #expect(try await look(peer, bucket: "gone") == nil)
         #expect(peer.requests.isEmpty)
     }
 

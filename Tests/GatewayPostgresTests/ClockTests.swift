@@ -29,7 +29,7 @@ import Testing
         SELECT (SELECT count(*) FROM issuances) + (SELECT count(*) FROM quota_usage) + (SELECT count(*) FROM reservations)
         """
 
-    @Test(.database(.migrated), arguments: RecordingFunction.allCases, [-100_000, -6, 6, 100_000.0])
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases, [-6, 6, 100_000.0])
     func `A clock that is off by more than is allowed records nothing`(
         _ function: RecordingFunction, _ ahead: TimeInterval
     ) async throws {

@@ -129,7 +129,7 @@ import Testing
         let owner = try PostgresConnection(testing: TestDatabase.current.connectionString)
         for number in 1...3 { try await rows.insert(try upload(number, expiresIn: number == 3 ? 3600 : -1)) }
         let cleaned = Mutex<[UUID]>([])
-        let upkeep = MultipartUpkeep(connection: connection, logger: .silent) {
+        let upkeep = MultipartUpkeep(connection: connection, clock: .right, logger: .silent) {
             (upload: MultipartUpload) async throws(GatewayError) in
             let isFirst = cleaned.withLock {
                 $0.append(upload.id); return $0.count == 1
@@ -181,8 +181,8 @@ import Testing
             connection: connection,
             verifier: StubVerifier { _ in
                 Issue.record("the key says nothing of a part")
-                return 0
-            }, schedule: .init(grace: .zero), logger: .silent
+                return .nothing
+            }, clock: .right, schedule: .init(grace: .zero), logger: .silent
         ).runRound()
         let used = try await owner.number("SELECT sum(used) FROM quota_usage")
         #expect(used == ["open": 200, "aborted": 0, "completed": 100][state])

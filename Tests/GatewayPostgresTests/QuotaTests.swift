@@ -99,6 +99,7 @@ import Testing
         }
         let connection = try PostgresConnection(testing: database.connectionString)
         for quota in quotas { try await connection.insert(quota) }
+        try await connection.runScript(RevokeRaceTests.makeBucket)
         let position = try await connection.position()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<8 {
@@ -132,7 +133,7 @@ import Testing
     private func disturb(_ database: TestDatabase, _ quotas: [Quota]) async throws {
         let connection = try PostgresConnection(testing: database.connectionString)
         let sweeper = ReservationSweeper(
-            connection: connection, verifier: StubVerifier { _ in 0 },
+            connection: connection, verifier: StubVerifier { _ in .nothing }, clock: .right,
             schedule: .init(grace: .zero, batch: 20), logger: .silent)
         let auditor = QuotaAuditor(connection: connection)
         let today = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400)

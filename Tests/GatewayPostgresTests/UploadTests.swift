@@ -166,25 +166,44 @@ import Testing
         await #expect(throws: GatewayError.self) { try await uploads.uploads(query) }
     }
 
+    /// The gateway's clock is a minute behind the database's: what it gave 50 seconds ended 10 seconds ago, by its own clock it
+    /// has not begun to end.
+    @Test(.database(.migrated)) func anUploadIsDeadByTheLaterOfBothClocks() async throws {
+        var row = LedgerWorld.Row(at: Date())
+        (row.action, row.life, row.madeAt) = ("PutObject", -10, row.at.addingTimeInterval(-60))
+        let alive = try await world.write([row])[0]
+        row.at = row.at.addingTimeInterval(-100)
+        row.madeAt = row.at.addingTimeInterval(-60)
+        let dead = try await world.write([row])[0]
+        #expect(try await list(.issued) == [alive])
+        #expect(try await list(.expired) == [dead])
+        #expect(try await uploads.upload(alive)?.isDead == false)
+    }
+
     @Test(.database(.migrated)) func settlingTellsWhatItFound() async throws {
         let there = try await upload("a", life: -1)
         let larger = try await upload("b", life: -1)
         let gone = try await upload("c", life: -1)
         let confirmed = try await upload("d", life: -1)
         _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation, size: 5), on: confirmed)
-        let landed: [UUID: Int64] = [there: 5, larger: 6, gone: 0, confirmed: 0]
-        for id in landed.keys {
+        for (id, key) in [(there, "a"), (larger, "b"), (gone, "c"), (confirmed, "d")] {
             try await world.connection.runScript(
                 """
                 INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
                     check_at)
-                VALUES ('\(id)', gen_random_uuid(), 'user:alice', now(), 5, 'demo', 'a', now() - interval '1 hour',
-                    now() - interval '1 hour')
+                VALUES ('\(id)', gen_random_uuid(), 'user:alice', now(), 5, 'demo', '\(key)', now() - interval '1 minute',
+                    now() - interval '1 minute')
                 """)
         }
         await ReservationSweeper(
-            connection: world.connection, verifier: StubVerifier { landed[$0] }, schedule: .init(grace: .zero),
-            logger: .silent
+            connection: world.connection,
+            verifier: StubVerifier { key in
+                switch key.rawValue {
+                case "a": .object(5)
+                case "b": .object(6)
+                default: .nothing
+                }
+            }, clock: .right, schedule: .init(grace: .zero), logger: .silent
         ).runRound()
         #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
         #expect(try await list(.landed) == [confirmed, there].sorted { $0.uuidString > $1.uuidString })

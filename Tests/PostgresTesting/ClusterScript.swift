@@ -26,6 +26,7 @@ enum ClusterScript: String {
         process.arguments = [
             "-c", text, "cluster", action.rawValue, directory, "\(ProcessInfo.processInfo.processIdentifier)",
             options.listensOnTCP ? "127.0.0.1" : "", configuration(options), source,
+            options.hasClock ? clock(in: directory) : "",
         ]
         let output = Pipe()
         process.standardInput = FileHandle.nullDevice
@@ -39,6 +40,10 @@ enum ClusterScript: String {
             throw TestClusterError(output: lines.joined(separator: "\n"))
         }
         return lines.last.map(String.init) ?? ""
+    }
+
+    private static func clock(in directory: String) -> String {
+        FakeClock.environment(file: "\(directory)/clock").map { "\($0)=\($1)" }.joined(separator: " ")
     }
 
     private static func configuration(_ options: ClusterOptions) -> String {
@@ -56,10 +61,10 @@ enum ClusterScript: String {
     }
 
     /// Arguments: action, directory, process that the cluster must not outlive, address to listen on, lines for
-    /// `postgresql.conf`, server to copy.
+    /// `postgresql.conf`, server to copy, variables of the server's environment.
     private static let text = #"""
         set -eu
-        action=$1 directory=$2 owner=$3 address=$4 settings=$5 source=$6
+        action=$1 directory=$2 owner=$3 address=$4 settings=$5 source=$6 clock=$7
         bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
         data=$directory/data
 
@@ -112,7 +117,7 @@ enum ClusterScript: String {
                 fi
                 if (
                     close_inherited
-                    unprivileged "$bin/pg_ctl" -s -w -t 60 -D "$data" -l "$directory/log" \
+                    unprivileged env $clock "$bin/pg_ctl" -s -w -t 60 -D "$data" -l "$directory/log" \
                         -o "-p $port -k $directory -c listen_addresses='$address'" start
                 ) </dev/null >/dev/null 2>&1; then
                     echo "$port" >"$directory/port"
@@ -161,6 +166,7 @@ enum ClusterScript: String {
                 --no-instructions >/dev/null
             printf '%s\n' "$settings" >>"$data/postgresql.conf"
             clear_after_owner
+            echo +0 >"$directory/clock"
             start
             cat "$directory/port"
             ;;

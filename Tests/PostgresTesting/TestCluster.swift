@@ -11,6 +11,8 @@ public struct ClusterOptions: Sendable {
     public var trackCommitTimestamp = false
     /// Whether the server listens on a free port of 127.0.0.1, besides its socket.
     public var listensOnTCP = false
+    /// Whether the server's clock can be set, see ``TestCluster/setClock(ahead:)``; needs Debian's `libfaketime`.
+    public var hasClock = false
     /// Further lines of `postgresql.conf`, by name.
     public var settings: [String: String] = [:]
 
@@ -130,6 +132,11 @@ public final class TestCluster: Sendable {
     /// Makes a standby a server of its own, which takes writes.
     public func promote() async throws {
         try await ClusterScript.run(.promote, in: directory, options)
+    }
+
+    /// Sets the server's clock so many seconds ahead of this machine's, or behind.
+    public func setClock(ahead seconds: Int) throws {
+        try FakeClock.text(ahead: seconds).write(toFile: "\(directory)/clock", atomically: true, encoding: .utf8)
     }
 
     /// What the server has logged so far.

@@ -27,6 +27,7 @@ extension Bucket: AdminResource {
             maxTTL: maxTTL,
             allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
+            externalDeletions: try body.bool("externalDeletions") ?? false,
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             createdAt: new.now
         )
@@ -50,6 +51,7 @@ extension Bucket: AdminResource {
         json.member("maxTTL", maxTTL)
         json.member("allowsUnenforcedSize", allowsUnenforcedSize)
         json.member("allowsRedirects", allowsRedirects)
+        json.member("externalDeletions", externalDeletions)
         json.member("allowedOrigins", allowedOrigins)
         json.member("createdAt", createdAt)
     }

@@ -64,6 +64,9 @@ public struct Bucket: Sendable, Equatable {
     public var allowsUnenforcedSize: Bool
     /// Whether `GET /v1/objects/{bucket}/{key}` leads to objects of the bucket.
     public var allowsRedirects: Bool
+    /// Whether objects are deleted there by others than the gateway, such as lifecycle rules; a missing object then proves nothing
+    /// of an upload.
+    public var externalDeletions: Bool
     /// Origins of the pages that use links to the bucket, `scheme://host[:port]`; the store must let them, which is checked
     /// on demand.
     public var allowedOrigins: [String]
@@ -74,7 +77,7 @@ public struct Bucket: Sendable, Equatable {
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
-        allowsRedirects: Bool = false, allowedOrigins: [String] = [], createdAt: Date
+        allowsRedirects: Bool = false, externalDeletions: Bool = false, allowedOrigins: [String] = [], createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -87,6 +90,7 @@ public struct Bucket: Sendable, Equatable {
         self.maxTTL = maxTTL
         self.allowsUnenforcedSize = allowsUnenforcedSize
         self.allowsRedirects = allowsRedirects
+        self.externalDeletions = externalDeletions
         self.allowedOrigins = allowedOrigins
         self.createdAt = createdAt
     }

@@ -10,7 +10,8 @@ public final class LedgerClock: Sendable {
     static let retryAfter = 5
 
     private let now: @Sendable () -> Date
-    private let maxDifference: TimeInterval
+    /// Seconds that another clock may differ from this one.
+    let maxDifference: TimeInterval
     private let logger: Logger
     private let isOff = Atomic(false)
 
@@ -25,6 +26,9 @@ public final class LedgerClock: Sendable {
         self.logger = logger
         self.now = now
     }
+
+    /// The time, by the gateway.
+    var time: Date { now() }
 
     /// Adds the time of sending, and the difference that is allowed.
     func write(to parameters: inout PostgresParameters) throws(PostgresError) {

@@ -49,6 +49,7 @@ enum MultipartStatements {
         try row.word(0)
     }
 
+    /// While an attempt to complete is under way, the parts stay those of that attempt: the store may have heard it.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
         """
         UPDATE multipart_uploads
@@ -56,6 +57,7 @@ enum MultipartStatements {
             etag = coalesce($6, etag),
             check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
         WHERE id = $1 AND state = ANY ($2)
+            AND (state <> 'completing' OR $3 <> 'completing' OR part_numbers = $4 AND part_etags = $5)
         RETURNING id
         """
     ) { arguments in
@@ -143,13 +145,13 @@ enum MultipartStatements {
     }
 
     /// Takes uploads on for some minutes, so that no other gateway looks after them at the same time.
-    static let takeDue = Statement<Int32, MultipartUpload>(
+    static let takeDue = Statement<(most: Int32, now: Date), MultipartUpload>(
         """
         UPDATE multipart_uploads u
         SET check_at = clock_timestamp() + interval '5 minutes'
         WHERE u.id = ANY (ARRAY(
             SELECT d.id FROM multipart_uploads d
-            WHERE d.state IN ('starting', 'open', 'completing', 'aborting') AND d.check_at < clock_timestamp()
+            WHERE d.state IN ('starting', 'open', 'completing', 'aborting') AND d.check_at < least(clock_timestamp(), $2)
             ORDER BY d.check_at
             LIMIT $1
             FOR UPDATE SKIP LOCKED
@@ -157,7 +159,7 @@ enum MultipartStatements {
         RETURNING \(columns)
         """
     ) {
-        [$0]
+        [$0.most, $0.now]
     } decode: { row throws(PostgresError) in
         try MultipartUpload(row)
     }

@@ -8,6 +8,7 @@ public import ServiceLifecycle
 public struct MultipartUpkeep: Service {
     private let connection: PostgresConnection
     private let clean: @Sendable (MultipartUpload) async throws(GatewayError) -> Void
+    private let clock: LedgerClock
     private let interval: Duration
     private let logger: Logger
 
@@ -18,14 +19,16 @@ public struct MultipartUpkeep: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
+    ///   - clock: The gateway's clock: an upload is over when it is by the later of both clocks.
     ///   - interval: Time between two rounds.
     ///   - logger: Told what was aborted, and what could not be.
     ///   - clean: Has the store forget an upload.
     public init(
-        connection: PostgresConnection, interval: Duration = .seconds(60), logger: Logger,
+        connection: PostgresConnection, clock: LedgerClock, interval: Duration = .seconds(60), logger: Logger,
         clean: @escaping @Sendable (MultipartUpload) async throws(GatewayError) -> Void
     ) {
         self.connection = connection
+        self.clock = clock
         self.interval = interval
         self.logger = logger
         self.clean = clean
@@ -40,7 +43,7 @@ public struct MultipartUpkeep: Service {
     func runRound() async {
         do throws(PostgresError) {
             while !Task.isCancelled {
-                let due = try await connection.execute(MultipartStatements.takeDue, Self.batch)
+                let due = try await connection.execute(MultipartStatements.takeDue, (Self.batch, clock.time))
                 guard !due.isEmpty else { break }
                 for upload in due { await end(upload) }
             }

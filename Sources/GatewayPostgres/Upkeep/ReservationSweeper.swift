@@ -6,12 +6,13 @@ public import ServiceLifecycle
 
 /// Gives back what issued uploads reserved and did not use, once their URLs are dead and a grace has passed.
 ///
-/// Only what the store itself says counts. What it does not say stays counted: the reservation goes, its bytes do not come
-/// back.
+/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the reservation
+/// goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store differ by more than is
+/// allowed: links may live longer than they seem to.
 public struct ReservationSweeper: Service {
     /// When reservations are looked at.
     public struct Schedule: Sendable {
-        /// Time after a URL's death during which an upload may still be under way, and clocks differ.
+        /// Time after a URL's death during which an upload may still be under way; large ones are given more.
         public var grace: Duration
         /// Time between two rounds; also until a store that did not answer is asked again.
         public var interval: Duration
@@ -37,15 +38,25 @@ public struct ReservationSweeper: Service {
 
     private let connection: PostgresConnection
     private let verifier: any UploadVerifier
+    private let clock: LedgerClock
     private let schedule: Schedule
     private let logger: Logger
 
     /// Makes the service.
+    ///
+    /// - Parameters:
+    ///   - connection: Logged in as the gateway; may be shared.
+    ///   - verifier: Asks the stores.
+    ///   - clock: What the clocks of database and stores are compared with.
+    ///   - schedule: When to look.
+    ///   - logger: Told what could not be settled.
     public init(
-        connection: PostgresConnection, verifier: any UploadVerifier, schedule: Schedule = Schedule(), logger: Logger
+        connection: PostgresConnection, verifier: any UploadVerifier, clock: LedgerClock,
+        schedule: Schedule = Schedule(), logger: Logger
     ) {
         self.connection = connection
         self.verifier = verifier
+        self.clock = clock
         self.schedule = schedule
         self.logger = logger
     }
@@ -60,11 +71,11 @@ public struct ReservationSweeper: Service {
         do throws(PostgresError) {
             while !Task.isCancelled {
                 let due = try await connection.execute(
-                    Self.readDue, (schedule.grace.seconds, Int32(clamping: schedule.batch)))
-                guard !due.isEmpty else { return }
+                    Self.readDue, (schedule.grace.seconds, Int32(clamping: schedule.batch), clock))
+                guard !due.isEmpty else { return logger.debug("no reservation is due") }
                 let findings = await verify(due)
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
-                let told = findings.filter { $0.isFinal && !$0.reservation.isPart && $0.landed != nil }
+                let told = findings.filter { $0.isFinal && $0.landed != nil }
                 try await connection.perform(
                     UploadStatements.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
             }
@@ -87,21 +98,34 @@ public struct ReservationSweeper: Service {
     }
 
     private func verify(_ reservation: Reservation) async -> Finding {
-        var finding = Finding(reservation: reservation, landed: nil, isFinal: true)
-        if reservation.isPart {
-            finding.landed = reservation.landedPart
-            finding.isFinal = finding.landed != nil || reservation.overdue > schedule.patience.seconds
+        var finding = Finding(reservation: reservation, isFinal: reservation.overdue > schedule.patience.seconds)
+        switch reservation.part {
+        case .none: break
+        case .underWay: return finding
+        case .left(let isUnused):
+            finding.proof = isUnused ? Finding.partLeftOut : nil
+            finding.isFinal = true
             return finding
         }
+        // A large upload that began at the last moment may still be under way.
+        guard reservation.overdue >= 0 else { return finding }
         do {
-            finding.landed = try await verifier.landedBytes(
-                bucket: BucketName(reservation.bucket), key: ObjectKey(reservation.key),
-                issuance: reservation.issuanceID)
+            let key = try ObjectKey(reservation.key)
+            guard let permittedAt = reservation.permittedAt,
+                let look = try await verifier.look(at: key, in: BucketName(reservation.bucket))
+            else {
+                finding.isFinal = true
+                return finding
+            }
+            // Without the store's time nothing is known of what its times mean, or when its links die.
+            guard let difference = look.clockDifference, difference <= clock.maxDifference else { return finding }
+            finding.isFinal = true
+            finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
+            finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
         } catch is GatewayError where (try? ObjectKey(reservation.key)) == nil {
             // A key of a row that this program would not take any more cannot be asked for.
-            return finding
+            finding.isFinal = true
         } catch {
-            finding.isFinal = reservation.overdue > schedule.patience.seconds
             logger.debug(
                 "upload not verified",
                 metadata: ["issuance": "\(reservation.issuanceID)", "reason": "\(type(of: error))"])
@@ -117,46 +141,80 @@ extension ReservationSweeper {
         let quotaID: UUID
         let bucket: String
         let key: String
-        /// Seconds since the URL was dead and the grace had passed.
+        /// Seconds since the URL was dead, the grace had passed, and an upload of that size had its time.
         let overdue: Double
-        /// Whether it is for a part of an upload, of which the store cannot be asked by the key.
-        let isPart: Bool
-        /// Bytes of the part that count, once the upload has ended.
-        let landedPart: Int64?
+        /// When the upload was permitted; `nil` where the ledger does not know any more.
+        let permittedAt: Date?
+        /// When its URL was dead.
+        let deadAt: Date
+        /// The part of an upload that it is for, of which the store cannot be asked by the key.
+        let part: Part?
+
+        /// What became of a part.
+        enum Part: Sendable {
+            /// Its upload has not ended.
+            case underWay
+            /// Its upload has ended, with it or without.
+            case left(isUnused: Bool)
+        }
+
+        /// Bytes of an object that was made in the time of the upload, so that it may have come by it.
+        func landed(_ look: StoreLook, tolerance: TimeInterval) -> Int64? {
+            guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
+                modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
+                modifiedAt <= deadAt.addingTimeInterval(ReservationSweeper.slack)
+            else { return nil }
+            return object.size
+        }
     }
 
-    /// What the store said of one.
+    /// Seconds that uploads may go on after their URLs are dead.
+    private static let slack: TimeInterval = 900
+
+    /// What was found out about one.
     struct Finding: Sendable {
+        /// The proof that is for parts.
+        static let partLeftOut = "left-out"
+
         let reservation: Reservation
-        /// Bytes that arrived; `nil` where it is not known.
+        /// Why nothing can have arrived by it, as the function that settles has it; `nil` where something may have.
+        var proof: String?
+        /// Bytes of the object that probably arrived by it, as far as that can be told.
         var landed: Int64?
         /// Whether asking again could not tell more.
         var isFinal: Bool
     }
 
-    static let readDue = Statement<(grace: Double, most: Int32), Reservation>(
+    static let readDue = Statement<(grace: Double, most: Int32, clock: LedgerClock), Reservation>(
         """
         SELECT r.issuance_id, r.quota_id, r.bucket, r.object_key,
-            extract(epoch FROM clock_timestamp() - r.dead_at)::float8 - $1,
-            p.issuance_id IS NOT NULL,
-            CASE u.state
-                WHEN 'aborted' THEN 0
-                WHEN 'completed' THEN CASE WHEN p.part_number = ANY (u.part_numbers) THEN r.amount ELSE 0 END
-            END
+            date_part('epoch', clock_timestamp() - r.dead_at) - $1 - $4 - r.amount / 65536.0::float8,
+            i.issued_at, r.dead_at, p.issuance_id IS NOT NULL, u.state IN ('completed', 'aborted'),
+            p.part_number = ANY (u.part_numbers)
         FROM reservations r
         LEFT JOIN multipart_parts p ON p.issuance_id = r.issuance_id
         LEFT JOIN multipart_uploads u ON u.id = p.upload_id
-        WHERE r.check_at < clock_timestamp() - make_interval(secs => $1)
+        LEFT JOIN LATERAL (
+            SELECT i.issued_at FROM issuances i
+            WHERE i.id = r.issuance_id AND i.issued_at > r.dead_at - interval '8 days'
+                AND i.issued_at < r.dead_at + interval '1 day'
+            LIMIT 1
+        ) i ON true
+        WHERE r.check_at < least(statement_timestamp(), $3) - make_interval(secs => $1 + $4)
+            AND abs(date_part('epoch', statement_timestamp() - $3)) <= $4
         ORDER BY r.check_at
         LIMIT $2
         """, onlyReads: true
     ) {
-        [$0.grace, $0.most]
+        [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference]
     } decode: { row throws(PostgresError) in
-        Reservation(
+        let isPart = try row.decode(7, as: Bool.self)
+        let hasEnded = try row.decode(8, as: Bool?.self) ?? false
+        let isListed = try row.decode(9, as: Bool?.self) ?? true
+        return Reservation(
             issuanceID: try row.decode(0), quotaID: try row.decode(1), bucket: try row.decode(2),
-            key: try row.decode(3), overdue: try row.decode(4), isPart: try row.decode(5), landedPart: try row.decode(6)
-        )
+            key: try row.decode(3), overdue: try row.decode(4), permittedAt: try row.decode(5),
+            deadAt: try row.decode(6), part: isPart ? (hasEnded ? .left(isUnused: !isListed) : .underWay) : nil)
     }
 
     static let settle = Statement<(findings: [Finding], delay: Double), Void>(
@@ -164,7 +222,7 @@ extension ReservationSweeper {
     ) { arguments in
         [
             arguments.findings.map(\.reservation.issuanceID), arguments.findings.map(\.reservation.quotaID),
-            arguments.findings.map(\.landed), arguments.findings.map(\.isFinal), arguments.delay,
+            arguments.findings.map(\.proof), arguments.findings.map(\.isFinal), arguments.delay,
         ]
     }
 }

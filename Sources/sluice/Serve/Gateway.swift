@@ -130,9 +130,9 @@ struct Gateway {
                 idempotency,
                 ReservationSweeper(
                     connection: database.background,
-                    verifier: stored,
+                    verifier: stored, clock: clock,
                     logger: logger),
-                MultipartUpkeep(connection: database.background, logger: logger) {
+                MultipartUpkeep(connection: database.background, clock: clock, logger: logger) {
                     upload async throws(GatewayError) in try await multipart.clean(upload)
                 },
             ] + servers

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import PostgresTesting
 import Signing
 import Testing
 
@@ -38,15 +39,17 @@ struct StoreBench: Sendable {
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
-    /// Runs `body` with a bench of its own, whose gateway has other settings or whose bucket has other options.
+    /// Runs `body` with a bench of its own, whose gateway has other settings, may call the store, or whose bucket has other
+    /// options.
     static func with(
-        _ kind: StoreKind, settings: [String: String] = [:], options: [String: JSON] = [:],
-        _ body: @Sendable (StoreBench) async throws -> Void
+        _ kind: StoreKind, cluster: TestCluster? = nil, settings: [String: String] = [:], options: [String: JSON] = [:],
+        reachesStore: Bool = false, _ body: @Sendable (StoreBench) async throws -> Void
     ) async throws {
         guard kind.isExpected else {
             try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
         }
-        try await Deployment.with(settings: settings) { deployment in
+        let reachable = reachesStore ? ["SLUICE_OUTBOUND_ALLOW": kind.value("ENDPOINT") ?? ""] : [:]
+        try await Deployment.with(cluster: cluster, settings: settings.merging(reachable) { $1 }) { deployment in
             try await body(StoreBench(kind, deployment, options: options))
         }
     }
@@ -94,17 +97,24 @@ struct StoreBench: Sendable {
             <AllowedMethod>GET</AllowedMethod><AllowedMethod>PUT</AllowedMethod><AllowedMethod>POST</AllowedMethod>
             </CORSRule></CORSConfiguration>
             """
-        let now = try #require(SigningInstant(epochSeconds: Int64(Date().timeIntervalSince1970)))
-        let address = try BucketAddress(endpoint: try StoreEndpoint(endpoint), bucket: bucket, addressing: .path)
-        let md5 = DigestAlgorithm.md5.digest(of: Array(rules.utf8)).base64
-        let request = PresignRequest(
-            method: "PUT", address: address, key: "", headers: [NamedValue("content-md5", md5)],
-            query: [NamedValue("cors", "")], expiresInSeconds: 60)
-        let url = try V4Presigner(credential, scope: .aws(region: region)).url(for: request, at: now)
-        let answer = try await Link(
-            ["method": "PUT", "url": "\(url)", "headers": ["content-md5": "\(md5)"]]
-        ).use(Array(rules.utf8))
+        let answer = try await asOwner("PUT", query: [NamedValue("cors", "")], body: rules)
         try #require(answer.status == 200, "\(answer.text)")
+    }
+
+    /// Has the store do something as the owner of the bucket, or of another one.
+    func asOwner(
+        _ method: String, _ key: String = "", in bucket: String? = nil, query: [NamedValue] = [], body: String = ""
+    ) async throws -> RawResponse {
+        let now = try #require(SigningInstant(epochSeconds: Int64(Date().timeIntervalSince1970)))
+        let address = try BucketAddress(
+            endpoint: try StoreEndpoint(endpoint), bucket: bucket ?? self.bucket, addressing: .path)
+        let md5 = DigestAlgorithm.md5.digest(of: Array(body.utf8)).base64
+        let request = PresignRequest(
+            method: method, address: address, key: key, headers: body.isEmpty ? [] : [NamedValue("content-md5", md5)],
+            query: query, expiresInSeconds: 60)
+        let url = try V4Presigner(credential, scope: .aws(region: region)).url(for: request, at: now)
+        let headers: JSON = body.isEmpty ? [:] : ["content-md5": "\(md5)"]
+        return try await Link(["method": "\(method)", "url": "\(url)", "headers": headers]).use(Array(body.utf8))
     }
 
     private func link(_ request: JSON) async throws -> Link {

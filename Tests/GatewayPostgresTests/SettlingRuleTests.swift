@@ -1,0 +1,204 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Synchronization
+import Testing
+
+@testable import GatewayPostgres
+
+/// What the ledger has to say about reservations whose key the store shows empty or with an old object.
+@Suite struct SettlingRuleTests {
+    private struct World {
+        let connection: PostgresConnection
+        let quota = Quota.sample(limit: 1 << 40, metric: .bytes)
+        let key = "users/alice/photo é.jpg"
+
+        init() async throws {
+            connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+            try await connection.runScript(RevokeRaceTests.makeBucket)
+            try await connection.insert(quota)
+        }
+
+        /// Reserves 100 bytes for a URL that died a minute ago.
+        @discardableResult
+        func reserve(_ delivery: Delivery = .presignedURL, amount: Int64 = 100) async throws -> UUID {
+            var proposal = try IssuanceProposal.sample(
+                at: await connection.position(), action: .putObject, charges: [quota.charge(amount)], lifetime: -60)
+            proposal.delivery = delivery
+            #expect(try await connection.record([proposal]).map(\.isRecorded) == [true])
+            return proposal.id
+        }
+
+        func sweep(clock: LedgerClock = .right, _ look: StoreLook) async {
+            await ReservationSweeper(
+                connection: connection, verifier: StubVerifier { _ in look }, clock: clock,
+                schedule: .init(grace: .zero), logger: .silent
+            ).runRound()
+        }
+
+        var used: Int64 {
+            get async throws { try await connection.number("SELECT sum(used) FROM quota_usage") }
+        }
+
+        var waiting: Int64 {
+            get async throws { try await connection.number("SELECT count(*) FROM reservations") }
+        }
+
+        func run(_ sql: String) async throws {
+            try await connection.runScript(sql)
+        }
+    }
+
+    static let looks: [StoreLook] = [.nothing, .object(5, age: 60)]
+
+    @Test(.database(.migrated), arguments: looks)
+    func `What never arrived is given back`(_ look: StoreLook) async throws {
+        let world = try await World()
+        try await world.reserve()
+        await world.sweep(look)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+        #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
+    }
+
+    /// Each of these leaves a way in which bytes may have come and gone; objects are as old as said from now on.
+    static var doubts: [(name: String, look: StoreLook, sql: String)] {
+        [
+            ("a newer object", .object(5), ""), ("an object in parts", .object(5, age: 60, etag: "a-2"), ""),
+            ("a deletion that the store tells", StoreLook(object: nil, wasDeleted: true, clockDifference: 0), ""),
+            ("others delete", .nothing, "UPDATE buckets SET external_deletions = true"),
+            ("others delete", .object(5, age: 60), "UPDATE buckets SET external_deletions = true"),
+            ("the bucket is gone", .nothing, "DELETE FROM buckets"),
+            ("the bucket changed", .nothing, "SELECT append_policy_log('{bucket:demo}', 'test', '')"),
+            (
+                "the credential changed", .nothing,
+                "SELECT append_policy_log(array_agg('credential:' || i.credential_id), 'test', '') FROM issuances i"
+            ),
+            ("everything changed", .nothing, "SELECT append_policy_log('{all}', 'test', '')"),
+            (
+                "an upload in parts", .object(5, age: 60),
+                """
+                INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, state, expires_at, check_at)
+                VALUES (gen_random_uuid(), 'user:bob', 'demo', 'users/alice/photo é.jpg', 'a/b', 'completed',
+                    now() + interval '1 day', now())
+                """
+            ),
+            (
+                "an upload in parts by signatures", .object(5, age: 60),
+                "SELECT begin_remote_upload('user:bob', 'demo', 'users/alice/photo é.jpg', 'a/b')"
+            ),
+            ("the ledger does not know it", .nothing, "DELETE FROM issuances"),
+        ]
+    }
+
+    @Test(.database(.migrated), arguments: doubts.indices)
+    func `What may have arrived stays counted`(_ place: Int) async throws {
+        let world = try await World()
+        try await world.reserve()
+        let doubt = Self.doubts[place]
+        if !doubt.sql.isEmpty {
+            try await world.run("SET session_replication_role = replica; \(doubt.sql); RESET session_replication_role")
+        }
+        await world.sweep(doubt.look)
+        #expect(try await [world.used, world.waiting] == [100, 0], "\(doubt.name)")
+    }
+
+    @Test(.database(.migrated)) func `A part by a signature of ours lies under no key, and stays counted`() async throws
+    {
+        let world = try await World()
+        try await world.reserve(.remoteSignature)
+        try await world.run("SELECT begin_remote_upload('user:alice', 'demo', '\(world.key)', 'a/b')")
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [100, 0])
+        try await world.run("DELETE FROM remote_uploads")
+        try await world.reserve(.remoteSignature)
+        await world.sweep(.nothing)
+        #expect(try await world.used == 100)
+    }
+
+    @Test(.database(.migrated)) func `A part without its record stays counted`() async throws {
+        let world = try await World()
+        try await world.reserve(.multipartPart)
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [100, 0])
+    }
+
+    @Test(.database(.migrated)) func `Another change, and another key's upload, are no doubt`() async throws {
+        let world = try await World()
+        try await world.reserve()
+        try await world.run(
+            """
+            SELECT append_policy_log('{user:alice,bucket:other}', 'test', '');
+            SELECT begin_remote_upload('user:bob', 'demo', 'users/alice', 'a/b')
+            """)
+        await world.sweep(.object(5, age: 60))
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated), arguments: [-60, 60.0])
+    func `Nothing is settled while the clocks of gateway and database differ`(_ ahead: TimeInterval) async throws {
+        let world = try await World()
+        try await world.reserve()
+        await world.sweep(clock: .ahead(ahead), .nothing)
+        #expect(try await [world.used, world.waiting] == [100, 1])
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated), arguments: [nil, 5.5, 86_400])
+    func `Nothing is settled by a store whose clock differs, or is not known`(_ difference: TimeInterval?) async throws
+    {
+        let world = try await World()
+        try await world.reserve()
+        await world.sweep(StoreLook(object: nil, clockDifference: difference))
+        #expect(try await [world.used, world.waiting] == [100, 1])
+        try await world.run("UPDATE reservations SET check_at = dead_at")
+        await world.sweep(StoreLook(object: nil, clockDifference: 5))
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated)) func `A large upload has its time before anybody looks`() async throws {
+        let world = try await World()
+        // At 64 KiB a second this takes an hour from the death of the URL.
+        try await world.reserve(amount: 3600 * 65_536)
+        await world.sweep(.nothing)
+        #expect(try await world.waiting == 1)
+        let wait = "SELECT extract(epoch FROM check_at - dead_at) FROM reservations"
+        #expect(try await world.connection.number(wait) == 3600)
+        try await world.run(
+            """
+            UPDATE reservations SET dead_at = dead_at - interval '1 hour', check_at = check_at - interval '1 hour'
+            """)
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [0, 0])
+    }
+
+    @Test(.database(.migrated)) func `An attempt to complete keeps its parts, also where it came to nothing`()
+        async throws
+    {
+        let world = try await World()
+        let rows = PostgresMultipartUploads(connection: world.connection) { Date() }
+        let upload = MultipartUpload(
+            id: UUID(), principal: try Principal("user:alice"), bucket: try BucketName("demo"),
+            key: try ObjectKey(world.key), contentType: try #require(MediaType("a/b")), contentLength: nil,
+            state: .starting, createdAt: Date(), expiresAt: Date().addingTimeInterval(60))
+        try await rows.insert(upload)
+        _ = try await rows.open(upload.id, as: "store-1")
+        for number in [1, 2, 3] {
+            let id = try await world.reserve(.multipartPart)
+            try await world.run(
+                "INSERT INTO multipart_parts VALUES ('\(id)', '\(upload.id)', \(number), 100)")
+        }
+        func parts(_ numbers: Int...) throws -> [UploadedPart] {
+            try numbers.map { try UploadedPart(number: $0, etag: "etag") }
+        }
+        #expect(try await rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1, 2))))
+        // The store may have heard the first, and may yet answer that it made an object of two parts.
+        #expect(try await !rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1))))
+        #expect(try await rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1, 2))))
+        #expect(try await rows.move(upload.id, from: [.completing], to: .aborting))
+        #expect(try await rows.move(upload.id, from: [.aborting], to: .aborted))
+        await world.sweep(.nothing)
+        #expect(try await [world.used, world.waiting] == [200, 0])
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// A clock of its own for a process, by Debian's `libfaketime`.
+public enum FakeClock {
+    private static let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+
+    /// Whether it is installed.
+    public static var isThere: Bool { FileManager.default.fileExists(atPath: library) }
+
+    /// The environment of a process whose clock is so many seconds ahead of this machine's, or behind; how long things take is told
+    /// as it is.
+    public static func environment(ahead seconds: Int) -> [String: String] {
+        base.merging(["FAKETIME": text(ahead: seconds)]) { $1 }
+    }
+
+    /// The environment of a process whose clock is what a file says, now and later.
+    static func environment(file: String) -> [String: String] {
+        base.merging(["FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1"]) { $1 }
+    }
+
+    private static var base: [String: String] { ["LD_PRELOAD": library, "FAKETIME_DONT_FAKE_MONOTONIC": "1"] }
+
+    static func text(ahead seconds: Int) -> String {
+        seconds < 0 ? "\(seconds)" : "+\(seconds)"
+    }
+}

@@ -145,7 +145,7 @@ BEGIN
     DELETE FROM remote_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM remote_uploads o
-        WHERE o.started_at < clock_timestamp() - interval '14 days'
+        WHERE o.started_at < clock_timestamp() - interval '18 days'
         LIMIT 20
         FOR UPDATE SKIP LOCKED
     ));
@@ -518,6 +518,89 @@ $$;
 CREATE FUNCTION public.idempotency_claim_end() RETURNS timestamp with time zone
     LANGUAGE sql
     RETURN (clock_timestamp() + '00:00:05'::interval);
+
+CREATE TABLE public.buckets (
+    name text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL,
+    endpoint text NOT NULL,
+    region text NOT NULL,
+    addressing text NOT NULL,
+    scheme text NOT NULL,
+    credential_id uuid NOT NULL,
+    default_ttl integer NOT NULL,
+    max_ttl integer NOT NULL,
+    allows_unenforced_size boolean NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    allows_redirects boolean DEFAULT false NOT NULL,
+    credential_kind text GENERATED ALWAYS AS (
+CASE
+    WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
+    ELSE 'access-key'::text
+END) STORED NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
+    external_deletions boolean DEFAULT false NOT NULL,
+    CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
+    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
+    CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
+    CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
+);
+
+CREATE TABLE public.multipart_uploads (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    content_length bigint,
+    state text NOT NULL,
+    store_upload_id text COLLATE pg_catalog."C",
+    part_numbers integer[] DEFAULT '{}'::integer[] NOT NULL,
+    part_etags text[] DEFAULT '{}'::text[] NOT NULL,
+    etag text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    check_at timestamp with time zone NOT NULL,
+    CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
+    CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
+    CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
+);
+
+CREATE TABLE public.policy_log (
+    seq bigint NOT NULL,
+    tag uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    scopes text[] NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    request_id text NOT NULL,
+    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
+    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
+);
+
+CREATE TABLE public.remote_uploads (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    upload_id text COLLATE pg_catalog."C",
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text) RETURNS boolean
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM (public.issuances i
+              JOIN public.buckets b ON (((b.name = is_unused.p_bucket) AND (NOT b.external_deletions))))
+           WHERE ((i.id = is_unused.p_issuance_id) AND (i.issued_at > (is_unused.p_dead_at - '8 days'::interval)) AND (i.issued_at < (is_unused.p_dead_at + '1 day'::interval)) AND ((i.delivery)::text <> 'multipart-part'::text) AND (NOT (EXISTS ( SELECT
+                    FROM public.policy_log l
+                   WHERE ((l.seq > i.policy_seq) AND (l.scopes && (ARRAY['all'::text, ('bucket:'::text || is_unused.p_bucket), ('credential:'::text || i.credential_id)] COLLATE "C")))))) AND (NOT (EXISTS ( SELECT
+                    FROM public.remote_uploads u
+                   WHERE ((u.bucket = is_unused.p_bucket) AND (u.object_key = is_unused.p_object_key) AND ((is_unused.p_proof = 'older'::text) OR ((i.delivery)::text = 'remote-signature'::text)))))) AND (NOT (EXISTS ( SELECT
+                    FROM public.multipart_uploads u
+                   WHERE ((is_unused.p_proof = 'older'::text) AND (u.bucket = is_unused.p_bucket) AND (u.object_key = is_unused.p_object_key) AND (u.created_at < (is_unused.p_dead_at + '01:00:00'::interval)) AND ((u.state <> ALL (ARRAY['completed'::text, 'aborted'::text])) OR (u.expires_at > (i.issued_at - '01:00:00'::interval)))))))))) AS "exists";
+END;
 
 CREATE FUNCTION public.keep_membership() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1239,7 +1322,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.settle_reservations(p_issuance_ids uuid[], p_quota_ids uuid[], p_landed bigint[], p_is_final boolean[], p_delay_seconds double precision) RETURNS void
+CREATE FUNCTION public.settle_reservations(p_issuance_ids uuid[], p_quota_ids uuid[], p_proofs text[], p_is_final boolean[], p_delay_seconds double precision) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1249,18 +1332,21 @@ DECLARE
     v_amounts bigint[];
 BEGIN
     WITH findings AS (
-        SELECT f.issuance_id, f.quota_id, f.landed, f.is_final
-        FROM unnest(p_issuance_ids, p_quota_ids, p_landed, p_is_final) AS f (issuance_id, quota_id, landed, is_final)
+        SELECT f.issuance_id, f.quota_id, f.proof, f.is_final
+        FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
     ),
     mine AS MATERIALIZED (
-        SELECT r.issuance_id, r.quota_id, f.landed, f.is_final
+        SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
         FROM reservations r
         JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
         FOR UPDATE OF r SKIP LOCKED
     ),
     postponed AS (
         UPDATE reservations r
-        SET check_at = clock_timestamp() + make_interval(secs => p_delay_seconds)
+        SET check_at = greatest(
+            clock_timestamp() + make_interval(secs => p_delay_seconds),
+            r.dead_at + make_interval(secs => r.amount / 65536.0)
+        )
         FROM mine m
         WHERE NOT m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
     ),
@@ -1269,7 +1355,12 @@ BEGIN
         USING mine m
         WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
         RETURNING r.quota_id, r.holder, r.period_start,
-            CASE WHEN m.landed IS NULL THEN 0 ELSE greatest(r.amount - greatest(m.landed, 0), 0) END AS amount
+            CASE
+                WHEN m.proof = 'left-out' THEN r.amount
+                WHEN m.proof IN ('absent', 'older')
+                    AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
+                ELSE 0
+            END AS amount
     ),
     given_back AS (
         SELECT e.quota_id, e.holder, e.period_start, sum(e.amount)::bigint AS amount
@@ -1436,6 +1527,10 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION public.uuid_instant(p_id uuid) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN to_timestamp((((((('x'::text || "left"(replace((p_id)::text, '-'::text, ''::text), 12)))::bit(48))::bigint)::numeric / 1000.0))::double precision);
+
 CREATE FUNCTION public.uuid_v7() RETURNS uuid
     LANGUAGE sql
     RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
@@ -1507,32 +1602,6 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
 );
 
-CREATE TABLE public.buckets (
-    name text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL,
-    endpoint text NOT NULL,
-    region text NOT NULL,
-    addressing text NOT NULL,
-    scheme text NOT NULL,
-    credential_id uuid NOT NULL,
-    default_ttl integer NOT NULL,
-    max_ttl integer NOT NULL,
-    allows_unenforced_size boolean NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    allows_redirects boolean DEFAULT false NOT NULL,
-    credential_kind text GENERATED ALWAYS AS (
-CASE
-    WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
-    ELSE 'access-key'::text
-END) STORED NOT NULL,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
-    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
-    CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
-    CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
-);
-
 CREATE TABLE public.denials (
     principal text NOT NULL COLLATE pg_catalog."C",
     bucket text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
@@ -1552,17 +1621,6 @@ CREATE TABLE public.event_secrets (
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     CONSTRAINT event_secrets_hash_check CHECK (((octet_length(hash) = 32) AND (octet_length(previous_hash) = 32))),
     CONSTRAINT event_secrets_previous_check CHECK ((num_nulls(previous_name, previous_hash, previous_until) = ANY (ARRAY[0, 3])))
-);
-
-CREATE TABLE public.policy_log (
-    seq bigint NOT NULL,
-    tag uuid DEFAULT gen_random_uuid() NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    scopes text[] NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL,
-    request_id text NOT NULL,
-    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
-    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
 );
 
 CREATE VIEW public.grant_history AS
@@ -1654,38 +1712,8 @@ CREATE TABLE public.multipart_parts (
     CONSTRAINT multipart_parts_part_number_check CHECK (((part_number >= 1) AND (part_number <= 10000)))
 );
 
-CREATE TABLE public.multipart_uploads (
-    id uuid NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    content_type text NOT NULL,
-    content_length bigint,
-    state text NOT NULL,
-    store_upload_id text COLLATE pg_catalog."C",
-    part_numbers integer[] DEFAULT '{}'::integer[] NOT NULL,
-    part_etags text[] DEFAULT '{}'::text[] NOT NULL,
-    etag text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    check_at timestamp with time zone NOT NULL,
-    CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
-    CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
-    CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
-);
-
 CREATE TABLE public.policy_changes (
     id uuid NOT NULL
-);
-
-CREATE TABLE public.remote_uploads (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    content_type text NOT NULL,
-    upload_id text COLLATE pg_catalog."C",
-    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
 CREATE TABLE public.reservations (
@@ -1754,7 +1782,7 @@ CREATE TABLE public.tickets (
 CREATE VIEW public.uploads AS
  SELECT i.id,
     i.issued_at,
-    d.dead_at AS expires_at,
+    e.expires_at,
     i.delivery,
     i.action,
     i.method,
@@ -1774,26 +1802,27 @@ CREATE VIEW public.uploads AS
     l.etag,
     l.content_type AS found_type,
     l.found_at,
-    e.made_at,
-    e.size AS event_size,
-    e.etag AS event_etag,
+    t.made_at,
+    t.size AS event_size,
+    t.etag AS event_etag,
         CASE
             WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text])) THEN l.finding
-            WHEN ((m.state = 'completed'::text) OR (e.made_at IS NOT NULL)) THEN 'landed'::text
+            WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN 'landed'::text
             WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
             ELSE 'issued'::text
         END AS state
-   FROM ((((public.issuances i
+   FROM (((((public.issuances i
      LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
-     CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS dead_at) d)
+     CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS expires_at) e)
+     CROSS JOIN LATERAL ( SELECT GREATEST(e.expires_at, (i.issued_at + (e.expires_at - public.uuid_instant(i.id)))) AS dead_at) d)
      LEFT JOIN public.landings l ON ((l.issuance_id = i.id)))
-     LEFT JOIN LATERAL ( SELECT t.made_at,
-            t.size,
-            t.etag
-           FROM public.store_events t
-          WHERE ((t.bucket = i.bucket) AND (t.object_key = i.object_key) AND (t.made_at > (i.issued_at - '00:00:30'::interval)) AND (t.made_at < (d.dead_at + '00:15:00'::interval)))
-          ORDER BY t.made_at DESC
-         LIMIT 1) e ON (true));
+     LEFT JOIN LATERAL ( SELECT s.made_at,
+            s.size,
+            s.etag
+           FROM public.store_events s
+          WHERE ((s.bucket = i.bucket) AND (s.object_key = i.object_key) AND (s.made_at > (i.issued_at - '00:00:30'::interval)) AND (s.made_at < (d.dead_at + '00:15:00'::interval)))
+          ORDER BY s.made_at DESC
+         LIMIT 1) t ON (true));
 
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
@@ -1958,6 +1987,8 @@ CREATE UNIQUE INDEX policy_log_tag_idx ON public.policy_log USING btree (tag);
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 
 CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
+
+CREATE INDEX remote_uploads_key_idx ON public.remote_uploads USING btree (bucket, object_key);
 
 CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (bucket, object_key, principal) WHERE (upload_id IS NULL);
 

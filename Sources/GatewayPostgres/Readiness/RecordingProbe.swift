@@ -215,7 +215,7 @@ extension RecordingProbe.Step {
         case "53300": return "PostgreSQL has no connection left."
         case "42501": return "The gateway's role lacks a right: run 'sluice migrate'."
         case "42883", "42P01", "42703": return SchemaFit.partsMissing
-        case _ where state.hasPrefix("57P"): return "PostgreSQL is starting or stopping."
+        case _ where state.utf8.starts(with: "57P".utf8): return "PostgreSQL is starting or stopping."
         default: return "Recordings fail with SQLSTATE \(state)."
         }
     }

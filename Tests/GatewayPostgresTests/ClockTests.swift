@@ -78,15 +78,22 @@ import Testing
         let proposal = try IssuanceProposal.sample(at: await connection.position())
         let batch = RecordBatch([proposal])
         let clock = LedgerClock(maxDifference: 1, logger: .silent) { Date() }
+        let locks = """
+            pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE l.locktype = 'advisory' AND d.datname = current_database() AND
+            """
         async let change: Void = changer.runScript(
             """
-            BEGIN; SELECT pg_advisory_xact_lock(7310868744);
-            SELECT pg_sleep(0.01) FROM generate_series(1, 1000)
-            WHERE NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted);
-            SELECT pg_sleep(1.2); COMMIT
+            DO $$ BEGIN
+                PERFORM pg_advisory_xact_lock(7310868744);
+                WHILE NOT EXISTS (SELECT FROM \(locks) NOT l.granted) LOOP
+                    PERFORM pg_sleep(0.01);
+                END LOOP;
+                PERFORM pg_sleep(1.2);
+            END $$
             """)
         let observer = try Self.connect()
-        while try await observer.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted") == 0 {
+        while try await observer.number("SELECT count(*) FROM \(locks) l.granted") == 0 {
             try await Task.sleep(for: .milliseconds(5))
         }
         let answer = try #require(try await connection.execute(RecordBatch.recordOne, (batch, clock)).first)

@@ -11,7 +11,7 @@ import Testing
 @Suite struct SettlingHistoryTests {
     @Test(.database(.migrated)) func `In every history what arrived is counted`() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let count = environment["SLUICE_TEST_SETTLINGS"].flatMap { Int($0) } ?? 30
+        let count = environment["SLUICE_TEST_SETTLINGS"].flatMap { Int($0) } ?? 100
         let first = environment["SLUICE_TEST_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1 << 32)
         let ledger = try await HistoryLedger()
         var released: Int64 = 0

@@ -113,13 +113,15 @@ extension Logger {
 }
 
 extension PostgresError {
-    /// Whether the database cannot be used by anybody: it cannot be reached, breaks off, takes no writes or lacks resources.
+    /// Whether the database cannot be used by anybody: it cannot be reached, breaks off, does not confirm commits, takes no writes
+    /// or lacks resources.
     public var isOutage: Bool {
         switch self {
-        case .unavailable, .connectionLost: true
+        case .unavailable, .connectionLost, .outcomeUnknown: true
         case .server(let error):
             // Connections, resources, operators and the system; to take no writes. A time limit is the statement's own.
-            error.sqlState == "25006" || ["08", "53", "57", "58"].contains { error.sqlState.hasPrefix($0) } && !isWait
+            error.sqlState == "25006"
+                || ["08", "53", "57", "58"].contains { error.sqlState.utf8.starts(with: $0.utf8) } && !isWait
         default: false
         }
     }

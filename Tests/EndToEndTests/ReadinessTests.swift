@@ -90,9 +90,8 @@ import Testing
         try await fault.begin(site)
         if let flaw = fault.flaw {
             // Side by side, since a recording that hangs is waited for.
-            async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status ?? 0)", seconds: 20) {
-                guard let status = fault.status else { return true }
-                return try await user.ask(link).status == status
+            async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status)", seconds: 20) {
+                try await user.ask(link).status == fault.status
             }
             try await expectFlaw(flaw, fault.name, at: user.client.port)
             try await isRefused

@@ -17,7 +17,7 @@ import Testing
             DenialCounter.add.text,
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
             PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
-            RecordingProbe.read.text, RecordingProbe.commit.text, RecordingProbe.lock.text,
+            RecordingProbe.read.text, AdminStatements.writeNothing.text, RecordingProbe.lock.text,
             PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
             MultipartStatements.insert.text, MultipartStatements.find.text, MultipartStatements.open.text,
             MultipartStatements.move.text, MultipartStatements.reserve.text, MultipartStatements.release.text,
@@ -117,7 +117,7 @@ import Testing
         ).runRound()
         #expect(
             try await owner.number("SELECT count(*) FROM pg_inherits WHERE inhparent = 'issuances'::regclass") == 10)
-        for statement in [RecordingProbe.commit, RecordingProbe.lock, RecordingProbe.write] {
+        for statement in [AdminStatements.writeNothing, RecordingProbe.lock, RecordingProbe.write] {
             _ = try await gateway.execute(statement)
         }
         #expect(try await gateway.execute(RecordingProbe.read).first?.applied.count == Migration.all.count)

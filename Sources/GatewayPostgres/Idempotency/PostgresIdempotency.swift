@@ -57,7 +57,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         do throws(PostgresError) {
             try await pool.perform(IdempotencyStatements.renew, held, deadline: .now + Self.renewal * 2)
         } catch {
-            logger.warning("claims of idempotency keys are not renewed", metadata: ["reason": "\(error)"])
+            logger.report(error, "claims of idempotency keys are not renewed", in: pool.outage)
         }
     }
 

@@ -60,7 +60,8 @@ public final class DenialCounter: Service {
         do throws(PostgresError) {
             try await connection.perform(Self.add, taken)
         } catch {
-            logger.warning("denials not written yet", metadata: ["reason": "\(error)", "count": "\(taken.count)"])
+            logger.report(
+                error, "denials not written yet", in: connection.outage, metadata: ["count": "\(taken.count)"])
             // They are written, though a failover may undo it: once more would count them twice.
             if case .outcomeUnknown = error { return }
             counts.withLock { counts in

@@ -28,12 +28,14 @@ struct LoadedRow: Sendable {
 enum PolicyStatements {
     private static let carried = Migration.all.map { "\($0.version)" }.joined(separator: ",")
 
-    /// The log, where the schema is the one that this program was built for; else nothing, so that no decision is made.
-    private static let log = """
-        SELECT seq, tag, scopes FROM public.policy_log
-        WHERE ARRAY(SELECT version FROM schema_migrations ORDER BY version) = '{\(carried)}'::integer[]
+    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no decision is made.
+    private static let latest = """
+        (
+            SELECT seq, tag FROM policy_log
+            WHERE ARRAY(SELECT version FROM schema_migrations ORDER BY version) = '{\(carried)}'::integer[]
+            ORDER BY seq DESC LIMIT 1
+        )
         """
-    private static let latest = "(SELECT seq, tag FROM (\(log)) log ORDER BY seq DESC LIMIT 1)"
 
     /// The n-th of each kind of key, with what is found for them.
     ///
@@ -172,12 +174,11 @@ enum PolicyStatements {
     /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
     static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
         """
-        WITH policy_log AS NOT MATERIALIZED (\(log))
         SELECT h.seq, h.tag,
             CASE WHEN $1 >= h.seq - $3 AND EXISTS (SELECT FROM policy_log l WHERE l.seq = $1 AND l.tag = $2) THEN
                 ARRAY(SELECT DISTINCT s.scope FROM policy_log l CROSS JOIN unnest(l.scopes) AS s (scope) WHERE l.seq > $1)
             END
-        FROM (SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1) h
+        FROM \(latest) h
         """, onlyReads: true
     ) {
         [$0.position?.sequence, $0.position?.tag, $0.maxLines]

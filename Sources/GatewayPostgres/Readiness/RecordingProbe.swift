@@ -92,7 +92,7 @@ struct RecordingProbe {
     ) async throws(PostgresError) {
         switch step {
         case .answer: break
-        case .commit: _ = try await connection.execute(Self.commit, (), deadline: deadline)
+        case .commit: _ = try await connection.execute(AdminStatements.writeNothing, (), deadline: deadline)
         case .proof:
             guard let stale = Self.stale else { break }
             _ = try await connection.execute(RecordBatch.recordOne, (stale, clock), deadline: deadline)
@@ -127,7 +127,7 @@ extension RecordingProbe {
             ARRAY(SELECT m.version FROM schema_migrations m ORDER BY m.version),
             ARRAY(SELECT m.name FROM schema_migrations m ORDER BY m.version),
             ARRAY(SELECT m.checksum FROM schema_migrations m ORDER BY m.version)
-        """
+        """, onlyReads: true
     ) { row throws(PostgresError) in
         let versions = try row.decode(1, as: [Int32].self)
         let names = try row.decode(2, as: [String].self)
@@ -142,9 +142,6 @@ extension RecordingProbe {
             }
         )
     }
-
-    /// A commit that reaches the disk and the standbys as that of a recording does, and changes no table.
-    static let commit = Statement<Void, Void>("SELECT pg_logical_emit_message(true, 'sluice'::text, ''::text)")
 
     /// Takes the locks that recordings take, in their order, and the rights that they need.
     static let lock = Statement<Void, Void>(
@@ -206,6 +203,7 @@ extension RecordingProbe.Step {
     /// What is said where it fails; safe to show to anyone. The log has what the server said.
     func flaw(_ error: PostgresError) -> String {
         if error.isWait { return hanging }
+        if case .outcomeUnknown = error { return Self.commit.hanging }
         guard let state = error.sqlState else {
             return error.isOutage ? "PostgreSQL cannot be reached." : hanging
         }

@@ -10,8 +10,8 @@ struct Fault: Sendable {
     let name: String
     /// The check of `/readyz` that fails, and a part of what it says; `nil` where the gateway stays ready.
     let flaw: (check: String, text: String)?
-    /// The status of whoever asks for a URL; `nil` where that is seen elsewhere.
-    let status: Int?
+    /// The status of whoever asks for a URL.
+    let status: Int
     let begin: @Sendable (Deployment) async throws -> Void
     let end: @Sendable (Deployment) async throws -> Void
 }
@@ -117,7 +117,7 @@ extension Fault {
     }
 
     static let standbyDown = Fault(
-        name: "standby down", flaw: ("recordings", "look at its synchronous standbys"), status: nil
+        name: "standby down", flaw: ("recordings", "look at its synchronous standbys"), status: 503
     ) { site in
         try await site.cluster.administrate("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try await site.cluster.administrate("SELECT pg_reload_conf()")

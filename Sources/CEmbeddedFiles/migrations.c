@@ -112,8 +112,8 @@ static const char migration_0027[] = {
 #embed "../../sql/migrations/0027_compare_clocks.sql" suffix(, 0)
 };
 
-static const char migration_0030[] = {
-#embed "../../sql/migrations/0030_settle_by_proof.sql" suffix(, 0)
+static const char migration_0028[] = {
+#embed "../../sql/migrations/0028_settle_by_proof.sql" suffix(, 0)
 };
 
 static const struct {
@@ -147,7 +147,7 @@ static const struct {
     {"0025_drop_between_sums.sql", migration_0025},
     {"0026_hold_nothing_between_statements.sql", migration_0026},
     {"0027_compare_clocks.sql", migration_0027},
-    {"0030_settle_by_proof.sql", migration_0030},
+    {"0028_settle_by_proof.sql", migration_0028},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

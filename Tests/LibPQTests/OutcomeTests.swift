@@ -39,8 +39,6 @@ struct OutcomeTests {
         let reading: Outcome
         /// Whether the session goes on.
         let isKept: Bool
-        /// How long it may take.
-        let time: Duration
 
         init(
             _ description: String, _ steps: [ScriptedServer.Step], writing: Outcome, reading: Outcome, isKept: Bool
@@ -50,8 +48,6 @@ struct OutcomeTests {
             self.writing = writing
             self.reading = reading
             self.isKept = isKept
-            let waits = steps.contains { if case .awaitCancel = $0 { true } else { false } }
-            time = waits ? .milliseconds(100) : .seconds(20)
         }
     }
 
@@ -96,15 +92,31 @@ struct OutcomeTests {
     func `success is believed where nothing speaks against it`(answer: Answer, driver: Driver) async throws {
         for onlyReads in [false, true] {
             let text = onlyReads ? "read" : "write"
-            let server = try ScriptedServer([text: answer.steps])
-            defer { server.stop() }
             let statement = Statement<Void, Int64>(text, onlyReads: onlyReads) { row throws(PostgresError) in
                 try row.decode(0)
             }
-            let outcome = try await Self.outcome(of: statement, within: answer.time, driver, at: server)
+            let (server, outcome) = try await Self.judge([text: answer.steps]) { server, time in
+                try await Self.outcome(of: statement, within: time, driver, at: server)
+            }
             #expect(outcome == (onlyReads ? answer.reading : answer.writing), "\(text)")
             #expect(server.sessions == (answer.isKept ? 1 : 2), "\(text)")
             #expect(server.statements == [text, "next"])
+        }
+    }
+
+    /// Calls a server, whose script may say that it waits for a request to cancel: with more and more time, until it has come so
+    /// far within it.
+    private static func judge(
+        _ script: [String: [Step]], _ call: (ScriptedServer, Duration) async throws -> Outcome
+    ) async throws -> (ScriptedServer, Outcome) {
+        let waits = script.values.joined().contains { if case .awaitCancel = $0 { true } else { false } }
+        var time = waits ? Duration.milliseconds(50) : .seconds(20)
+        while true {
+            let server = try ScriptedServer(script)
+            defer { server.stop() }
+            let outcome = try await call(server, time)
+            if !waits || server.wasAskedToCancel { return (server, outcome) }
+            time *= 4
         }
     }
 
@@ -148,11 +160,9 @@ extension OutcomeTests {
         /// The statements that are sent after `BEGIN` and `write`.
         let ending: [String]
         var isKept = true
-        var time = Duration.seconds(20)
     }
 
     private static let inside: [Step] = [.complete("SELECT 1"), .ready("T")]
-    private static let soon = Duration.milliseconds(100)
 
     static let courses = [
         Course(testDescription: "success", script: [:], outcome: .rows([]), ending: ["COMMIT"]),
@@ -166,11 +176,11 @@ extension OutcomeTests {
         Course(
             testDescription: "a commit after the request to cancel",
             script: ["COMMIT": [.awaitCancel, .complete("COMMIT"), .ready("I")]], outcome: .unknown,
-            ending: ["COMMIT"], isKept: false, time: soon),
+            ending: ["COMMIT"], isKept: false),
         Course(
             testDescription: "a commit that is cancelled",
             script: ["COMMIT": [.awaitCancel, .error(sqlState: "57014"), .ready("I")]], outcome: .undone,
-            ending: ["COMMIT"], isKept: false, time: soon),
+            ending: ["COMMIT"], isKept: false),
         Course(
             testDescription: "a commit that is not answered", script: ["COMMIT": [.hangUp]], outcome: .lost,
             ending: ["COMMIT"], isKept: false),
@@ -179,25 +189,19 @@ extension OutcomeTests {
             outcome: .lost, ending: ["COMMIT"], isKept: false),
         Course(
             testDescription: "a statement that succeeds after the request to cancel",
-            script: ["write": [.awaitCancel] + inside], outcome: .undone, ending: [], isKept: false, time: soon),
+            script: ["write": [.awaitCancel] + inside], outcome: .undone, ending: [], isKept: false),
         Course(
             testDescription: "a statement that is cancelled",
             script: ["write": [.awaitCancel, .error(sqlState: "57014"), .ready("E")]], outcome: .undone, ending: [],
-            isKept: false, time: soon),
+            isKept: false),
     ]
 
     @Test(arguments: courses)
     func `a transaction is committed where nothing speaks against it`(course: Course) async throws {
         let inside: [String: [Step]] = ["write": Self.inside]
-        let server = try ScriptedServer(inside.merging(course.script) { $1 })
-        defer { server.stop() }
-        let connection = PostgresConnection(
-            try PostgresConfiguration(connectionString: server.connectionString, applicationName: "tests"),
-            logger: quiet)
-        let outcome = await Outcome(of: { () throws(PostgresError) in
-            try await Self.write(over: connection, within: course.time)
-        })
-        _ = try await connection.execute(Self.next)
+        let (server, outcome) = try await Self.judge(inside.merging(course.script) { $1 }) { server, time in
+            try await Self.write(at: server, within: time)
+        }
         #expect(outcome == course.outcome)
         #expect(server.statements.dropFirst().first == "write")
         #expect(Array(server.statements.dropFirst(2).dropLast()) == course.ending)
@@ -205,33 +209,35 @@ extension OutcomeTests {
     }
 
     @Test func `a transaction whose statement was cancelled is not committed, whatever its body says`() async throws {
-        let server = try ScriptedServer(["write": [.awaitCancel] + Self.inside])
-        defer { server.stop() }
-        let connection = PostgresConnection(
-            try PostgresConfiguration(connectionString: server.connectionString, applicationName: "tests"),
-            logger: quiet)
-        let outcome = await Outcome(of: { () throws(PostgresError) in
-            try await Self.write(over: connection, within: Self.soon, isBlind: true)
-        })
+        let (server, outcome) = try await Self.judge(["write": [.awaitCancel] + Self.inside]) { server, time in
+            try await Self.write(at: server, within: time, isBlind: true)
+        }
         #expect(outcome == .refused)
         #expect(!server.statements.contains("COMMIT"))
     }
 
-    /// Writes in a transaction, with no regard to a failure where it is blind.
+    /// What comes of a transaction that writes, with no regard to a failure where it is blind; a statement follows.
     private static func write(
-        over connection: PostgresConnection, within time: Duration, isBlind: Bool = false
-    ) async throws(PostgresError) -> [Int64] {
-        do {
-            try await connection.withTransaction(deadline: .now + time) { transaction in
-                do {
-                    _ = try transaction.execute(Statement<Void, Void>("write"))
-                } catch {
-                    guard isBlind else { throw error }
+        at server: ScriptedServer, within time: Duration, isBlind: Bool = false
+    ) async throws -> Outcome {
+        let connection = PostgresConnection(
+            try PostgresConfiguration(connectionString: server.connectionString, applicationName: "tests"),
+            logger: quiet)
+        let outcome = await Outcome(of: { () throws(PostgresError) in
+            do {
+                try await connection.withTransaction(deadline: .now + time) { transaction in
+                    do {
+                        _ = try transaction.execute(Statement<Void, Void>("write"))
+                    } catch {
+                        guard isBlind else { throw error }
+                    }
                 }
+                return []
+            } catch {
+                throw error as? PostgresError ?? .unavailable(reason: "\(error)")
             }
-            return []
-        } catch {
-            throw error as? PostgresError ?? .unavailable(reason: "\(error)")
-        }
+        })
+        _ = try await connection.execute(next)
+        return outcome
     }
 }

@@ -28,6 +28,7 @@ final class ScriptedServer: Sendable {
     private struct State {
         var statements: [String] = []
         var connections: [Int32] = []
+        var wasAskedToCancel = false
     }
 
     let port: UInt16
@@ -65,6 +66,9 @@ final class ScriptedServer: Sendable {
     /// How many sessions there were.
     var sessions: Int { state.withLock { $0.statements.count { $0.contains("set_config") } } }
 
+    /// Whether it waited for a request to cancel, and got it.
+    var wasAskedToCancel: Bool { state.withLock { $0.wasAskedToCancel } }
+
     /// Takes no more connections, and ends those that there are.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
@@ -75,6 +79,10 @@ final class ScriptedServer: Sendable {
         while true {
             let connection = Glibc.accept(listener, nil, nil)
             guard connection >= 0 else { break }
+            // What is sent in small pieces would wait for the client's acknowledgements.
+            var isOn: Int32 = 1
+            unsafe setsockopt(
+                connection, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
             state.withLock { $0.connections.append(connection) }
             Thread { [self] in
                 serve(connection)
@@ -138,7 +146,9 @@ final class ScriptedServer: Sendable {
             case .error(let sqlState):
                 let fields = ["SERROR", "VERROR", "C" + sqlState, "Mno"]
                 send(Self.message("E", fields.flatMap(zeroEnded) + [0]), over: connection)
-            case .awaitCancel: guard cancelled.wait(timeout: .now() + 20) == .success else { return false }
+            case .awaitCancel:
+                guard cancelled.wait(timeout: .now() + 20) == .success else { return false }
+                state.withLock { $0.wasAskedToCancel = true }
             case .hangUp: return false
             }
         }

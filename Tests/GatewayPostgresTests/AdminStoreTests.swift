@@ -93,7 +93,7 @@ import Testing
         let credentials = StorageCredentialStatements(keys: keys)
         let issuers = IssuerStatements(keys: keys)
         let texts = [
-            AdminStatements.appendPolicyLog.text, AdminStatements.audit.text, AdminStatements.writeNothing.text,
+            AdminStatements.appendPolicyLog.text, AdminStatements.audit.text,
             BucketStatements.insert.text, BucketStatements.update.text, BucketStatements.read.text,
             BucketStatements.page.text,
             BucketStatements.lock.text, BucketStatements.hasLiveGrants.text, BucketStatements.delete.text,

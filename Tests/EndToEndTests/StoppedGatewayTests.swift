@@ -99,7 +99,7 @@ import Testing
         },
         Work("a reset quota with a key") { scene, number in
             try await scene.send(
-                "POST", "/admin/v1/quotas/\(scene.quota):reset", [:], key: "reset-\(number)")
+                "POST", "/admin/v1/quotas/\(scene.quota):reset", ["all": true], key: "reset-\(number)")
         },
         Work("a rotated credential") { scene, number in
             let secret = "secret-\(UUID().uuidString)"

@@ -187,7 +187,7 @@ import Testing
                     #expect(200..<300 ~= answer.status, "\(work.name): \(answer.text)")
                     count = scene.proxy.passed - before
                 }
-                for (number, stop) in (max(0, count - Self.stops)...count).reversed().enumerated() {
+                for (number, stop) in (max(0, count - Self.stops)..<count).reversed().enumerated() {
                     try await self.stop(after: stop, of: work, number + 2, scene)
                 }
             }

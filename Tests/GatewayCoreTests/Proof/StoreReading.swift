@@ -126,7 +126,7 @@ struct StoreReading {
     }
 
     /// Runs of spaces count as one.
-    private static func collapsed(_ value: String) -> String {
+    fileprivate static func collapsed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }
 
@@ -168,7 +168,9 @@ struct StoreReading {
         func signature(of request: Request, _ parts: Parts, _ prefix: String) throws -> String {
             let own = store.own
             let vendor = request.headers.filter { $0.key.hasPrefix(prefix) }.sorted { $0.key < $1.key }
-                .map { "\($0.key):\($0.value)\n" }.joined()
+                .map { name, value in
+                    "\(name):\(store.scheme == .gcsV2RSA ? StoreReading.collapsed(value) : value)\n"
+                }.joined()
             let others = parts.query.filter { !own.contains($0.name) }.sorted { $0.name < $1.name }
             var path = (store.isPathStyle ? "" : "/" + store.bucket) + parts.path
             let signed: [String]

@@ -28,7 +28,7 @@ extension LoadTests {
 
         /// A checker that never convicts proves nothing.
         @Test func `a build that breaks promises is convicted of each`() async throws {
-            let breaks: [Sabotage] = [.lock, .room, .row]
+            let breaks: [Sabotage] = [.lock, .room, .row, .once]
             let schedule = Schedule(seed: ChaosRun.seed, seconds: 1.5, kinds: [])
             try await Self.judge(schedule, breaks) { history, found in
                 for sabotage in breaks {

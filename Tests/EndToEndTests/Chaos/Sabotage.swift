@@ -9,7 +9,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case counting = "recording without charging"
     case row = "now and then no row"
     case commit = "answers before the commit is on disk"
-    case once = "idempotency keys without a row lock"
+    case once = "idempotency keys without a claim and a row lock"
 
     var testDescription: String { rawValue }
 
@@ -65,7 +65,17 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
                     replacement: "PERFORM set_config('synchronous_commit', 'off', true); \(lock)")
             }
         case .once:
-            return [Cut(function: "claim_idempotency_key", piece: "FOR UPDATE SKIP LOCKED")]
+            return [
+                Cut(
+                    function: "claim_idempotency_key", piece: "ELSIF v_left > interval '0' THEN",
+                    replacement: "ELSIF false THEN"),
+                Cut(
+                    function: "record_issuances_once", piece: "WHERE k.id = p_key_id FOR UPDATE;",
+                    replacement: "WHERE k.id = p_key_id; PERFORM pg_sleep(0.002);"),
+                Cut(
+                    function: "record_issuances_once", piece: "IF v_attempt IS DISTINCT FROM p_attempt THEN",
+                    replacement: "IF false THEN"),
+            ]
         }
     }
 

@@ -16,13 +16,13 @@ extension LoadTests {
             case shared = "one quota that all users share"
         }
 
-        @Test(arguments: Limits.allCases, Asking.allCases)
-        func `exactly as many URLs and rows as the quota has`(limits: Limits, asking: Asking) async throws {
+        @Test(arguments: Limits.allCases, Way.byURL)
+        func `exactly as many URLs and rows as the quota has`(limits: Limits, asking: Way) async throws {
             try await Deployment.with(gateways: Self.gateways) { site in
                 let users = try await makeUsers(limits == .shared ? 16 : 1, at: site)
                 try await limit(users, by: limits, at: site)
                 let tally = Tally()
-                let requests = try users.map { try asking.request(for: "k", in: "race", by: $0) }
+                let requests = try users.map { try asking.request(for: "k", by: Asker(user: $0, bucket: "race")) }
                 let ports = site.gateways.map(\.port)
                 try await onThreads(Self.gateways * Self.clientsPerGateway) { index in
                     var connection = KeptConnection()

@@ -38,8 +38,8 @@ import Testing
 
     /// Asks in each way; ten links.
     private func ask(_ tally: Tally, by user: User, at site: Deployment) async throws {
-        for way in Asking.allCases {
-            let request = try way.request(for: "k", in: "pair", by: user)
+        for way in Way.byURL {
+            let request = try way.request(for: "k", by: Asker(user: user, bucket: "pair"))
             let answer = try await request.answer(fromPort: user.client.port)
             tally.note(answer, expected: [201])
             if answer.status == 503 { #expect(answer["Retry-After"] == "1", "\(way)") }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import PostgresTesting
 import Testing
 
 /// All the ways in which clients ask for what opens an object.
@@ -11,6 +12,9 @@ enum Way: String, CaseIterable, Sendable {
     case byPart = "by part of an upload"
     case bySession = "by session"
     case bySignature = "by signature"
+
+    /// Those that are answered with a URL or form.
+    static let byURL: [Way] = [.oneByOne, .inBatches, .byRedirect, .byForm]
 
     /// Those that need nothing of a store.
     static let withoutStore = allCases.filter { ![.byPart, .bySession].contains($0) }
@@ -158,5 +162,20 @@ extension Deployment {
             "principal": "\(principal)", "bucket": "\(bucket)", "prefix": "", "actions": ["GetObject", "PutObject"],
             "conditions": ["allowResponseContentType": true],
         ]
+    }
+}
+
+extension Deployment {
+    /// A bucket and grants under which users may ask for what comes as a URL or form.
+    func allowAsking(by users: [User], in bucket: String) async throws {
+        try await makeBucket(bucket, options: ["allowsRedirects": true])
+        for user in users { try await grant(["GetObject", "PutObject"], to: user.principal, in: bucket) }
+    }
+
+    /// What ``Tally/issued`` may hold: the names of all rows of the ledger.
+    func recordedNames(in other: TestCluster? = nil) async throws -> Set<String> {
+        Set(
+            try await session(in: other).texts(
+                "SELECT id::text FROM issuances UNION ALL SELECT 'request ' || request_id FROM issuances"))
     }
 }

@@ -35,7 +35,11 @@ extension Checker {
                 charges[slot, default: []].append((row.committedAt, amount))
             }
             let recorded = Dictionary(row.charges.map { ($0.quota, $0.amount) }) { $0 + $1 }
-            if recorded != expected { flaws.append("\(row.id) is charged \(recorded) in place of \(expected)") }
+            if recorded != expected {
+                flaws.append(
+                    "\(row.id), \(row.delivery) of \(row.principal), is charged \(named(recorded)), not \(named(expected))"
+                )
+            }
         }
         let steps = charges.mapValues { charges in
             var steps: [Step] = []
@@ -47,6 +51,14 @@ extension Checker {
             return steps
         }
         return (steps, flaws)
+    }
+
+    /// Amounts by what the quotas are about.
+    private func named(_ charges: [String: Int]) -> [String] {
+        charges.map { id, amount in
+            let quota = history.quotas.first { $0.id == id }
+            return "\(amount) \(quota.map { "\($0.metric) of \($0.principal)" } ?? "of unknown") \(id)"
+        }.sorted()
     }
 
     /// What a row must cost; `nil` where the quota is not about it.

@@ -51,6 +51,9 @@ enum AdminStatements {
         ]
     }
 
+    /// Writes to the log of the server alone: a commit that comes after all others before it, at the standby too.
+    static let writeNothing = Statement<Void, Void>("SELECT pg_logical_emit_message(true, 'sluice', '')")
+
     /// Makes a statement that gives a row as JSON, for the audit.
     ///
     /// - Parameters:

@@ -103,7 +103,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     /// but not answered with success: a failover could bring the row back.
     private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
         do throws(PostgresError) {
-            try await pool.perform(RecordingProbe.commit, ())
+            try await pool.perform(AdminStatements.writeNothing, ())
         } catch {
             throw translate(error, requestID: change.requestID)
         }

@@ -34,7 +34,9 @@ extension Checker {
                     period: Self.periodStart(quota.period, at: row.issuedAt))
                 charges[slot, default: []].append((row.committedAt, amount))
             }
-            let recorded = Dictionary(row.charges.map { ($0.quota, $0.amount) }) { $0 + $1 }
+            // A ticket counts its uses as a quota does.
+            let charged = row.charges.filter { timelines[.ticket($0.quota)] == nil || $0.amount != 1 }
+            let recorded = Dictionary(charged.map { ($0.quota, $0.amount) }) { $0 + $1 }
             if recorded != expected {
                 flaws.append(
                     "\(row.id), \(row.delivery) of \(row.principal), is charged \(named(recorded)), not \(named(expected))"

@@ -132,6 +132,12 @@ import Testing
     @Test func `a row that is not charged, and a counter that is off`() {
         expect(.counted, "is charged") { $0.ledger[0].charges = [] }
         expect(.counted, "is charged") { $0.ledger[0].charges[0].amount = 2 }
+        let use = LedgerRow.Charge(quota: "ticket", amount: 1)
+        expect(.counted, "is charged") { $0.ledger[0].charges.append(use) }
+        var history = clean
+        history.ledger[0].charges.append(use)
+        history.changes.append(change(.ticket("ticket"), 1, -.infinity, -.infinity))
+        #expect(Checker(history).violations().isEmpty)
         expect(.counted, "counts 1") { $0.counters[0].used = 1 }
         expect(.counted, "counts 0") { $0.counters = [] }
         expect(.counted, "audit-quotas") { $0.audit = "a line" }

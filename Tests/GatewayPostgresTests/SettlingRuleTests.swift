@@ -61,6 +61,14 @@ import Testing
         #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
     }
 
+    /// A line of the policy log, as a change of these scopes leaves it.
+    private static func change(_ scopes: String) -> String {
+        """
+        INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
+        SELECT max(seq) + 1, gen_random_uuid(), \(scopes), 'test', '' FROM policy_log
+        """
+    }
+
     /// Each of these leaves a way in which bytes may have come and gone; objects are as old as said from now on.
     static var doubts: [(name: String, look: StoreLook, sql: String)] {
         [
@@ -69,12 +77,12 @@ import Testing
             ("others delete", .nothing, "UPDATE buckets SET external_deletions = true"),
             ("others delete", .object(5, age: 60), "UPDATE buckets SET external_deletions = true"),
             ("the bucket is gone", .nothing, "DELETE FROM buckets"),
-            ("the bucket changed", .nothing, "SELECT append_policy_log('{bucket:demo}', 'test', '')"),
+            ("the bucket changed", .nothing, change("'{bucket:demo}'")),
             (
                 "the credential changed", .nothing,
-                "SELECT append_policy_log(array_agg('credential:' || i.credential_id), 'test', '') FROM issuances i"
+                change("(SELECT array_agg('credential:' || i.credential_id) FROM issuances i)")
             ),
-            ("everything changed", .nothing, "SELECT append_policy_log('{all}', 'test', '')"),
+            ("everything changed", .nothing, change("'{all}'")),
             (
                 "an upload in parts", .object(5, age: 60),
                 """
@@ -128,7 +136,7 @@ import Testing
         try await world.reserve()
         try await world.run(
             """
-            SELECT append_policy_log('{user:alice,bucket:other}', 'test', '');
+            \(Self.change("'{user:alice,bucket:other}'"));
             SELECT begin_remote_upload('user:bob', 'demo', 'users/alice', 'a/b')
             """)
         await world.sweep(.object(5, age: 60))

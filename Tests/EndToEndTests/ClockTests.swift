@@ -17,7 +17,7 @@ import Testing
     }
 
     static let far = 4000
-    static let shifts = [
+    static let all = [
         Shift(testDescription: "the database's is ahead", gateway: 0, database: far),
         Shift(testDescription: "the database's is behind", gateway: 0, database: -far),
         Shift(testDescription: "the gateway's is ahead", gateway: far, database: 0),
@@ -25,6 +25,9 @@ import Testing
         Shift(testDescription: "the store's is ahead", gateway: -far, database: -far),
         Shift(testDescription: "the store's is behind", gateway: far, database: far),
     ]
+    /// A gateway under libfaketime now and then stands still when it starts, and has to be started again: those take long.
+    static let shifts =
+        ProcessInfo.processInfo.environment["SLUICE_TEST_CLOCKS"] == nil ? all.filter { $0.gateway == 0 } : all
 
     @Test func `No more bytes land than a quota allows, whosever clock is wrong`() async throws {
         guard StoreKind.radosgw.isExpected, FakeClock.isThere else {

@@ -77,7 +77,8 @@ import Testing
         stored.row.name = "renamed"
         _ = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
         #expect(try await world.stores.dependency.dependents(of: id).aliveOfPreviousKey?.count == 2)
-        try await world.connection.runScript("UPDATE issuances SET expires_at = now() WHERE policy_seq < 4")
+        try await world.connection.runScript(
+            "UPDATE issuances SET expires_at = now() WHERE policy_seq < (SELECT max(policy_seq) FROM issuances)")
         found = try await world.stores.dependency.dependents(of: id)
         #expect(found.alive.count == 3 && found.aliveOfPreviousKey == .init(count: 0, until: nil))
         await #expect(throws: GatewayError.notFound(.storageCredential)) {

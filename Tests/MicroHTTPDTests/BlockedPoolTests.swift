@@ -17,7 +17,8 @@ import Testing
         /// Returns once every thread of Swift's pool is blocked.
         func begin() {
             let wanted = ProcessInfo.processInfo.activeProcessorCount
-            for _ in 0..<(4 * wanted) { Task.detached { self.block() } }
+            // Dispatch adds threads while those that it has sleep: there is enough for each of them.
+            for _ in 0..<1000 { Task.detached { self.block() } }
             while blocked.load(ordering: .acquiring) < wanted { usleep(1000) }
             for _ in 0..<256 { DispatchQueue.global().async { self.block() } }
             Task.detached { self.passed.store(1, ordering: .releasing) }

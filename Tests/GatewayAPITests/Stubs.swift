@@ -237,7 +237,8 @@ struct MemoryStores {
 
 extension MemoryStore<Ticket>: TicketRevocation {
     func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
-        let ids = try await list(ListQuery(pageSize: 1000)).items.filter { $0.principal == principal }.map(\.identifier)
+        let ids = try await list(ListQuery(pageSize: 1000)).items.filter { $0.principal == principal }
+            .map { $0.id.uuidString.lowercased() }
         for id in ids { try await delete(id, by: change) }
         return ids.count
     }

@@ -92,7 +92,11 @@ enum PolicyHistoryStatements {
     /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such a line, it
     /// was after those that followed.
     static let moment = Statement<Int64, PolicyMoment>(
-        "SELECT m.seq, m.at FROM policy_moments m WHERE m.seq <= $1 ORDER BY m.seq DESC LIMIT 1", onlyReads: true
+        """
+        SELECT m.seq, m.at FROM policy_moments m
+        WHERE m.seq <= $1 AND $1 <= (SELECT max(l.seq) FROM policy_log l)
+        ORDER BY m.seq DESC LIMIT 1
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in

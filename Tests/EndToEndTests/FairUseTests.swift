@@ -156,9 +156,7 @@ import Testing
                 SELECT prune_policy_log(1000);
                 """)
             sleeper.process.signal(SIGCONT)
-            // The other one may have said meanwhile what it has read, which is not far from the end.
-            let first = try await session.number("SELECT min(seq) FROM policy_log")
-            #expect(try await session.number("SELECT max(seq) FROM policy_log") - first <= 2)
+            #expect(try await session.number("SELECT count(*) FROM policy_log") == 1)
             #expect(try await there.ask(.download("k", from: "fair")).status == 403)
             #expect(try await site.number("SELECT count(*) FROM issuances") == 1)
             await session.close()

@@ -167,7 +167,7 @@ struct GatewayAndTicketAdminTests {
         #expect(position["sequence"] as? Int == 1)
         #expect(position["tag"] as? String == StubPolicy.position.tag.uuidString.lowercased())
         #expect(items[1]["policyPosition"] == nil)
-        #expect(items.map { $0["clockDifference"] as? Double } == [-0.043, 1.5])
+        #expect(items.map { $0["clockAheadMilliseconds"] as? Int } == [-43, 1500])
         #expect(items[0]["masterKeyIDs"] as? [String] == ["k2", "k1"])
         #expect(await gateway.send(.get, "/admin/v1/gateways", token: "user-token").status == 403)
         #expect(await gateway.send(.get, "/admin/v1/gateways?live=true", token: "admin-token").status == 400)

@@ -53,11 +53,13 @@ LANGUAGE sql STABLE
 RETURN p_last_seen_at > statement_timestamp() - interval '30 seconds';
 
 -- What is kept of a line of policy_log that history rests on, once the line itself is gone.
-ALTER TABLE policy_changes
-    ADD COLUMN seq bigint,
-    ADD COLUMN at timestamptz,
-    ADD CONSTRAINT policy_changes_moment_check CHECK ((seq IS NULL) = (at IS NULL));
-CREATE INDEX policy_changes_seq_idx ON policy_changes (seq) WHERE seq IS NOT NULL;
+CREATE TABLE past_changes (
+    tag uuid NOT NULL,
+    seq bigint NOT NULL,
+    at timestamptz NOT NULL,
+    CONSTRAINT past_changes_pkey PRIMARY KEY (tag)
+);
+CREATE INDEX past_changes_seq_idx ON past_changes (seq);
 
 -- By change: what rests on it, also for the foreign keys.
 CREATE INDEX grants_created_change_idx ON grants (created_change);
@@ -72,7 +74,7 @@ WHERE rotated_change IS NOT NULL;
 CREATE VIEW policy_moments AS
 SELECT l.seq, l.tag, l.at FROM policy_log l
 UNION ALL
-SELECT c.seq, c.id AS tag, c.at FROM policy_changes c WHERE c.seq IS NOT NULL;
+SELECT c.seq, c.tag, c.at FROM past_changes c;
 
 CREATE OR REPLACE VIEW grant_history AS
 SELECT g.id, g.principal, g.bucket, g.prefix, g.is_template, g.actions, g.effect, g.conditions, g.not_before, g.not_after,
@@ -92,6 +94,10 @@ LEFT JOIN policy_moments r ON r.tag = g.removed_change;
 CREATE FUNCTION prune_policy_log(p_most integer) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = public, pg_temp
+-- One change may have made all grants, so that the planner takes each for one that did; the checks of foreign keys, too.
+SET enable_seqscan = off
+SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $$
 DECLARE
     v_below bigint;
@@ -109,10 +115,10 @@ BEGIN
         (SELECT l.seq FROM policy_log l WHERE l.at > clock_timestamp() - interval '32 days' ORDER BY l.seq LIMIT 1)
     ) INTO v_below;
 
-    UPDATE policy_changes c
-    SET seq = l.seq, at = l.at
+    INSERT INTO past_changes (tag, seq, at)
+    SELECT l.tag, l.seq, l.at
     FROM policy_log l
-    WHERE l.seq < v_below AND c.id = l.tag
+    WHERE l.seq < v_below
         AND (
             EXISTS (SELECT FROM grants g WHERE g.created_change = l.tag)
             OR EXISTS (SELECT FROM grants g WHERE g.removed_change = l.tag)
@@ -120,7 +126,8 @@ BEGIN
             OR EXISTS (SELECT FROM group_member_history h WHERE h.removed_change = l.tag)
             OR EXISTS (SELECT FROM storage_credentials s WHERE s.rotated_change = l.tag)
         );
-    DELETE FROM policy_changes c USING policy_log l WHERE l.seq < v_below AND c.id = l.tag AND c.seq IS NULL;
+    DELETE FROM policy_changes c USING policy_log l
+    WHERE l.seq < v_below AND c.id = l.tag AND NOT EXISTS (SELECT FROM past_changes p WHERE p.tag = l.tag);
     DELETE FROM policy_log l WHERE l.seq < v_below;
     GET DIAGNOSTICS v_removed = ROW_COUNT;
     RETURN v_removed;

@@ -28,16 +28,7 @@ extension KnownGateway {
                 json.member("tag", position.tag)
             }
         }
-        json.name("clockDifference")
-        json.value(.number(Self.seconds(clockDifference)))
+        json.member("clockAheadMilliseconds", Int64(exactly: (clockDifference * 1000).rounded()) ?? .max)
         json.member("masterKeyIDs", masterKeyIDs)
-    }
-
-    /// Seconds with three decimals.
-    private static func seconds(_ value: Double) -> String {
-        guard let milliseconds = Int64(exactly: (value * 1000).rounded()) else { return "0" }
-        let (seconds, rest) = milliseconds.magnitude.quotientAndRemainder(dividingBy: 1000)
-        let decimals = String(1000 + rest).dropFirst()
-        return (milliseconds < 0 ? "-" : "") + "\(seconds).\(decimals)"
     }
 }

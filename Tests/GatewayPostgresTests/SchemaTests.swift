@@ -80,7 +80,8 @@ import Testing
             "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",
             "DELETE FROM issuance_sums", "UPDATE issuance_sums SET urls = 0", "UPDATE summed_days SET pages = 0",
             "INSERT INTO summed_days VALUES (now(), now() + interval '1 hour', 1)", "SELECT forget_sums(now())",
-            "DELETE FROM gateways", "UPDATE gateways SET policy_seq = 1", "INSERT INTO past_changes VALUES (gen_random_uuid(), 1, now())",
+            "DELETE FROM gateways", "UPDATE gateways SET policy_seq = 1",
+            "INSERT INTO past_changes VALUES (gen_random_uuid(), 1, now())",
             "DELETE FROM policy_changes",
         ])
     func gatewayMayNot(_ sql: String) async throws {

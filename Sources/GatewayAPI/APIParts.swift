@@ -14,16 +14,23 @@ public struct APISettings: Sendable {
     public var recordTimeout: Duration
     /// How long the opening of a session may take besides.
     public var sessionTimeout: Duration
+    /// Requests of one principal in a second, 1 to 1,000,000, of which twice as many may come at once; without limit where `nil`.
+    public var requestsPerSecond: Int?
+    /// Longest life of a ticket that is made, in seconds.
+    public var ticketMaxAge: Int
 
     /// No origin and no proxy unless given.
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
-        recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9)
+        recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9),
+        requestsPerSecond: Int? = nil, ticketMaxAge: Int = Ticket.maxLife
     ) {
         self.allowedOrigins = allowedOrigins
         self.trustedProxies = trustedProxies
         self.recordTimeout = recordTimeout
         self.sessionTimeout = sessionTimeout
+        self.requestsPerSecond = requestsPerSecond
+        self.ticketMaxAge = ticketMaxAge
     }
 }
 
@@ -47,12 +54,16 @@ public struct AdminStores: Sendable {
     public let apiKeys: any AdminStore<APIKey>
     /// Tickets, which users make themselves.
     public let tickets: any AdminStore<Ticket>
+    /// The end of all tickets of a principal.
+    public let ticketRevocation: any TicketRevocation
     /// Groups that have members or grants.
     public let groups: any GroupDirectory
     /// The use of quotas.
     public let quotaUses: any QuotaUses
     /// What depends on storage credentials.
     public let dependency: any CredentialDependency
+    /// Gateways that made themselves known.
+    public let gateways: any GatewayDirectory
     /// The audit.
     public let audit: any AuditReader
 
@@ -61,8 +72,8 @@ public struct AdminStores: Sendable {
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
         quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
-        tickets: any AdminStore<Ticket>, groups: any GroupDirectory, quotaUses: any QuotaUses,
-        dependency: any CredentialDependency,
+        tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation, groups: any GroupDirectory,
+        quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
         audit: any AuditReader
     ) {
         self.buckets = buckets
@@ -74,9 +85,11 @@ public struct AdminStores: Sendable {
         self.issuers = issuers
         self.apiKeys = apiKeys
         self.tickets = tickets
+        self.ticketRevocation = ticketRevocation
         self.groups = groups
         self.quotaUses = quotaUses
         self.dependency = dependency
+        self.gateways = gateways
         self.audit = audit
     }
 }
@@ -178,7 +191,7 @@ public struct APIParts: Sendable {
 
 extension Routes {
     /// Wires the endpoints.
-    init(_ parts: APIParts, _ settings: APISettings, _ metrics: RequestMetrics) {
+    init(_ parts: APIParts, _ settings: APISettings, _ metrics: RequestMetrics, _ rate: RequestRate?) {
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
             let id = UUID.version7(at: now, randomBytes: try parts.randomBytes(10))
@@ -186,9 +199,9 @@ extension Routes {
         }
         let stores = parts.stores
         urls = PresignedURLEndpoints(
-            useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout)
+            useCase: parts.presignedURLs, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
         multipart = MultipartUploadEndpoints(
-            useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout)
+            useCase: parts.multipartUploads, metrics: metrics, timeout: settings.recordTimeout, rate: rate)
         uploads = UploadEndpoints(useCase: parts.uploadConfirmation)
         events = StoreEventEndpoints(useCase: parts.storeEvents, metrics: metrics)
         access = AccessEndpoints(useCase: parts.accessOverview)
@@ -200,7 +213,10 @@ extension Routes {
         explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
-            rows: AdminEndpoints(store: stores.tickets, newRow: newRow), randomBytes: parts.randomBytes)
+            rows: AdminEndpoints(store: stores.tickets, newRow: newRow), revocation: stores.ticketRevocation,
+            maxAge: settings.ticketMaxAge,
+            revocations: RequestRate("revocations", perSecond: 1, burst: 20, from: .now),
+            randomBytes: parts.randomBytes)
         admin = AdminRoutes(
             validation: BucketValidationEndpoints(
                 buckets: stores.buckets, credentials: stores.credentials, validator: parts.bucketValidator,
@@ -219,6 +235,7 @@ extension Routes {
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
                 rows: AdminEndpoints(store: stores.apiKeys, newRow: newRow), randomBytes: parts.randomBytes),
+            gateways: GatewayEndpoints(directory: stores.gateways),
             audit: AuditEndpoints(reader: stores.audit)
         )
         service = ServiceEndpoints(checks: parts.readinessChecks, metricsText: parts.metricsText)

@@ -31,7 +31,10 @@ public final class APIResponder: HTTPResponder {
     /// Puts the API of one listener together.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
         let metrics = RequestMetrics(factory: parts.metricsFactory)
-        let routes = Routes(parts, settings, metrics)
+        let rate = settings.requestsPerSecond.map { perSecond in
+            RequestRate("requests", perSecond: perSecond, burst: 2 * perSecond, from: .now)
+        }
+        let routes = Routes(parts, settings, metrics, rate)
         switch listener {
         case .everything: router = Router(routes.app + routes.inner)
         case .app: router = Router(routes.app)
@@ -44,7 +47,7 @@ public final class APIResponder: HTTPResponder {
         renderProblems = RenderProblems(logger: parts.logger)
         authenticate = Authenticate(
             authenticator: parts.authenticator, advancePolicy: parts.advancePolicy,
-            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger))
+            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger), rate: rate)
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
             // Without random bytes nothing will be issued, but the answer that says so is still to be named.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText

@@ -114,6 +114,7 @@ struct Routes {
             Route(.patch, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.patch),
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
             Route(.post, "/admin/v1/api-keys/{id}:rotate", .admin, admin.apiKeys.rotate),
+            Route(.get, "/admin/v1/gateways", .auditor, admin.gateways.list),
             Route(.get, "/admin/v1/audit", .auditor, admin.audit.list),
             Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export),
             Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, ledger.blastRadiusOfGrant),
@@ -131,6 +132,7 @@ struct Routes {
             Route(.get, "/admin/v1/usage", .auditor, ledger.usage),
             Route(.get, "/admin/v1/denials", .auditor, ledger.denials),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
+            Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
             Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),
             Route(.get, "/admin/v1/multipart-uploads", .auditor, multipart.adminList),
@@ -158,5 +160,6 @@ struct AdminRoutes {
     let quotas: QuotaEndpoints
     let issuers: AdminEndpoints<Issuer>
     let apiKeys: APIKeyEndpoints
+    let gateways: GatewayEndpoints
     let audit: AuditEndpoints
 }

@@ -228,9 +228,34 @@ struct MemoryStores {
     var all: AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
-            quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups(),
-            quotaUses: StubQuotaUses(), dependency: StubDependency(), audit: StubAudit()
+            quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
+            groups: StubGroups(), quotaUses: StubQuotaUses(), dependency: StubDependency(), gateways: StubGateways(),
+            audit: StubAudit()
         )
+    }
+}
+
+extension MemoryStore<Ticket>: TicketRevocation {
+    func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
+        let ids = try await list(ListQuery(pageSize: 1000)).items.filter { $0.principal == principal }
+            .map { $0.id.uuidString.lowercased() }
+        for id in ids { try await delete(id, by: change) }
+        return ids.count
+    }
+}
+
+/// One gateway that runs, and one that began to.
+struct StubGateways: GatewayDirectory {
+    func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
+        let row = KnownGateway(
+            id: StubPolicy.quotaID, version: "1.0.0", startedAt: TestGateway.now, lastSeenAt: TestGateway.now,
+            isLive: true, position: StubPolicy.position, clockDifference: -0.0425, masterKeyIDs: ["k2", "k1"])
+        var other = row
+        other.id = StubPolicy.grantID
+        other.isLive = false
+        other.position = nil
+        other.clockDifference = 1.5
+        return Page(items: [row, other], nextPageToken: nil)
     }
 }
 

@@ -16,7 +16,9 @@ import Testing
             RecordBatch.record.text, RecordBatch.recordOne.text,
             DenialCounter.add.text,
             PartitionUpkeep.expiredDays.text, PartitionUpkeep.emptyPartition.text, PartitionUpkeep.dropPartition.text,
-            PartitionUpkeep.pruneCounters.text, ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
+            PartitionUpkeep.pruneCounters.text, PartitionUpkeep.prunePolicyLog.text, Heartbeat.note.text,
+            Heartbeat.forget.text, PostgresGateways.page.text, TicketStatements.revoke.text,
+            ReservationSweeper.readDue.text, ReservationSweeper.settle.text,
             RecordingProbe.read.text, AdminStatements.writeNothing.text, RecordingProbe.lock.text,
             PostgresQuotaUsage.read.text, QuotaAuditor.audit.text, QuotaAuditor.repair.text,
             MultipartStatements.insert.text, MultipartStatements.find.text, MultipartStatements.open.text,
@@ -78,6 +80,9 @@ import Testing
             "SELECT create_issuances_partition('2020-01-02')", "SELECT grant_to_gateway('postgres')",
             "DELETE FROM issuance_sums", "UPDATE issuance_sums SET urls = 0", "UPDATE summed_days SET pages = 0",
             "INSERT INTO summed_days VALUES (now(), now() + interval '1 hour', 1)", "SELECT forget_sums(now())",
+            "DELETE FROM gateways", "UPDATE gateways SET policy_seq = 1",
+            "INSERT INTO past_changes VALUES (gen_random_uuid(), 1, now())",
+            "DELETE FROM policy_changes",
         ])
     func gatewayMayNot(_ sql: String) async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

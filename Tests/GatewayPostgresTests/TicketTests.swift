@@ -74,6 +74,62 @@ extension Ticket {
         #expect(audit.count == 1 && audit[0].contains("delete Ticket") && audit[0].contains("users/alice/"))
     }
 
+    @Test(.database(.migrated)) func whatUsersDoWithTheirsIsNoAdminsAudit() async throws {
+        let world = try AdminWorld()
+        let ticket = try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row
+        var change = AdminWorld.change
+        change.isAudited = false
+        try await world.stores.tickets.delete(ticket.id.lowercaseText, by: change)
+        #expect(try await world.lastScopes() == ["ticket:" + ticket.name])
+        #expect(try await world.audit() == [])
+    }
+
+    @Test(.database(.migrated)) func allOfAPrincipalEndAtOnce() async throws {
+        let world = try AdminWorld()
+        var tickets: [Ticket] = []
+        for _ in 0..<3 { tickets.append(try await world.stores.tickets.create(.sample(), by: AdminWorld.change).row) }
+        _ = try await world.stores.tickets.create(.sample(life: -60), by: AdminWorld.change)
+        var foreign = try Ticket.sample()
+        foreign.principal = try Principal("user:bob")
+        foreign = try await world.stores.tickets.create(foreign, by: AdminWorld.change).row
+        let cache = PolicyCache(source: world.source)
+        for ticket in tickets { #expect(try await cache.ticket(name: ticket.name).rows == ticket) }
+        let position = try #require(cache.position)
+        func proposals() throws -> [IssuanceProposal] {
+            try (tickets + [foreign]).map { ticket in
+                var proposal = try IssuanceProposal.sample(at: position, charges: [ticket.charge])
+                proposal.scopes = [.ticket(name: ticket.name)]
+                return proposal
+            }
+        }
+        #expect(try await world.connection.record(proposals()).allSatisfy(\.isRecorded))
+        let alice = try Principal("user:alice")
+        #expect(try await world.stores.tickets.revokeTickets(of: alice, by: AdminWorld.change) == 3)
+        #expect(try await Set(world.lastScopes()) == Set(tickets.map { "ticket:" + $0.name }))
+        let end = try await world.connection.position()
+        #expect(end.sequence == position.sequence + 1)
+        let verdicts = try await world.connection.record(proposals())
+        #expect(verdicts.prefix(3) == [.stale, .stale, .stale] && verdicts[3].isRecorded)
+        try await cache.advance()
+        for ticket in tickets { #expect(try await cache.ticket(name: ticket.name).rows == nil) }
+        let audit = try await world.audit()
+        #expect(audit.count == 1 && audit[0].hasPrefix("delete Ticket user:alice"))
+        for ticket in tickets { #expect(audit[0].contains(ticket.id.lowercaseText)) }
+
+        #expect(try await world.stores.tickets.revokeTickets(of: alice, by: AdminWorld.change) == 0)
+        #expect(try await world.connection.position() == end)
+        #expect(try await world.audit().count == 1)
+    }
+
+    /// Making one waits for nobody who holds the lock of the log, and nobody waits for it.
+    @Test(.database(.migrated)) func areMadeBesideRecordingsAndChangesOfPolicy() async throws {
+        let world = try AdminWorld()
+        let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await holder.number("SELECT count(pg_advisory_lock(7310868744))")
+        _ = try await world.stores.tickets.create(.sample(), by: AdminWorld.change)
+        _ = try await holder.number("SELECT count(pg_advisory_unlock(7310868744))")
+    }
+
     /// Three gateways of several connections use one ticket as fast as they can.
     @Test(.database(.migrated)) func areNeverUsedMoreOftenThanAllowed() async throws {
         let world = try AdminWorld()

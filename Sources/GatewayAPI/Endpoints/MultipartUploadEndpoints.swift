@@ -14,6 +14,8 @@ struct MultipartUploadEndpoints: Sendable {
     let metrics: RequestMetrics
     /// How long a request may wait to be recorded.
     let timeout: Duration
+    /// What each part counts by.
+    let rate: RequestRate?
 
     /// Starts an upload.
     @Sendable func start(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
@@ -46,6 +48,7 @@ struct MultipartUploadEndpoints: Sendable {
         let expiresIn = try body.integer("expiresIn").map { Int($0) }
         let items = try body.required("parts", body.values("parts", atMost: PresignedURLs.maxBatch))
         try body.end()
+        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
         var wishes: [PartWish] = []
         for (index, item) in items.enumerated() {
             var part = try JSONObject(item, at: "parts[\(index)]")

@@ -12,8 +12,11 @@ final class PresignedURLEndpoints: Sendable {
     let metrics: RequestMetrics
     /// How long a request may wait to be recorded.
     let timeout: Duration
+    /// What each item of a batch counts by.
+    private let rate: RequestRate?
 
-    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration) {
+    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: RequestRate?) {
+        self.rate = rate
         self.useCase = useCase
         self.metrics = metrics
         self.timeout = timeout
@@ -46,6 +49,7 @@ final class PresignedURLEndpoints: Sendable {
         var body = try request.jsonObject()
         let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
         try body.end()
+        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
         let useCase = useCase.repeating(request.repeatable)
         let wishes = items.enumerated().map { place, item in
             Result { () throws(GatewayError) in try Self.wanted(item, at: place, of: useCase) }

@@ -7,13 +7,18 @@ import LibCrypto
 /// `/v1/tickets`: users make, see and revoke tickets of their own.
 struct TicketEndpoints: Sendable {
     let rows: AdminEndpoints<Ticket>
+    let revocation: any TicketRevocation
+    /// Longest life of a ticket, in seconds.
+    let maxAge: Int
+    /// How often a user may revoke tickets: each revocation waits for all recordings under way, and they for it.
+    let revocations: RequestRate
     let randomBytes: @Sendable (Int) throws -> [UInt8]
 
     /// `POST /v1/tickets`: the answer shows the ticket, once.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
-        var ticket = try Ticket(&body, as: rows.newRow(caller))
+        var ticket = try Ticket(&body, as: rows.newRow(caller), maxAge: maxAge)
         let isEncrypting = try body.bool("encryptsResponses") ?? false
         try body.end()
         guard let text = TicketText(randomBytes: try randomBytes(TicketText.randomByteCount)) else {
@@ -56,8 +61,22 @@ struct TicketEndpoints: Sendable {
         let ticket = try await ownTicket(in: request, caller)
         let id = ticket.row.identifier
         let revision = try await request.ifMatch().revision(of: id, in: rows.store)
-        try await rows.store.delete(id, revision: revision, by: caller.change(in: request))
+        try revocations.take(from: caller.principal, at: request.start)
+        var change = caller.change(in: request)
+        change.isAudited = false
+        try await rows.store.delete(id, revision: revision, by: change)
         return .noContent
+    }
+
+    /// `POST /admin/v1/tickets:revoke`: all of one user; in force on every gateway once it is answered.
+    @Sendable func revokeAll(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let principal = try body.required("principal", body.principal("principal"))
+        try body.end()
+        guard principal.isUser else { throw body.invalid("principal", "Tickets speak for users.") }
+        let count = try await revocation.revokeTickets(of: principal, by: caller.change(in: request))
+        return .json(.ok) { $0.member("revoked", count) }
     }
 
     private func ownTicket(in request: APIRequest, _ caller: Caller) async throws(GatewayError) -> Stored<Ticket> {
@@ -75,11 +94,16 @@ extension Ticket: AdminResource {
     static var collectionPath: String { "/admin/v1/tickets" }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        try self.init(&body, as: new, maxAge: Self.maxLife)
+    }
+
+    /// Takes the members of a ticket that lives no longer than so many seconds.
+    init(_ body: inout JSONObject, as new: NewRow, maxAge: Int) throws(GatewayError) {
         let prefix = try body.required(
             "prefix", body.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) })
-        let life = try body.integer("expiresIn") ?? Int64(Self.defaultLife)
-        guard 1...Int64(Self.maxLife) ~= life else {
-            throw body.invalid("expiresIn", "A ticket lives 1 to 604,800 seconds.")
+        let life = try body.integer("expiresIn") ?? Int64(min(Self.defaultLife, maxAge))
+        guard 1...Int64(maxAge) ~= life else {
+            throw body.invalid("expiresIn", "A ticket lives 1 to \(maxAge) seconds.")
         }
         self.init(
             id: new.id, name: "", hash: [], principal: new.actor, groups: new.caller.groups, claims: new.caller.claims,

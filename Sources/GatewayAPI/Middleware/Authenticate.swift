@@ -9,14 +9,17 @@ final class Authenticate: Sendable {
     /// Reads the changes of policy that were committed before the call.
     let advancePolicy: @Sendable () async throws(GatewayError) -> Void
     let idempotency: Idempotency
+    /// How many requests each principal may send; without limit where `nil`.
+    let rate: RequestRate?
 
     init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        idempotency: Idempotency
+        idempotency: Idempotency, rate: RequestRate?
     ) {
         self.authenticator = authenticator
         self.advancePolicy = advancePolicy
         self.idempotency = idempotency
+        self.rate = rate
     }
 
     /// Calls the endpoint of a matched route.
@@ -33,22 +36,21 @@ final class Authenticate: Sendable {
         }
     }
 
-    private func caller(of request: APIRequest, for access: Route.Access) async throws(GatewayError) -> Caller {
+    private func caller(of request: APIRequest, for access: Route.Access) async throws -> Caller {
         let token = try Self.token(of: request, for: access)
         // A revoked admin must not act on what this gateway has not read yet: nothing after this proves the key anew.
         if access == .admin || access == .auditor { try await advancePolicy() }
-        return try Self.admit(await authenticator.authenticate(token), to: access, request)
+        return try admit(await authenticator.authenticate(token), to: access, request)
     }
 
     // Apart from what waits, which would find room for all that is looked at here.
-    private static func admit(
-        _ caller: Caller, to access: Route.Access, _ request: APIRequest
-    ) throws(GatewayError) -> Caller {
+    private func admit(_ caller: Caller, to access: Route.Access, _ request: APIRequest) throws -> Caller {
         guard !caller.hasTicket || access == .userOrTicket else {
-            throw .unauthenticated(reason: "A ticket is not accepted here.")
+            throw GatewayError.unauthenticated(reason: "A ticket is not accepted here.")
         }
         request.notes.note(principal: caller.principal)
-        try check(caller.roles, reach: access)
+        try rate?.take(from: caller.principal, at: request.start)
+        try Self.check(caller.roles, reach: access)
         return caller
     }
 

@@ -76,7 +76,7 @@ final class Observe: Sendable {
 
 extension Duration {
     /// Whole nanoseconds, of at most 292 years.
-    fileprivate var nanoseconds: Int64 {
+    var nanoseconds: Int64 {
         // What takes less than nine seconds is divided in one step.
         if let attoseconds = Int64(exactly: attoseconds) { return attoseconds / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)

@@ -16,4 +16,6 @@ enum APIError: Error, Equatable, Sendable {
     case unsupportedContentCoding
     /// 428: a change does not say which state of the row it was made for.
     case preconditionRequired
+    /// 429: the principal sends more than it may in a time.
+    case tooManyRequests(RequestRate.Refusal)
 }

@@ -208,7 +208,18 @@ extension Problem {
             self.init(kind: .unsupportedMediaType, detail: "Send the body as it is, without Content-Encoding.")
         case .preconditionRequired:
             self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
+        case .tooManyRequests(let refusal):
+            self.init(refusal)
         }
+    }
+
+    private init(_ refusal: RequestRate.Refusal) {
+        self.init(
+            kind: .tooManyRequests,
+            detail: "At most \(refusal.burst) \(refusal.name) at once, and as many again in \(refusal.window) s.")
+        setRetryAfter(refusal.retryAfter)
+        headers[.rateLimit] = RateLimit.remaining([RateLimit.Item(refusal)])
+        headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
     }
 
     /// What callers are told when the server itself refuses a request.

@@ -20,6 +20,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case idempotencyKeyReused = "idempotency-key-reused"
     case idempotencyKeyInUse = "idempotency-key-in-use"
     case idempotentAnswerGone = "idempotent-answer-gone"
+    case tooManyRequests = "too-many-requests"
     case slowDown = "slow-down"
     case unavailable = "service-unavailable"
     case internalError = "internal-error"
@@ -54,6 +55,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .entityTooLarge: ("EntityTooLarge", "The object would be too large", .contentTooLarge)
         case .notEnforceable: ("NotEnforceable", "A limit cannot be enforced here", .unprocessableContent)
         case .quotaExceeded: ("QuotaExceeded", "A quota is used up", .tooManyRequests)
+        case .tooManyRequests: ("TooManyRequests", "Too many requests", .tooManyRequests)
         case .notFound: ("NoSuchResource", "There is no such resource", .notFound)
         case .alreadyExists: ("AlreadyExists", "The resource exists already", .conflict)
         case .conflict: ("Conflict", "The change contradicts what exists", .conflict)

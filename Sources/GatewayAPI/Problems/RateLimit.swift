@@ -3,13 +3,16 @@ import GatewayCore
 import HTTPTypes
 import LibCrypto
 
-/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id.
+/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id, or
+/// one for the rate of requests.
 enum RateLimit {
-    /// One quota and what is left of it.
+    /// One limit and what is left of it.
     struct Item {
-        let quotaID: String
-        let metric: Quota.Metric
-        let period: Quota.Period
+        let name: String
+        /// What is counted, in the words of the draft.
+        let unit: String
+        /// Seconds that the limit is for; `nil` where they vary.
+        let window: Int64?
         let limit: Int64
         let remaining: Int64
         let resetsIn: Int?
@@ -18,7 +21,7 @@ enum RateLimit {
     /// The largest integer that a structured field holds (RFC 9651, 3.3.1).
     private static let largest: Int64 = 999_999_999_999_999
 
-    /// `"<quota>";r=<left>;t=<seconds>` for each quota.
+    /// `"<name>";r=<left>;t=<seconds>` for each.
     static func remaining(_ items: [Item]) -> String {
         list(items) { item, output in
             output.append(copying: ";r=")
@@ -30,17 +33,17 @@ enum RateLimit {
         }
     }
 
-    /// `"<quota>";q=<limit>;w=<seconds>;qu="<unit>"` for each quota; months and totals have no window of fixed length.
+    /// `"<name>";q=<limit>;w=<seconds>;qu="<unit>"` for each; months and totals have no window of fixed length.
     static func policy(_ items: [Item]) -> String {
         list(items) { item, output in
             output.append(copying: ";q=")
             output.append(decimal: bounded(item.limit))
-            if let seconds = seconds(of: item.period) {
+            if let seconds = item.window {
                 output.append(copying: ";w=")
                 output.append(decimal: seconds)
             }
             output.append(copying: ";qu=\"")
-            output.append(copying: unit(of: item.metric))
+            output.append(copying: item.unit)
             output.append(UInt8(ascii: "\""))
         }
     }
@@ -49,19 +52,19 @@ enum RateLimit {
     private static let itemRoom = 96
 
     private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {
-        let room = items.reduce(0) { $0 + $1.quotaID.utf8.count + itemRoom }
+        let room = items.reduce(0) { $0 + $1.name.utf8.count + itemRoom }
         return String(room: room) { output in
             for index in items.indices {
                 if index > 0 { output.append(copying: ", ") }
                 output.append(UInt8(ascii: "\""))
-                output.append(copying: items[index].quotaID)
+                output.append(copying: items[index].name)
                 output.append(UInt8(ascii: "\""))
                 parameters(items[index], &output)
             }
         }
     }
 
-    private static func seconds(of period: Quota.Period) -> Int64? {
+    fileprivate static func seconds(of period: Quota.Period) -> Int64? {
         switch period {
         case .minute: 60
         case .hour: 3600
@@ -70,7 +73,7 @@ enum RateLimit {
         }
     }
 
-    private static func unit(of metric: Quota.Metric) -> String {
+    fileprivate static func unit(of metric: Quota.Metric) -> String {
         switch metric {
         case .urls: "requests"
         case .bytes: "content-bytes"
@@ -86,17 +89,26 @@ extension RateLimit.Item {
     /// A quota that admitted a request.
     init(_ balance: QuotaBalance) {
         self.init(
-            quotaID: balance.quota.id.lowercaseText, metric: balance.quota.metric,
-            period: balance.quota.period, limit: balance.quota.limit, remaining: balance.remainder.remaining,
-            resetsIn: balance.remainder.resetsIn
+            name: balance.quota.id.lowercaseText, unit: RateLimit.unit(of: balance.quota.metric),
+            window: RateLimit.seconds(of: balance.quota.period), limit: balance.quota.limit,
+            remaining: balance.remainder.remaining, resetsIn: balance.remainder.resetsIn
         )
     }
 
     /// A quota that refused a request.
     init(_ refusal: QuotaRefusal) {
         self.init(
-            quotaID: refusal.quotaID, metric: refusal.metric, period: refusal.period, limit: refusal.limit,
-            remaining: refusal.remaining, resetsIn: refusal.resetsIn
+            name: refusal.quotaID, unit: RateLimit.unit(of: refusal.metric),
+            window: RateLimit.seconds(of: refusal.period), limit: refusal.limit, remaining: refusal.remaining,
+            resetsIn: refusal.resetsIn
+        )
+    }
+
+    /// The rate at which a principal was refused.
+    init(_ refusal: RequestRate.Refusal) {
+        self.init(
+            name: refusal.name, unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),
+            remaining: Int64(refusal.remaining), resetsIn: refusal.retryAfter
         )
     }
 }

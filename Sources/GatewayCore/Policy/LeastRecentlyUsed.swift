@@ -47,6 +47,13 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         return nodes[Int(slot)].value
     }
 
+    /// Looks an entry up to change it, and marks it as used; `nil` where there is none.
+    package mutating func withValue<Result>(for key: Key, _ change: (inout Value) -> Result) -> Result? {
+        guard var value = value(for: key), newest != Self.none else { return nil }
+        defer { nodes[Int(newest)].value = value }
+        return change(&value)
+    }
+
     /// Adds or replaces an entry, then drops others as long as there are too many.
     package mutating func insert(_ value: Value, for key: Key, cost: Int) {
         var dropped: [Key] = []

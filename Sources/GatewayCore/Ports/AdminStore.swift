@@ -75,12 +75,15 @@ public struct ChangeContext: Sendable {
     /// The claim that the change is made for, where the request came with an idempotency key: it is marked in the same
     /// transaction.
     public var claim: IdempotencyClaim?
+    /// Whether the audit is to tell of it. What users do with what is theirs does not belong there.
+    public var isAudited: Bool
 
     /// Puts it together.
-    public init(actor: Principal, requestID: String, claim: IdempotencyClaim? = nil) {
+    public init(actor: Principal, requestID: String, claim: IdempotencyClaim? = nil, isAudited: Bool = true) {
         self.actor = actor
         self.requestID = requestID
         self.claim = claim
+        self.isAudited = isAudited
     }
 }
 

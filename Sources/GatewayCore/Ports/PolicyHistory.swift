@@ -4,10 +4,12 @@ public import Foundation
 ///
 /// All throw `slowDown` or `unavailable` where the rows cannot be read.
 public protocol PolicyHistory: Sendable {
-    /// The last change of policy up to an instant; `nil` where there was none.
+    /// The last change of policy up to an instant, or of changes long ago the last one of grants and memberships; `nil` where there
+    /// was none.
     func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment?
 
-    /// A change of policy by its number; `nil` where there is none.
+    /// A change of policy by its number. Of changes long ago only those of grants and memberships are known: the last of these up
+    /// to the number, then. `nil` where there is none.
     func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment?
 
     /// Groups that rows put a user in after a change.

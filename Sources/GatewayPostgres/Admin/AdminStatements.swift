@@ -101,6 +101,14 @@ struct LockedRow: Sendable {
     var revision: UUID
 }
 
+/// A row that was removed together with others.
+struct RemovedRow: Sendable {
+    /// The scope that it changes under.
+    var scope: String
+    /// What the audit holds of it.
+    var document: String
+}
+
 /// Columns that a row is written with, the same in `INSERT` and `UPDATE`: the n-th has the value `$n`.
 struct WrittenColumns: Sendable {
     private let names: [String]

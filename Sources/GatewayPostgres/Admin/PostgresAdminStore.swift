@@ -88,15 +88,36 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             try await perform(change) { transaction in
                 let locked = try table.lock(id, of: revision, in: transaction)
                 var entry = entry
-                entry.before = try transaction.execute(table.document, id).first
+                if change.isAudited { entry.before = try transaction.execute(table.document, id).first }
                 try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
-                try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+                if change.isAudited {
+                    try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+                }
                 try append(entry, scopes: locked.scopes, in: transaction)
             }
         } catch .notFound(let kind) {
             try await waitForStandby(change)
             throw .notFound(kind)
         }
+    }
+
+    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One line of the
+    /// log and one of the audit tell of all of them. Answers how many; where there was none, nothing changed.
+    func deleteAll(
+        _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
+    ) async throws(GatewayError) -> Int {
+        let entry = try auditEntry(.delete, resourceID, change)
+        let count = try await perform(change) { transaction in
+            let removed = try transaction.execute(rows, resourceID)
+            guard !removed.isEmpty else { return 0 }
+            var entry = entry
+            entry.before = #"{"items": ["# + removed.map(\.document).joined(separator: ",") + "]}"
+            try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+            try append(entry, scopes: removed.map(\.scope), in: transaction)
+            return removed.count
+        }
+        if count == 0 { try await waitForStandby(change) }
+        return count
     }
 
     /// Waits until what was committed before stands. A row may be missing because a removal before this one was committed here

@@ -27,6 +27,8 @@ public struct PostgresAdminStores: Sendable {
     public let quotaUses: PostgresQuotaUses
     /// What depends on storage credentials.
     public let dependency: PostgresCredentialDependency
+    /// Gateways that made themselves known.
+    public let gateways: PostgresGateways
     /// The audit.
     public let audit: PostgresAudit
 
@@ -57,6 +59,7 @@ public struct PostgresAdminStores: Sendable {
         groups = PostgresGroups(pool: pool, logger: logger)
         quotaUses = PostgresQuotaUses(pool: pool, logger: logger, now: now)
         dependency = PostgresCredentialDependency(pool: pool, logger: logger)
+        gateways = PostgresGateways(pool: pool, logger: logger)
         audit = PostgresAudit(pool: pool, logger: logger)
     }
 }

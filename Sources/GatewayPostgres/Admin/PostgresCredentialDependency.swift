@@ -34,7 +34,7 @@ public struct PostgresCredentialDependency: CredentialDependency {
             i.count, i.until, c.previous_access_key_id IS NOT NULL, i.former_count, i.former_until
         FROM storage_credentials c
         CROSS JOIN LATERAL (
-            SELECT coalesce((SELECT l.seq FROM policy_log l WHERE l.tag = c.rotated_change), 9223372036854775807) AS seq
+            SELECT coalesce((SELECT l.seq FROM policy_moments l WHERE l.tag = c.rotated_change), 9223372036854775807) AS seq
         ) r
         CROSS JOIN LATERAL (
             SELECT count(*) AS count, max(a.expires_at) AS until,

@@ -1,5 +1,5 @@
 import Foundation
-import GatewayCore
+public import GatewayCore
 import LibPQ
 
 /// Statements about tickets; those that read open what is sealed.
@@ -60,6 +60,19 @@ struct TicketStatements: Sendable {
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
+    /// Removes the live tickets of a principal; of each the audit holds what it was for.
+    static let revoke = Statement<String, RemovedRow>(
+        """
+        DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp()
+        RETURNING 'ticket:' || r.name, jsonb_build_object(
+            'id', r.id, 'bucket', r.bucket, 'prefix', r.prefix, 'actions', r.actions, 'expiresAt', r.expires_at)::text
+        """
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        RemovedRow(scope: try row.decode(0), document: try row.decode(1))
+    }
+
     static let document = AdminStatements.document(
         """
         'id', r.id, 'name', r.name, 'principal', r.principal, 'groups', r.groups, 'bucket', r.bucket,
@@ -95,5 +108,12 @@ extension AdminTable<Ticket> {
             read: statements.read, page: statements.page, lockRow: TicketStatements.lock,
             delete: { removal, transaction in try transaction.perform(TicketStatements.delete, removal.id) },
             document: TicketStatements.document, isLoggedWhenCreated: false)
+    }
+}
+
+extension PostgresAdminStore<Ticket>: TicketRevocation {
+    /// Removes the live tickets of a principal.
+    public func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
+        try await deleteAll(TicketStatements.revoke, of: principal.rawValue, by: change)
     }
 }

@@ -23,7 +23,7 @@ public struct PostgresPolicyHistory: PolicyHistory {
         try await read(PolicyHistoryStatements.momentAt, instant).first
     }
 
-    /// A change of policy by its number.
+    /// A change of policy by its number, or the last one before it that is still known.
     public func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
         try await read(PolicyHistoryStatements.moment, sequence).first
     }
@@ -82,15 +82,21 @@ enum PolicyHistoryStatements {
 
     /// Numbers and times grow together: a line gets both under the lock.
     static let momentAt = Statement<Date, PolicyMoment>(
-        "SELECT l.seq, l.at FROM policy_log l WHERE l.at <= $1 ORDER BY l.seq DESC LIMIT 1", onlyReads: true
+        "SELECT m.seq, m.at FROM policy_moments m WHERE m.at <= $1 ORDER BY m.seq DESC LIMIT 1", onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
         PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
     }
 
+    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such a line, it
+    /// was after those that followed.
     static let moment = Statement<Int64, PolicyMoment>(
-        "SELECT l.seq, l.at FROM policy_log l WHERE l.seq = $1", onlyReads: true
+        """
+        SELECT m.seq, m.at FROM policy_moments m
+        WHERE m.seq <= $1 AND $1 <= (SELECT max(l.seq) FROM policy_log l)
+        ORDER BY m.seq DESC LIMIT 1
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
@@ -101,8 +107,8 @@ enum PolicyHistoryStatements {
         """
         SELECT DISTINCT h.group_principal
         FROM group_member_history h
-        JOIN policy_log c ON c.tag = h.created_change
-        LEFT JOIN policy_log r ON r.tag = h.removed_change
+        JOIN policy_moments c ON c.tag = h.created_change
+        LEFT JOIN policy_moments r ON r.tag = h.removed_change
         WHERE h.member_principal = $1 AND c.seq <= $2 AND (r.seq IS NULL OR r.seq > $2)
         """, onlyReads: true
     ) {
@@ -141,8 +147,8 @@ enum PolicyHistoryStatements {
                 PARTITION BY r.principal, r.is_template ORDER BY r.effect = 'allow', r.id
             ) AS place
             FROM versions r
-            JOIN policy_log c ON c.tag = r.created_change
-            LEFT JOIN policy_log d ON d.tag = r.removed_change
+            JOIN policy_moments c ON c.tag = r.created_change
+            LEFT JOIN policy_moments d ON d.tag = r.removed_change
             WHERE c.seq <= $4 AND (d.seq IS NULL OR d.seq > $4)
         )
         SELECT \(GrantRow.columns) FROM standing g

@@ -72,6 +72,11 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
             }
     }
 
+    /// Identifiers of all keys, the one that seals first, the others in order.
+    public var identifiers: [String] {
+        [currentID] + keys.keys.filter { $0 != currentID }.sorted()
+    }
+
     /// Identifiers only.
     public var description: String {
         "current: \(currentID), all: \(keys.keys.sorted().joined(separator: ", "))"

@@ -3,7 +3,8 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over.
+/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of the log of
+/// policy that nobody needs.
 ///
 /// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after a
 /// tenth of a second where somebody reads the ledger, to try again in the next round.
@@ -97,6 +98,9 @@ public struct PartitionUpkeep: Service {
                 )
                 .first ?? 0
         } while removed >= step && !Task.isCancelled
+        repeat {
+            removed = try await connection.execute(Self.prunePolicyLog, step).first ?? 0
+        } while removed >= step && !Task.isCancelled
         while try await connection.perform(IdempotencyStatements.prune, step) >= Int(step), !Task.isCancelled {}
     }
 }
@@ -118,6 +122,12 @@ extension PartitionUpkeep {
         "SELECT drop_issuances_partition($1::text::date, $2)"
     ) {
         [$0.day, $0.keepDays]
+    } decode: { row throws(PostgresError) in
+        try row.decode(0)
+    }
+
+    static let prunePolicyLog = Statement<Int32, Int32>("SELECT prune_policy_log($1)") {
+        [$0]
     } decode: { row throws(PostgresError) in
         try row.decode(0)
     }

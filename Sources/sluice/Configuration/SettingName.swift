@@ -29,6 +29,8 @@ enum SettingName: String, CaseIterable {
     case multipartMaxAge = "multipart.max-age"
     case clockMaxDifference = "clock.max-difference"
     case sessionsPerSecond = "sessions.per-second"
+    case requestsPerSecond = "requests.per-second"
+    case ticketsMaxAge = "tickets.max-age"
     case logLevel = "log.level"
     case logFormat = "log.format"
 
@@ -74,6 +76,9 @@ enum SettingName: String, CaseIterable {
             "Seconds that the clock may differ from PostgreSQL's before nothing is issued and /readyz says 503. Default 5."
         case .sessionsPerSecond:
             "Sessions that this gateway opens in a second at most; providers allow 100 per account. Default 50."
+        case .requestsPerSecond:
+            "Requests of one principal in a second, of which twice as many may come at once; 0 for any number. Default 500."
+        case .ticketsMaxAge: "Seconds that a ticket may live at most, 60 to 604800. Default 604800."
         case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."
         case .logFormat: "text or json; logs go to standard error. Default text."
         }

@@ -31,6 +31,8 @@ extension Settings {
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
         let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
+        let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
+        let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
         let origins = reader.list(.corsAllowedOrigins)
         // Browsers send exactly this form, so that any other would never be equal.
         for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
@@ -53,6 +55,8 @@ extension Settings {
         self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge
         self.clockMaxDifference = clockDifference ?? self.clockMaxDifference
         self.sessionsPerSecond = sessionsPerSecond ?? self.sessionsPerSecond
+        self.requestsPerSecond = requestsPerSecond ?? self.requestsPerSecond
+        self.ticketsMaxAge = ticketsMaxAge ?? self.ticketsMaxAge
     }
 }
 

@@ -23,10 +23,11 @@ struct Settings: Sendable {
         /// Connections of requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// All connections to PostgreSQL at once: also those of background work, counters and notifications.
+        /// All connections to PostgreSQL at once: also those of background work, counters, notifications and
+        /// heartbeats.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + idempotencyConnections + 3
+                + idempotencyConnections + 4
         }
     }
 
@@ -57,6 +58,9 @@ struct Settings: Sendable {
     var multipartMaxAge = 86_400
     var clockMaxDifference = 5
     var sessionsPerSecond = 50
+    /// Of one principal; 0 for any number.
+    var requestsPerSecond = 500
+    var ticketsMaxAge = Ticket.maxLife
 }
 
 /// An address and a port to listen on.

@@ -118,6 +118,12 @@ struct Gateway {
             [
                 database.policyPool, database.adminPool, database.ledgerPool, database.idempotencyPool, ledger, watch,
                 denials,
+                Heartbeat(
+                    connection: database.heartbeat,
+                    identity: .init(
+                        id: .version7(at: Self.now(), randomBytes: try Self.random(10)), version: Sluice.version,
+                        startedAt: Self.now(), masterKeyIDs: settings.masterKeys.identifiers),
+                    logger: logger, now: Self.now, position: { cache.position }),
                 PolicyListener(configuration: database.configuration, logger: logger) {
                     // A failure is told by the next request that needs the log.
                     try? await cache.advance()
@@ -151,7 +157,10 @@ struct Gateway {
     private static func servers(
         _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
     ) throws -> [HTTPServer] {
-        let api = APISettings(allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies)
+        let api = APISettings(
+            allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
+            requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
+            ticketMaxAge: settings.ticketsMaxAge)
         func server(
             _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
         ) throws -> HTTPServer {
@@ -184,6 +193,7 @@ private struct DatabaseParts {
     let bulk: BulkConnections
     let background: PostgresConnection
     let queries: PostgresConnection
+    let heartbeat: PostgresConnection
     /// Those of all connections.
     let outage: Outage
 
@@ -219,6 +229,7 @@ private struct DatabaseParts {
         )
         background = PostgresConnection(plain, logger: logger)
         queries = PostgresConnection(plain, logger: logger)
+        heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }
 
     /// Checks the schema and the master keys; a server that cannot be reached is given some time, since both may be starting.
@@ -259,8 +270,9 @@ extension AdminStores {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
             members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
-            tickets: stores.tickets,
-            groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency, audit: stores.audit)
+            tickets: stores.tickets, ticketRevocation: stores.tickets,
+            groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency,
+            gateways: stores.gateways, audit: stores.audit)
     }
 }
 

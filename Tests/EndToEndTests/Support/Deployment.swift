@@ -32,6 +32,8 @@ final class Deployment: Sendable {
             "SLUICE_DATABASE_URL": cluster.connectionString(database: databaseName),
             "SLUICE_MASTER_KEY": "k1:\(masterKey)",
             "SLUICE_BOOTSTRAP_ADMIN_KEY": bootstrapKey,
+            // Loads come from few users.
+            "SLUICE_REQUESTS_PER_SECOND": "0",
         ].merging(settings) { $1 }
     }
 

@@ -1,0 +1,92 @@
+import GatewayCore
+import Synchronization
+
+/// How often each principal may do something: a token bucket for each, in the memory of this process.
+///
+/// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that were used
+/// longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions of a second.
+final class RequestRate: Sendable {
+    /// What a principal that was too fast is told.
+    struct Refusal: Sendable, Equatable {
+        /// What is counted, as in the `RateLimit` fields.
+        let name: String
+        /// Most that a full bucket holds.
+        let burst: Int
+        /// Seconds in which an empty one fills up.
+        let window: Int
+        /// What the bucket holds.
+        let remaining: Int
+        /// Seconds until it will hold enough.
+        let retryAfter: Int
+    }
+
+    private final class Shard: Sendable {
+        /// Nanoseconds since the origin at which each bucket is full.
+        let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
+
+        init(maxPrincipals: Int) {
+            fullAt = Mutex(LeastRecentlyUsed(maxCount: maxPrincipals, maxCost: .max))
+        }
+    }
+
+    private let name: String
+    private let burst: Int
+    /// Nanoseconds in which one token comes back.
+    private let period: Int64
+    private let origin: ContinuousClock.Instant
+    private let shards: [Shard]
+
+    private static let shardCount = 16
+
+    /// Makes full buckets.
+    ///
+    /// - Parameters:
+    ///   - name: What is counted, as a structured field can hold it.
+    ///   - perSecond: Tokens that come back in a second, 1 to 1,000,000.
+    ///   - burst: Tokens that a bucket holds.
+    ///   - maxPrincipals: About how many buckets are remembered.
+    ///   - origin: An instant before the first use.
+    init(
+        _ name: String, perSecond: Int, burst: Int, maxPrincipals: Int = 1 << 17, from origin: ContinuousClock.Instant
+    ) {
+        precondition(1...1_000_000 ~= perSecond && burst > 0, "Nothing would ever be admitted.")
+        self.name = name
+        self.burst = burst
+        period = 1_000_000_000 / Int64(perSecond)
+        self.origin = origin
+        shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
+    }
+
+    /// Takes tokens from a principal's bucket, all or none; never more than it can hold, so that whoever waits gets them.
+    ///
+    /// - Parameters:
+    ///   - instant: When they are asked for.
+    ///   - taken: Tokens that the same request has taken before.
+    /// - Throws: ``APIError/tooManyRequests(_:)``.
+    func take(
+        _ count: Int = 1, after taken: Int = 0, from principal: Principal, at instant: ContinuousClock.Instant
+    ) throws(APIError) {
+        let cost = Int64(min(count, burst - taken)) * period
+        guard cost > 0 else { return }
+        let now = (instant - origin).nanoseconds
+        let latest = now + Int64(burst) * period
+        let shard = shards[Int(UInt(bitPattern: principal.hashValue) % UInt(Self.shardCount))]
+        let fullAt = shard.fullAt.withLock { buckets in
+            let old = buckets.withValue(for: principal) { fullAt in
+                let new = max(fullAt, now) + cost
+                if new <= latest { fullAt = new }
+                return new
+            }
+            if let old { return old }
+            buckets.insert(now + cost, for: principal, cost: 1)
+            return now + cost
+        }
+        guard fullAt > latest else { return }
+        let second: Int64 = 1_000_000_000
+        throw .tooManyRequests(
+            Refusal(
+                name: name, burst: burst, window: Int((Int64(burst) * period + second - 1) / second),
+                remaining: Int((latest + cost - fullAt) / period),
+                retryAfter: Int((fullAt - latest + second - 1) / second)))
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import GatewayCore
+import LibPQ
+import PostgresTesting
+import Testing
+
+@testable import GatewayPostgres
+
+/// The log of policy is pruned: of what nobody needs, and of nothing else.
+@Suite struct PolicyPruningTests {
+    private struct World {
+        let admin: AdminWorld
+        let history: PostgresPolicyHistory
+        /// Logged in as the gateway.
+        let gateway: PostgresConnection
+
+        init() throws {
+            let database = try TestDatabase.current
+            let role = [(name: "role", value: "sluice_gateway")]
+            admin = try AdminWorld()
+            gateway = try PostgresConnection(testing: database.connectionString, settings: role)
+            history = PostgresPolicyHistory(
+                pool: PostgresPool(
+                    try database.configuration(sessionSettings: PostgresIssuances.sessionSettings + role), size: 1,
+                    logger: .silent),
+                logger: .silent)
+        }
+
+        /// Makes all that was ever written older than is kept.
+        func age() async throws {
+            try await admin.connection.runScript("UPDATE policy_log SET at = at - interval '40 days'")
+        }
+
+        func prune() async {
+            await PartitionUpkeep(connection: gateway, schedule: .init(keepDays: nil), logger: .silent).runRound()
+        }
+
+        /// Makes a gateway known that has read up to a position; it was seen so many seconds ago.
+        func note(_ position: PolicyPosition?, secondsAgo: Int = 0) async throws {
+            let id = UUID()
+            let heartbeat = Heartbeat(
+                connection: gateway,
+                identity: .init(id: id, version: "1.0.0", startedAt: Date(), masterKeyIDs: ["k1"]),
+                logger: .silent, now: { Date() }, position: { position })
+            await heartbeat.beat()
+            try await admin.connection.runScript(
+                "UPDATE gateways SET last_seen_at = last_seen_at - interval '\(secondsAgo) s' WHERE id = '\(id)'")
+        }
+
+        /// Numbers of the lines that are there.
+        func lines() async throws -> [Int64] {
+            try await admin.connection.execute(
+                Statement<Void, Int64>("SELECT seq FROM policy_log ORDER BY seq") { row throws(PostgresError) in
+                    try row.decode(0)
+                })
+        }
+    }
+
+    @Test(.database(.migrated)) func youngLinesAndTheLastOneStay() async throws {
+        let world = try World()
+        for _ in 0..<3 { try await world.gateway.append(scopes: ["bucket:a"]) }
+        let all = try await world.lines()
+        await world.prune()
+        #expect(try await world.lines() == all)
+        try await world.age()
+        let last = try await world.gateway.position()
+        await world.prune()
+        #expect(try await world.lines() == [last.sequence])
+        #expect(try await world.gateway.position() == last)
+        #expect(try await world.admin.connection.number("SELECT count(*) FROM policy_changes") == 1)
+        // The next one has the next number, and a decision at the last line still stands.
+        #expect(try await world.gateway.record([.sample(at: last)]).allSatisfy(\.isRecorded))
+        try await world.gateway.append(scopes: ["bucket:a"])
+        #expect(try await world.lines() == [last.sequence, last.sequence + 1])
+        #expect(try await world.gateway.record([.sample(at: last)], by: .one).allSatisfy(\.isRecorded))
+    }
+
+    @Test(.database(.migrated)) func whatALiveGatewayHasNotReadStays() async throws {
+        let world = try World()
+        var positions: [PolicyPosition] = []
+        for _ in 0..<4 {
+            try await world.gateway.append(scopes: ["bucket:a"])
+            positions.append(try await world.gateway.position())
+        }
+        try await world.age()
+        try await world.note(positions[0], secondsAgo: 31)
+        try await world.note(positions[2])
+        try await world.note(positions[1], secondsAgo: 20)
+        try await world.note(nil)
+        await world.prune()
+        #expect(try await world.lines() == positions[1...].map(\.sequence))
+        try await world.admin.connection.runScript("UPDATE gateways SET last_seen_at = now() - interval '25 hours'")
+        await world.prune()
+        #expect(try await world.lines() == [positions[3].sequence])
+        #expect(try await world.admin.connection.number("SELECT count(*) FROM gateways") == 0)
+    }
+
+    /// A gateway sleeps until it no longer counts; what it knew is pruned, with the change that it missed.
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func whoWakesUpOnAPrunedPositionRecordsNothing(by function: RecordingFunction) async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        let alice = try Principal("user:alice")
+        let demo = try BucketName("demo")
+        let grant = try await world.admin.stores.grants.create(.sample(), by: AdminWorld.change)
+        let cache = PolicyCache(source: world.admin.source)
+        func grants() async throws -> Int {
+            try await cache.access(of: alice, groups: [], to: demo, key: nil).principals
+                .first { $0.principal == alice }?.grants.count ?? 0
+        }
+        #expect(try await grants() == 1)
+        let slept = try #require(cache.position)
+        try await world.note(slept, secondsAgo: 60)
+        try await world.admin.stores.grants.delete(grant.id.lowercaseText, by: AdminWorld.change)
+        try await world.gateway.append(scopes: ["bucket:other"])
+        try await world.age()
+        await world.prune()
+        #expect(try await world.lines().count == 1)
+
+        let verdicts = try await world.gateway.record(
+            [.sample(at: slept, scopes: ["user:alice"]), .sample(at: slept, scopes: ["user:nobody"])], by: function)
+        #expect(verdicts == [.stale, .stale])
+        #expect(try await world.admin.connection.number("SELECT count(*) FROM issuances") == 0)
+        #expect(
+            try await world.admin.source.changes(since: slept) == .restart(at: try await world.gateway.position()))
+        #expect(try await grants() == 1, "it has not looked yet")
+        try await cache.advance()
+        #expect(try await grants() == 0)
+        let position = try #require(cache.position)
+        #expect(try await world.gateway.record([.sample(at: position)], by: function).allSatisfy(\.isRecorded))
+    }
+
+    @Test(.database(.migrated)) func historyIsToldAsBefore() async throws {
+        let world = try World()
+        try await world.admin.makeBucket()
+        let alice = try Principal("user:alice")
+        let staff = try Principal("group:staff")
+        let demo = try BucketName("demo")
+        let key = try ObjectKey("team/x")
+        let member = GroupMember(group: staff, member: alice, createdAt: Date())
+        var sequences: [Int64] = []
+        func step(_ change: () async throws -> Void) async throws {
+            try await change()
+            sequences.append(try await world.gateway.position().sequence)
+        }
+        let grants = world.admin.stores.grants
+        var grant = try Grant.sample()
+        try await step { grant = try await grants.create(.sample(), by: AdminWorld.change).row }
+        try await step { _ = try await world.admin.stores.members.create(member, by: AdminWorld.change) }
+        try await step { try await world.gateway.append(scopes: ["bucket:demo"]) }
+        try await step { try await grants.delete(grant.id.lowercaseText, by: AdminWorld.change) }
+        try await step { try await world.admin.stores.members.delete(member.identifier, by: AdminWorld.change) }
+        for _ in 0..<2 { try await step { try await world.gateway.append(scopes: ["bucket:demo"]) } }
+
+        struct Told: Equatable {
+            var groups: [Principal]
+            var grants: [UUID]
+            var grant: UUID?
+        }
+        func told(after sequence: Int64) async throws -> Told {
+            Told(
+                groups: try await world.history.groups(of: alice, after: sequence),
+                grants: try await world.history.grants(of: [alice], in: demo, for: key, after: sequence).map(\.id),
+                grant: try await world.history.grant(grant.id, after: sequence)?.id)
+        }
+        try await world.age()
+        var before: [Told] = []
+        var moments: [PolicyMoment?] = []
+        for sequence in sequences {
+            before.append(try await told(after: sequence))
+            moments.append(try await world.history.moment(ofChange: sequence))
+        }
+        #expect(before.map(\.groups.count) == [0, 1, 1, 1, 0, 0, 0])
+        #expect(before.map(\.grants.count) == [1, 1, 1, 0, 0, 0, 0])
+        await world.prune()
+        #expect(try await world.lines().count == 1)
+        for (place, sequence) in sequences.enumerated() {
+            #expect(try await told(after: sequence) == before[place], "after change \(place)")
+        }
+        // What grants and memberships do not rest on is known by what came before it.
+        let known = [0, 1, 1, 3, 4, 4, 6].map { moments[$0] }
+        for (place, sequence) in sequences.enumerated() {
+            #expect(try await world.history.moment(ofChange: sequence) == known[place], "change \(place)")
+            let at = try #require(moments[place]).at
+            #expect(try await world.history.moment(at: at) == known[place], "at change \(place)")
+        }
+    }
+
+    /// Without the lines since a reservation nobody can tell what changed since.
+    @Test(.database(.migrated)) func nothingIsGivenBackForDecisionsThatTheLogHasForgotten() async throws {
+        let world = try World()
+        try await world.admin.connection.runScript(RevokeRaceTests.makeBucket)
+        let quota = Quota.sample(limit: 1000, metric: .bytes)
+        try await world.gateway.insert(quota)
+        let position = try await world.gateway.position()
+        let proposal = try IssuanceProposal.sample(
+            at: position, action: .putObject, charges: [quota.charge(10)], lifetime: -60)
+        #expect(try await world.gateway.record([proposal]).allSatisfy(\.isRecorded))
+        // The bucket pointed elsewhere for a while.
+        try await world.gateway.append(scopes: ["bucket:demo"])
+        try await world.gateway.append(scopes: ["bucket:other"])
+        try await world.age()
+        await world.prune()
+        await ReservationSweeper(
+            connection: world.gateway, verifier: StubVerifier { _ in .nothing }, clock: .right,
+            schedule: .init(grace: .zero), logger: .silent
+        ).runRound()
+        #expect(try await world.admin.connection.number("SELECT used FROM quota_usage") == 10)
+    }
+}
+
+/// Gateways make themselves known.
+@Suite struct HeartbeatTests {
+    @Test(.database(.migrated)) func aGatewayIsKnownWhileItRuns() async throws {
+        let world = try AdminWorld()
+        let gateway = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        let position = try await gateway.position()
+        let started = Date(timeIntervalSince1970: 1_900_000_000)
+        func heartbeat(_ id: UUID, ahead: TimeInterval) -> Heartbeat {
+            Heartbeat(
+                connection: gateway,
+                identity: .init(id: id, version: "1.2.3", startedAt: started, masterKeyIDs: ["k2", "k1"]),
+                logger: .silent, now: { Date().addingTimeInterval(ahead) }, position: { position })
+        }
+        let first = UUID.version7(at: started, randomBytes: [UInt8](repeating: 1, count: 10))
+        let second = UUID.version7(at: started.addingTimeInterval(1), randomBytes: [UInt8](repeating: 0, count: 10))
+        await heartbeat(first, ahead: 7).beat()
+        await heartbeat(second, ahead: -7).beat()
+        try await world.connection.runScript("UPDATE gateways SET last_seen_at = last_seen_at - interval '31 s'")
+        await heartbeat(first, ahead: 7).beat()
+        let page = try await world.stores.gateways.gateways(ListQuery())
+        #expect(page.items.map(\.id) == [second, first] && page.items.map(\.isLive) == [false, true])
+        let row = try #require(page.items.last)
+        #expect(row.version == "1.2.3" && row.startedAt == started && row.masterKeyIDs == ["k2", "k1"])
+        #expect(row.position == position)
+        #expect(abs(row.clockDifference - 7) < 5 && abs(page.items[0].clockDifference + 7) < 5)
+        let short = try await world.stores.gateways.gateways(ListQuery(pageSize: 1))
+        #expect(short.items.map(\.id) == [second])
+        let rest = try await world.stores.gateways.gateways(ListQuery(pageSize: 1, pageToken: short.nextPageToken))
+        #expect(rest.items.map(\.id) == [first] && rest.nextPageToken == nil)
+        await heartbeat(first, ahead: 0).end()
+        #expect(try await world.stores.gateways.gateways(ListQuery()).items.map(\.id) == [second])
+    }
+}

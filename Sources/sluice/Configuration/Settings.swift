@@ -12,6 +12,8 @@ struct Settings: Sendable {
     /// How PostgreSQL is used.
     struct Database: Sendable {
         var connectionString: Secret<String>
+        /// Where the connection string holds none.
+        var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
         /// Connections of the admin routes.
@@ -27,6 +29,18 @@ struct Settings: Sendable {
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
                 + idempotencyConnections + 3
+        }
+
+        /// How one kind of connection is opened.
+        ///
+        /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
+        func configuration(
+            _ applicationName: String, sessionSettings: [(name: String, value: String)] = [],
+            responseTimeout: Duration = .seconds(30)
+        ) throws(PostgresError) -> PostgresConfiguration {
+            try PostgresConfiguration(
+                connectionString: connectionString.reveal(), password: password?.reveal(),
+                applicationName: applicationName, sessionSettings: sessionSettings, responseTimeout: responseTimeout)
         }
     }
 

@@ -191,9 +191,7 @@ private struct DatabaseParts {
         let outage = Outage(logger: logger)
         self.outage = outage
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
-            var configuration = try PostgresConfiguration(
-                connectionString: settings.database.connectionString.reveal(), applicationName: "sluice",
-                sessionSettings: sessionSettings)
+            var configuration = try settings.database.configuration("sluice", sessionSettings: sessionSettings)
             configuration.outage = outage
             return configuration
         }

@@ -62,7 +62,7 @@ extension PresignedURLs {
             let policies = try await cache.access(
                 of: round.caller.principal, groups: round.caller.groups,
                 to: round.pending.map { (round.requests[$0].bucket, round.requests[$0].key) })
-            var rest = Array(zip(round.pending, policies))[...]
+            var rest = zip(round.pending, policies).map { (place: $0, policy: $1) }[...]
             while !rest.isEmpty {
                 await run(rest.prefix(Self.chunk), of: &round)
                 rest = rest.dropFirst(Self.chunk)

@@ -22,13 +22,15 @@ struct Settings: Sendable {
         let reportConnections = 3
         /// For imports, exports and batches of grants; one each.
         let bulkConnections = 4
+        /// Connections on which the secrets of stores are looked up.
+        let eventConnections = 2
         /// Connections of requests with idempotency keys.
         let idempotencyConnections = 4
 
         /// All connections to PostgreSQL at once: also those of background work, counters and notifications.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + idempotencyConnections + 3
+                + eventConnections + idempotencyConnections + 3
         }
 
         /// How one kind of connection is opened.

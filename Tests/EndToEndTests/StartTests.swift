@@ -75,11 +75,15 @@ extension Deployment {
             """
             SET standard_conforming_strings = on;
             CREATE ROLE \(login) LOGIN IN ROLE sluice_gateway PASSWORD '\(quoted)';
-            DO $do$ BEGIN EXECUTE format(
-                'COPY (SELECT %L UNION ALL (SELECT line FROM unnest(string_to_array(pg_read_file(%L), chr(10))) AS f (line)
-                    WHERE line !~ %L)) TO %L',
-                'local \(databaseName) \(login) scram-sha-256', current_setting('hba_file'), '^ *(#|$)',
-                current_setting('hba_file')); END $do$;
+            DO $do$
+            DECLARE
+                file text := current_setting('hba_file');
+                lines text[] := ARRAY(
+                    SELECT line FROM string_to_table(pg_read_file(file), chr(10)) AS f (line) WHERE line !~ '^ *(#|$)');
+            BEGIN
+                EXECUTE format('COPY (SELECT unnest(%L::text[])) TO %L',
+                    array_prepend('local \(databaseName) \(login) scram-sha-256', lines), file);
+            END $do$;
             SELECT pg_reload_conf();
             """)
         let unknown = cluster.connectionString(database: databaseName).replacing("user=postgres", with: "user=\(login)")

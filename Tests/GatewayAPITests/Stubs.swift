@@ -233,7 +233,8 @@ struct MemoryStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, groups: StubGroups(),
-            quotaUses: StubQuotaUses(), dependency: StubDependency(buckets: buckets, credentials: credentials), audit: StubAudit()
+            quotaUses: StubQuotaUses(), dependency: StubDependency(buckets: buckets, credentials: credentials),
+            audit: StubAudit()
         )
     }
 }

@@ -8,7 +8,8 @@ struct SettingsOptions: ParsableArguments {
 
     @Option(
         name: .customLong("set"),
-        help: ArgumentHelp("A setting by its key, such as listen=127.0.0.1:9090; no secrets; repeatable.", valueName: "key=value"))
+        help: ArgumentHelp(
+            "A setting by its key, such as listen=127.0.0.1:9090; no secrets; repeatable.", valueName: "key=value"))
     var assignments: [String] = []
 
     /// Opens the settings: flags before the environment before the file.

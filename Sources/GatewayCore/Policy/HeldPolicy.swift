@@ -80,11 +80,11 @@ struct HeldPolicy {
 
     /// The rows of one key.
     mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows.Content)? {
-        guard let position, let held = held(key) else { return nil }
+        guard let position, let held = entry(for: key) else { return nil }
         return (position, held.content)
     }
 
-    private mutating func held(_ key: PolicyKey) -> CachedRows? {
+    private mutating func entry(for key: PolicyKey) -> CachedRows? {
         rows.value(for: key) ?? absent.value(for: key)
     }
 
@@ -162,14 +162,14 @@ struct HeldPolicy {
         of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
     ) -> (BucketRow?, CredentialRow?) {
         guard let name else { return (nil, nil) }
-        guard let held = held(.bucket(name)), case .bucket(let bucket) = held.content else {
+        guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held.content else {
             missing.insert(.bucket(name))
             return (nil, nil)
         }
         scopes.append(held.scope)
         guard let bucket else { return (nil, nil) }
         let key = PolicyKey.credential(bucket.bucket.credentialID)
-        guard let held = held(key), case .credential(let credential) = held.content else {
+        guard let held = entry(for: key), case .credential(let credential) = held.content else {
             missing.insert(key)
             return (bucket, nil)
         }

@@ -66,7 +66,9 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
     /// Keys on record, from before there was a bound, are not held to it.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for the field.
     func bounded(_ field: String = "key") throws(GatewayError) -> ObjectKey {
-        try require(rawValue.hasBoundedSlashes, field, "A key has at most \(Self.maxSlashes) '/'.")
+        guard rawValue.hasBoundedSlashes else {
+            throw .invalidArgument(field: field, reason: "A key has at most \(Self.maxSlashes) '/'.")
+        }
         return self
     }
 

@@ -223,7 +223,8 @@ extension Routes {
                 audit: parts.auditLog, randomBytes: parts.randomBytes),
             eventSecrets: EventSecretEndpoints(useCase: parts.eventSecrets),
             buckets: AdminEndpoints(
-                store: stores.buckets, newRow: newRow, confirm: EndpointChange(credentials: stores.credentials).confirm),
+                store: stores.buckets, newRow: newRow,
+                confirm: EndpointChange(credentials: stores.credentials, dependency: stores.dependency).confirm),
             credentials: CredentialEndpoints(
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),

@@ -29,13 +29,15 @@ public struct PostgresConfiguration: Sendable {
     ///   - connectionString: Keywords and values or a URI, with one or several hosts; `target_session_attrs=read-write`
     ///     chooses the primary among them. What it leaves out of application name, keepalive and TCP time limits is given
     ///     values here that notice a dead server in about half a minute.
+    ///   - password: Goes before the one of the connection string, if that has one.
     ///   - applicationName: Shown in `pg_stat_activity`.
     ///   - sessionSettings: Settings of each session, after `TimeZone` = `UTC`.
     ///   - connectTimeout: How long to wait for one server of the list.
     ///   - responseTimeout: How long a call without a deadline waits for an answer.
     /// - SeeAlso: PostgreSQL 15 documentation, 34.1.1 "Connection Strings".
     public init(
-        connectionString: String, applicationName: String, sessionSettings: [(name: String, value: String)] = [],
+        connectionString: String, password: String? = nil, applicationName: String,
+        sessionSettings: [(name: String, value: String)] = [],
         connectTimeout: Duration = .seconds(3), responseTimeout: Duration = .seconds(30)
     ) throws(PostgresError) {
         var parameters = [
@@ -43,6 +45,7 @@ public struct PostgresConfiguration: Sendable {
             "keepalives_count": "3", "tcp_user_timeout": "15000",
         ]
         parameters.merge(try parseConnectionString(connectionString)) { $1 }
+        if let password { parameters["password"] = password }
         // Text travels as UTF-8 only, whatever the environment says.
         parameters["client_encoding"] = "UTF8"
         self.hosts = try Self.splitHosts(parameters)
@@ -53,6 +56,9 @@ public struct PostgresConfiguration: Sendable {
         self.cancelTimeout = .seconds(2)
         self.backoff = Backoff()
     }
+
+    /// Whether the connection string holds a password, or one was given with it.
+    public var hasPassword: Bool { parameters["password"] != nil }
 
     /// One set of overrides for each host of the comma-separated lists; they are tried one by one here, not by libpq,
     /// because its own time limit for a host exists only in its blocking call, which cannot be given up.

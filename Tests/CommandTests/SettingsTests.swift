@@ -67,6 +67,73 @@ struct SettingsTests {
         #expect(result.errors.contains("there is no setting 'lost'"))
     }
 
+    @Test(arguments: [
+        ("database.url", "SLUICE_DATABASE_URL", "SLUICE_DATABASE_PASSWORD_FILE"),
+        ("master-key", "SLUICE_MASTER_KEY", "SLUICE_MASTER_KEY_FILE"),
+        ("bootstrap-admin-key", "SLUICE_BOOTSTRAP_ADMIN_KEY", "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE"),
+    ])
+    func secretsAreNotTakenFromTheCommandLine(key: String, variable: String, file: String) throws {
+        for command in ["serve", "migrate", "rotate-master-key", "audit-quotas"] {
+            let result = try Command.run([command, "--set", "\(key)=made-up"], environment: [:])
+            #expect(result.status == 64)
+            #expect(result.errors.contains("\(variable) in the environment"))
+            #expect(result.errors.contains("\(file)."))
+            #expect(!result.errors.contains("made-up"))
+        }
+    }
+
+    @Test(arguments: ["\n", "\r\n", "", " \n", "\n\n"])
+    func oneLineBreakAtTheEndOfAFileIsNoPartOfTheSecret(end: String) throws {
+        let isGood = ["\n", "\r\n", ""].contains(end)
+        try Self.withFile("made-up-bootstrap-key-of-32-letters" + end) { file in
+            let result = try Command.run(["serve"], environment: ["SLUICE_BOOTSTRAP_ADMIN_KEY_FILE": file])
+            #expect(result.errors.contains("  SLUICE_DATABASE_URL: "))
+            #expect(result.errors.contains("  SLUICE_BOOTSTRAP_ADMIN_KEY_FILE: ") == !isGood)
+            #expect(!result.errors.contains("made-up"))
+        }
+    }
+
+    @Test func aSecretInTwoFormsIsAMistakeWhateverTheValues() throws {
+        try Self.withFile("made-up-bootstrap-key-of-32-letters") { file in
+            let result = try Command.run(
+                ["serve"],
+                environment: [
+                    "SLUICE_DATABASE_URL": "postgresql://sluice:made-up@127.0.0.1/sluice",
+                    "SLUICE_DATABASE_PASSWORD_FILE": file,
+                    "SLUICE_BOOTSTRAP_ADMIN_KEY": "made-up-bootstrap-key-of-32-letters",
+                    "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE": file,
+                    "SLUICE_MASTER_KEY": "made-up", "SLUICE_MASTER_KEY_FILE": file,
+                ])
+            #expect(result.status == 1)
+            #expect(result.errors.contains("  SLUICE_DATABASE_PASSWORD_FILE: must not be set together with a password"))
+            for name in ["SLUICE_BOOTSTRAP_ADMIN_KEY", "SLUICE_MASTER_KEY"] {
+                #expect(result.errors.contains("  \(name): must not be set together with \(name)_FILE"))
+            }
+            #expect(!result.errors.contains("made-up"))
+        }
+    }
+
+    @Test(arguments: [
+        "SLUICE_DATABASE_PASSWORD_FILE", "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE", "SLUICE_MASTER_KEY_FILE",
+    ])
+    func aFileThatCannotBeReadIsNamed(name: String) throws {
+        let missing = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
+        let result = try Command.run(["serve"], environment: [name: missing])
+        #expect(result.status == 1)
+        #expect(result.errors.contains("  \(name): '\(missing)' cannot be read"))
+        try Self.withFile("\n") { empty in
+            let result = try Command.run(["serve"], environment: [name: empty])
+            #expect(result.errors.contains("  \(name): '\(empty)' is empty"))
+        }
+    }
+
+    private static func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(text.utf8).write(to: file)
+        try body(file.path)
+    }
+
     @Test func theReadmeListsTheSettingsThatTheHelpLists() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
         let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)

@@ -1,4 +1,7 @@
 import Foundation
+import LibPQ
+import Logging
+import PostgresTesting
 import Testing
 
 /// What a gateway refuses to start with.
@@ -35,5 +38,66 @@ import Testing
         #expect(try await failure(at: site, own).output.contains("SLUICE_MASTER_KEY: the master key 'k2' is not"))
         let last = try await site.startGateway(["SLUICE_MASTER_KEY": "k2:\(other)"])
         #expect(try await user.client.at(last.port).ask(.download("k", from: "sealed")).status == 201)
+    }
+
+    @Test func `the bootstrap key and the password of the database may come from files`() async throws {
+        let site = try Deployment.current
+        let (login, key) = ("\(site.databaseName)_login", "from-a-file-\(UUID().uuidString.lowercased())")
+        let password = "pass word 'of' \\ é-\(UUID().uuidString)"
+        for secret in [key, password] { site.keepSecret(secret) }
+        try await site.requirePassword(password, of: login)
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var settings = [
+            "SLUICE_BOOTSTRAP_ADMIN_KEY": "",
+            "SLUICE_DATABASE_URL": site.cluster.connectionString(database: site.databaseName)
+                .replacing("user=postgres", with: "user=\(login)"),
+        ]
+        for (name, text) in [("SLUICE_BOOTSTRAP_ADMIN_KEY_FILE", key), ("SLUICE_DATABASE_PASSWORD_FILE", password)] {
+            let file = folder.appending(path: name)
+            try Data((text + "\n").utf8).write(to: file)
+            settings[name] = file.path
+        }
+        let gateway = try await site.startGateway(settings)
+        let admin = APIClient(port: gateway.port, token: key)
+        #expect(try await admin.call("GET", "/admin/v1/buckets").status == 200)
+        #expect(try await site.admin.at(gateway.port).call("GET", "/admin/v1/buckets").status == 401)
+    }
+}
+
+extension Deployment {
+    /// Makes a login of the gateway that PostgreSQL asks for a password, and waits until it does.
+    fileprivate func requirePassword(_ password: String, of login: String) async throws {
+        let session = try session()
+        let quoted = password.replacing("'", with: "''")
+        try await session.runScript(
+            """
+            SET standard_conforming_strings = on;
+            CREATE ROLE \(login) LOGIN IN ROLE sluice_gateway PASSWORD '\(quoted)';
+            DO $do$
+            DECLARE
+                file text := current_setting('hba_file');
+                lines text[] := ARRAY(
+                    SELECT line FROM string_to_table(pg_read_file(file), chr(10)) AS f (line) WHERE line !~ '^ *(#|$)');
+            BEGIN
+                EXECUTE format('COPY (SELECT unnest(%L::text[])) TO %L',
+                    array_prepend('local \(databaseName) \(login) scram-sha-256', lines), file);
+            END $do$;
+            SELECT pg_reload_conf();
+            """)
+        let unknown = cluster.connectionString(database: databaseName).replacing("user=postgres", with: "user=\(login)")
+        try await waitUntil("PostgreSQL asks for the password") {
+            let connection = PostgresConnection(
+                try PostgresConfiguration(connectionString: unknown, applicationName: "tests"),
+                logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
+            do {
+                _ = try await connection.number("SELECT 1")
+                await connection.close()
+                return false
+            } catch is PostgresError {
+                return true
+            }
+        }
     }
 }

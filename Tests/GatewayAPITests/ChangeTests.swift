@@ -128,6 +128,46 @@ struct ChangeTests {
         #expect(await change(.put, path, created.text).string("field") == "secretAccessKey")
     }
 
+    @Test("a credential comes to sign for another endpoint only with its secret, by whatever request")
+    func signingForAnotherEndpoint() async throws {
+        let (credential, _) = try await create(
+            "storage-credentials", #"{"name": "a", "accessKeyID": "AKID", "secretAccessKey": "TheSecretOfTheStore"}"#)
+        let id = try #require(credential.split(separator: "/").last)
+        func bucket(_ name: String, _ host: String, _ rest: String = "") async -> TestAnswer {
+            await gateway.send(
+                .post, "/admin/v1/buckets", token: "admin-token",
+                json: #"{"name": "\#(name)", "endpoint": "https://\#(host).example", "region": "r","#
+                    + #" "credentialID": "\#(id)"\#(rest)}"#)
+        }
+        // Who has just entered the secret need not enter it again.
+        #expect(await bucket("one", "one").status == 201)
+        #expect(await bucket("two", "one").status == 201)
+        for rest in ["", #", "secretAccessKey": "TheSecretOfTheStorf""#, #", "secretAccessKey": """#] {
+            let answer = await bucket("three", "mine", rest)
+            #expect(answer.status == 400 && answer.string("field") == "secretAccessKey", "\(answer.text)")
+            #expect(!answer.text.contains("TheSecret"))
+        }
+        let changes = gateway.stores.buckets.changes.withLock(\.count)
+        // Nor is a way round it to remove all buckets, or to have another credential's bucket signed for with it.
+        for name in ["one", "two"] {
+            #expect(
+                await gateway.send(.delete, "/admin/v1/buckets/\(name)", token: "admin-token").status == 204)
+        }
+        #expect(await bucket("one", "mine").string("field") == "secretAccessKey")
+        #expect(await bucket("one", "one").string("field") == "secretAccessKey")
+        let (own, _) = try await create(
+            "storage-credentials", #"{"name": "b", "accessKeyID": "AKID2", "secretAccessKey": "own"}"#)
+        let ownID = try #require(own.split(separator: "/").last)
+        let (path, _) = try await create(
+            "buckets",
+            #"{"name": "mine", "endpoint": "https://mine.example", "region": "r", "credentialID": "\#(ownID)"}"#)
+        let swap = await change(.patch, path, #"{"credentialID": "\#(id)"}"#)
+        #expect(swap.status == 400 && swap.string("field") == "secretAccessKey", "\(swap.text)")
+        #expect(gateway.stores.buckets.changes.withLock(\.count) == changes + 3)
+        #expect(await bucket("three", "mine", #", "secretAccessKey": "TheSecretOfTheStore""#).status == 201)
+        #expect(await change(.patch, path, #"{"credentialID": "\#(id)"}"#).status == 200)
+    }
+
     @Test("a role moves to another endpoint, or is added, only with the secret of its credential")
     func roleEndpoint() async throws {
         func role(_ host: String, _ rest: String = "") -> String {

@@ -154,6 +154,8 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
     private let rows = Mutex<[(id: String, row: Stored<Resource>)]>([])
     let queries = Mutex<[ListQuery]>([])
     let changes = Mutex<[ChangeContext]>([])
+    /// All that was ever written, with who wrote it.
+    let history = Mutex<[(row: Resource, actor: Principal)]>([])
 
     init(_ kind: ResourceKind, _ identify: @escaping @Sendable (Resource) -> String) {
         self.kind = kind
@@ -170,6 +172,7 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
             return true
         }
         guard isNew else { throw .alreadyExists(kind) }
+        history.withLock { $0.append((resource, change.actor)) }
         return stored
     }
 
@@ -188,6 +191,7 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
         rows.withLock { rows in
             for index in rows.indices where rows[index].id == id { rows[index].row = stored }
         }
+        history.withLock { $0.append((resource, change.actor)) }
         return stored
     }
 
@@ -229,7 +233,8 @@ struct MemoryStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
-            groups: StubGroups(), quotaUses: StubQuotaUses(), dependency: StubDependency(), gateways: StubGateways(),
+            groups: StubGroups(), quotaUses: StubQuotaUses(),
+            dependency: StubDependency(buckets: buckets, credentials: credentials), gateways: StubGateways(),
             audit: StubAudit()
         )
     }
@@ -282,8 +287,23 @@ struct StubQuotaUses: QuotaUses {
     }
 }
 
-/// A credential with one bucket.
+/// A credential with one bucket, and the use of those in memory.
 struct StubDependency: CredentialDependency {
+    let buckets: MemoryStore<Bucket>
+    let credentials: MemoryStore<StorageCredential>
+
+    func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse {
+        _ = try await credentials.get(credential.lowercaseText)
+        let live = try await buckets.list(ListQuery(pageSize: 1000)).items
+        let wasUsed = buckets.history.withLock { $0.contains { $0.row.credentialID == credential } }
+        let makers = credentials.history.withLock { history in
+            Set(history.filter { $0.row.id == credential }.map(\.actor))
+        }
+        return CredentialUse(
+            signsForEndpoint: live.contains { $0.credentialID == credential && $0.endpoint == endpoint },
+            soleMaker: wasUsed || makers.count != 1 ? nil : makers.first)
+    }
+
     func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
         CredentialDependents(
             buckets: [try BucketName("photos")], alive: .init(count: 1, until: TestGateway.now),

@@ -21,6 +21,23 @@ import Testing
         #expect(calls.withLock { $0 } == [[1], [1, 2, 3, 4]])
     }
 
+    @Test func `no call has more items than it may, unless one caller asks for as many`() async throws {
+        let gate = Gate()
+        let calls = Mutex<[Set<Int>]>([])
+        let gathering = Gathering<Int>(joinsCurrent: true, maxItems: 3) { items in
+            calls.withLock { $0.append(items) }
+            await gate.pass()
+        }
+        let first = Task.immediate { try await gathering.run([0]) }
+        await gate.arrived()
+        let others = [[1, 2], [3], [4, 5, 6, 7], [8]].map { items in
+            Task.immediate { try await gathering.run(Set(items)) }
+        }
+        gate.open()
+        for task in [first] + others { try await task.value }
+        #expect(calls.withLock { $0 } == [[0], [1, 2, 3], [4, 5, 6, 7], [8]])
+    }
+
     @Test func `who needs freshness never joins a call that began before`() async throws {
         let gate = Gate()
         let calls = Mutex(0)

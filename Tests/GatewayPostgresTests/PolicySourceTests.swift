@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import Synchronization
 import Testing
 
 @testable import GatewayPostgres
@@ -108,6 +109,47 @@ extension PolicyRows {
         #expect(rows.isComplete == isComplete)
         #expect(rows.grants.count == (isComplete ? 5 : 1))
         #expect(rows.grants.contains(template))
+    }
+
+    @Test(.database(.migrated)) func theGrantsOfABatchAreReadInOneStatement() async throws {
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket().name
+        try await world.connection.runScript(
+            """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, created_by)
+            SELECT gen_random_uuid(), 'user:hog', 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', '{}', 'user:root'
+            FROM generate_series(1, 300) n
+            """)
+        let source = CountingSource(world.source)
+        let cache = PolicyCache(source: source)
+        let hog = try Principal("user:hog")
+        func ask() async throws {
+            let objects = try (0..<1000).map { number in
+                (bucket: bucket, key: try ObjectKey("p\(1 + number % 300)/d/k\(number)"))
+            }
+            for result in try await cache.access(of: hog, groups: [], to: objects) {
+                #expect(try result.get().literalGrants.count == 1)
+            }
+        }
+        try await ask()
+        // The bucket, 300 prefixes, 300 folders below them, and the keys themselves.
+        #expect(source.placeLoads.withLock { $0 } == [1601])
+        try await ask()
+        #expect(source.placeLoads.withLock(\.count) == 1)
+    }
+
+    @Test(.database(.migrated)) func grantsAroundAPrefixAreReadUpToABound() async throws {
+        let world = try AdminWorld()
+        let bucket = try await world.makeBucket().name
+        try await world.connection.runScript(
+            """
+            INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, created_by)
+            SELECT gen_random_uuid(), 'group:g' || p, 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', '{}', 'user:root'
+            FROM generate_series(1, 300) n CROSS JOIN generate_series(1, 20) p
+            """)
+        let groups = try (1...20).map { try Principal("group:g\($0)") }
+        let load = try await world.source.grants(of: groups, in: bucket, around: ExactText(""), limit: 257)
+        #expect(load.rows.count == PolicyCache.maxGrantsAround + 1)
     }
 
     @Test(.database(.migrated)) func grantsAtPlacesAreThoseOfThePlaceByItsBytes() async throws {
@@ -261,5 +303,34 @@ extension PostgresConnection {
             }
         }
         return count
+    }
+}
+
+/// Another source, and how many places each of its statements asked for.
+private final class CountingSource: PolicySource {
+    private let source: any PolicySource
+    let placeLoads = Mutex<[Int]>([])
+
+    init(_ source: any PolicySource) {
+        self.source = source
+    }
+
+    func load(_ keys: [PolicyKey], literalGrantLimit: Int) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
+        try await source.load(keys, literalGrantLimit: literalGrantLimit)
+    }
+
+    func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
+        placeLoads.withLock { $0.append(places.count) }
+        return try await source.grants(at: places)
+    }
+
+    func grants(
+        of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
+    ) async throws(GatewayError) -> PolicyLoad<[Grant]> {
+        try await source.grants(of: principals, in: bucket, around: prefix, limit: limit)
+    }
+
+    func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges {
+        try await source.changes(since: position)
     }
 }

@@ -86,6 +86,40 @@ import Testing
         }
     }
 
+    @Test(.database(.migrated)) func aCredentialIsItsMakersUntilABucketWasSignedForWithIt() async throws {
+        let world = try AdminWorld()
+        let stores = world.stores
+        let other = ChangeContext(actor: try .user("other"), requestID: "request-8")
+        func use(_ id: UUID, _ endpoint: String = "https://s3.example") async throws -> CredentialUse {
+            try await stores.dependency.use(of: id, at: endpoint)
+        }
+        let root = try Principal("user:root")
+        let credential = try await stores.credentials.create(.sample(name: "a"), by: AdminWorld.change)
+        let id = credential.id
+        #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: root))
+        let bucket = try await stores.buckets.create(.sample("demo", credential: id), by: other)
+        #expect(try await use(id) == CredentialUse(signsForEndpoint: true, soleMaker: nil))
+        #expect(try await use(id, "https://s3.example.mine") == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+        try await stores.buckets.delete(bucket.row.name.rawValue, by: AdminWorld.change)
+        #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+
+        // A bucket that came to it by a change counts as well, also after it has gone back.
+        let second = try await stores.credentials.create(.sample(name: "b"), by: AdminWorld.change)
+        var moved = try await stores.buckets.create(.sample("moved", credential: id), by: other)
+        for target in [second.id, id] {
+            moved.row.credentialID = target
+            moved = try await stores.buckets.update(moved.row, from: moved.revision, by: other)
+        }
+        #expect(try await use(second.id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
+
+        // Whoever entered the secret first may not know it after another admin has changed the row.
+        var third = try await stores.credentials.create(.sample(name: "c"), by: AdminWorld.change)
+        third.row.name = "d"
+        _ = try await stores.credentials.update(third.row, from: third.revision, by: other)
+        #expect(try await use(third.id).soleMaker == nil)
+        await #expect(throws: GatewayError.notFound(.storageCredential)) { try await use(UUID()) }
+    }
+
     @Test(.database(.migrated)) func theAuditIsSearchedAndRead() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()

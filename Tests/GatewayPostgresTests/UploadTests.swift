@@ -23,7 +23,7 @@ import Testing
         let writing = try pool([])
         uploads = PostgresUploads(
             pool: writing, ledgerPool: try pool(PostgresIssuances.sessionSettings), logger: .silent, now: { Date() })
-        events = PostgresStoreEvents(pool: writing, logger: .silent, now: { Date() })
+        events = PostgresStoreEvents(pool: writing, lookUps: writing, logger: .silent, now: { Date() })
     }
 
     /// An upload, alive and issued now unless told otherwise.

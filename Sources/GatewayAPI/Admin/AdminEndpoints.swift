@@ -7,16 +7,17 @@ import HTTPTypes
 struct AdminEndpoints<Resource: AdminResource>: Sendable {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
-    /// Takes what a change needs besides the members of the row, and refuses the change without it.
+    /// Takes what a row that is made or changed needs besides its members, and refuses it without that.
     var confirm: @Sendable (RowChange<Resource>, inout JSONObject) async throws -> Void = { _, _ in }
 
     /// `POST` on the collection.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
-        let resource = try Resource(&body, as: newRow(caller))
+        let resource = try Resource(&body, as: newRow(caller)).validated()
+        try await confirm(RowChange(old: nil, new: resource, caller: caller), &body)
         try body.end()
-        let created = try await store.create(resource.validated(), by: caller.change(in: request))
+        let created = try await store.create(resource, by: caller.change(in: request))
         var response = Self.answer(.created, created)
         response.head.headerFields[.location] =
             Resource.collectionPath + "/" + PathSegment.encoded(created.row.identifier)
@@ -59,7 +60,7 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
             combine(current, sent).without(Resource.passingMembers).settable(
                 Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
         let resource = try Resource(&body, as: newRow(caller), over: stored.row).validated()
-        try await confirm(RowChange(old: stored.row, new: resource), &body)
+        try await confirm(RowChange(old: stored.row, new: resource, caller: caller), &body)
         try body.end()
         return Self.answer(
             .ok, try await store.update(resource, from: stored.revision, by: caller.change(in: request)))
@@ -89,10 +90,12 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
     }
 }
 
-/// A row as it is and as it shall be.
+/// A row as it is, if it is there, and as it shall be.
 struct RowChange<Resource: Sendable>: Sendable {
-    let old: Resource
+    let old: Resource?
     let new: Resource
+    /// Who says so.
+    let caller: Caller
 }
 
 extension APIRequest {

@@ -1,29 +1,39 @@
+import Foundation
 import GatewayCore
 import LibCrypto
 
-/// Lets a bucket move to another endpoint only for those who know its credential's secret: whoever may change rows could
-/// otherwise have requests signed with it sent to a host of their own.
+/// Lets a credential sign for another endpoint only where somebody shows its secret: whoever may change rows could otherwise
+/// have requests signed with it sent to a host of their own.
+///
+/// Shown it is also by a bucket at that endpoint that the credential signs for already, and, as long as the credential has signed
+/// for no bucket, by the one admin who entered it.
 struct EndpointChange: Sendable {
     let credentials: any AdminStore<StorageCredential>
+    let dependency: any CredentialDependency
 
-    /// Takes `secretAccessKey` and compares it where the endpoint changes.
+    /// Takes `secretAccessKey` and compares it where the credential comes to sign for an endpoint.
     @Sendable func confirm(_ change: RowChange<Bucket>, _ body: inout JSONObject) async throws {
         let secret = try body.string("secretAccessKey")
-        guard change.new.endpoint != change.old.endpoint else { return }
-        let known = try await secretAccessKey(of: change.new)
-        guard let secret else {
-            throw body.invalid("secretAccessKey", "A new endpoint needs the secret of the credential again.")
-        }
-        guard constantTimeEqual(Array(secret.utf8), Array(known.reveal().utf8)) else {
-            throw body.invalid("secretAccessKey", "This is not the secret of the credential.")
-        }
-    }
-
-    private func secretAccessKey(of bucket: Bucket) async throws(GatewayError) -> Secret<String> {
+        let (old, new) = (change.old, change.new)
+        if let old, old.endpoint == new.endpoint, old.credentialID == new.credentialID { return }
         do throws(GatewayError) {
-            return try await credentials.get(bucket.credentialID.lowercaseText).secretAccessKey
+            if let secret {
+                let known = try await credentials.get(new.credentialID.lowercaseText).secretAccessKey
+                guard constantTimeEqual(Array(secret.utf8), Array(known.reveal().utf8)) else {
+                    throw body.invalid("secretAccessKey", "This is not the secret of the credential.")
+                }
+                return
+            }
+            let use = try await dependency.use(of: new.credentialID, at: new.endpoint)
+            guard use.signsForEndpoint || use.soleMaker == change.caller.principal else {
+                throw body.invalid(
+                    "secretAccessKey", "The credential does not sign for this endpoint yet: its secret is needed.")
+            }
+        } catch .notFound where old == nil {
+            // A new row without its credential is refused by whoever keeps the rows.
+            return
         } catch .notFound {
-            throw .conflict(reason: "The credential does not exist.")
+            throw GatewayError.conflict(reason: "The credential does not exist.")
         }
     }
 }

@@ -54,6 +54,7 @@ extension IssueRequest {
     /// Temporary credentials, which are for a prefix, and forms that leave the name to the client are taken for one object below it.
     convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
         var fields = Fields()
+        fields.isKeyOnRecord = true
         fields.action = row.actions.first
         fields.bucket = row.bucket
         let place = "${filename}".utf8

@@ -51,6 +51,9 @@ extension IssueRequest {
         /// Only `*`: write only where there is no object yet.
         public var ifNoneMatch: String?
 
+        /// Whether the key was on record before, so that no bound which came later refuses it.
+        var isKeyOnRecord = false
+
         /// All absent.
         public init() {}
     }

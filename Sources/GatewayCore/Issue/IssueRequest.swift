@@ -148,7 +148,8 @@ public final class IssueRequest: Sendable {
         guard let prefix = fields.keyPrefix, let newName else {
             try require(fields.keyPrefix == nil, "keyPrefix", "The object must be named here.")
             try require(fields.keyExtension == nil, "keyExtension", "An extension goes with 'keyPrefix'.")
-            return try ObjectKey(demand(fields.key, "key"))
+            let key = try ObjectKey(demand(fields.key, "key"))
+            return fields.isKeyOnRecord ? key : try key.bounded()
         }
         try require(fields.key == nil, "key", "A key and 'keyPrefix' exclude each other.")
         try require(
@@ -165,7 +166,7 @@ public final class IssueRequest: Sendable {
             name += "." + ending
         }
         do throws(GatewayError) {
-            return try ObjectKey(prefix + name)
+            return try ObjectKey(prefix + name).bounded()
         } catch .invalidArgument(_, let reason) {
             throw .invalidArgument(field: "keyPrefix", reason: reason)
         }

@@ -53,19 +53,29 @@ extension PresignedURLs {
     /// Requests that are recorded together. More would gain nothing, and would fill the queue that everybody waits in.
     private static let chunk = 128
 
+    /// The place of a request, and what bears on it.
+    private typealias Asked = (place: Int, policy: Result<AccessPolicy, GatewayError>)
+
     /// One attempt at everything that is pending.
     func run(_ round: inout IssueRound) async {
-        var rest = round.pending[...]
-        while !rest.isEmpty {
-            await run(rest.prefix(Self.chunk), of: &round)
-            rest = rest.dropFirst(Self.chunk)
+        do throws(GatewayError) {
+            let policies = try await cache.access(
+                of: round.caller.principal, groups: round.caller.groups,
+                to: round.pending.map { (round.requests[$0].bucket, round.requests[$0].key) })
+            var rest = zip(round.pending, policies).map { (place: $0, policy: $1) }[...]
+            while !rest.isEmpty {
+                await run(rest.prefix(Self.chunk), of: &round)
+                rest = rest.dropFirst(Self.chunk)
+            }
+            round.retainPending()
+        } catch {
+            round.failPending(error)
         }
-        round.retainPending()
     }
 
     /// Decides, signs, and records what is permitted together.
-    private func run(_ places: ArraySlice<Int>, of round: inout IssueRound) async {
-        let prepared = await prepare(places, of: &round)
+    private func run(_ asked: ArraySlice<Asked>, of round: inout IssueRound) async {
+        let prepared = prepare(asked, of: &round)
         guard !prepared.isEmpty else { return }
         let verdicts = await ledger.record(prepared.map(\.issuance.proposal), deadline: round.deadline)
         for ((place, issuance), verdict) in zip(prepared, verdicts) {
@@ -79,27 +89,19 @@ extension PresignedURLs {
     }
 
     private func prepare(
-        _ places: ArraySlice<Int>, of round: inout IssueRound
-    ) async -> [(place: Int, issuance: Issuance)] {
+        _ asked: ArraySlice<Asked>, of round: inout IssueRound
+    ) -> [(place: Int, issuance: Issuance)] {
         var prepared: [(place: Int, issuance: Issuance)] = []
-        prepared.reserveCapacity(places.count)
-        do throws(GatewayError) {
-            let policies = try await cache.access(
-                of: round.caller.principal, groups: round.caller.groups,
-                to: places.map { (round.requests[$0].bucket, round.requests[$0].key) }
-            )
-            for (place, policy) in zip(places, policies) {
-                do throws(GatewayError) {
-                    let issuance = try prepare(
-                        round.requests[place], for: round.caller, under: policy, from: round.sourceAddress,
-                        requestID: round.requestID, isConfirmed: round.isConfirmed)
-                    if let issuance { prepared.append((place, issuance)) }
-                } catch {
-                    round.answer(place, .failure(error))
-                }
+        prepared.reserveCapacity(asked.count)
+        for (place, policy) in asked {
+            do throws(GatewayError) {
+                let issuance = try prepare(
+                    round.requests[place], for: round.caller, under: policy.get(), from: round.sourceAddress,
+                    requestID: round.requestID, isConfirmed: round.isConfirmed)
+                if let issuance { prepared.append((place, issuance)) }
+            } catch {
+                round.answer(place, .failure(error))
             }
-        } catch {
-            for place in places { round.answer(place, .failure(error)) }
         }
         return prepared
     }

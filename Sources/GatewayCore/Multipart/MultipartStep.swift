@@ -154,6 +154,7 @@ extension IssueRequest.Fields {
         action = Action.putObject.rawValue
         bucket = upload.bucket.rawValue
         key = upload.key.rawValue
+        isKeyOnRecord = true
         contentType = upload.contentType.text
     }
 }

@@ -19,6 +19,14 @@ final class CachedRows: Sendable {
     /// About how many bytes they take.
     let cost: Int
 
+    /// Whether there is no such row. Of a principal there may always be some.
+    var isAbsent: Bool {
+        switch content {
+        case .bucket(nil), .credential(nil), .issuer(nil), .apiKey(nil), .ticket(nil): true
+        default: false
+        }
+    }
+
     /// Lays rows out; `nil` where the rows are not of the key's kind.
     init?(_ rows: PolicyRows, of key: PolicyKey) {
         scope = key.scope

@@ -17,10 +17,12 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
 
     private struct State {
         var current: Round?
-        var next = Round()
+        /// What is asked for meanwhile, in the order of its turns.
+        var waiting: [Round] = []
     }
 
     private let joinsCurrent: Bool
+    private let maxItems: Int
     private let call: @Sendable (Set<Item>) async throws(GatewayError) -> Void
     private let state = Mutex(State())
 
@@ -28,9 +30,14 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - joinsCurrent: Whether the call under way will do for items that it covers; otherwise only one that begins later.
+    ///   - maxItems: Most items of different callers in one call; more are more calls.
     ///   - call: What to do for some items; never called twice at a time.
-    package init(joinsCurrent: Bool, call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void) {
+    package init(
+        joinsCurrent: Bool, maxItems: Int = .max,
+        call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void
+    ) {
         self.joinsCurrent = joinsCurrent
+        self.maxItems = maxItems
         self.call = call
     }
 
@@ -59,9 +66,13 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
                 }
                 if joinsCurrent, items.isSubset(of: current.items) {
                     state.current?.waiters.append(continuation)
+                } else if let last = state.waiting.indices.last,
+                    state.waiting[last].items.count <= maxItems - items.count
+                {
+                    state.waiting[last].items.formUnion(items)
+                    state.waiting[last].waiters.append(continuation)
                 } else {
-                    state.next.items.formUnion(items)
-                    state.next.waiters.append(continuation)
+                    state.waiting.append(Round(items: items, waiters: [continuation]))
                 }
                 return false
             }
@@ -80,9 +91,8 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
     private func finish(_ result: Result<Void, GatewayError>) {
         let (finished, leader, items) = state.withLock { state in
             let finished = state.current?.waiters ?? []
-            let leader = state.next.waiters.popLast()
-            state.current = leader.map { _ in state.next }
-            state.next = Round()
+            state.current = state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+            let leader = state.current?.waiters.popLast()
             return (finished, leader, state.current?.items ?? [])
         }
         leader?.resume(returning: .lead(items))

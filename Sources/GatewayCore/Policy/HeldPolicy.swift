@@ -5,6 +5,7 @@ struct HeldPolicy {
         case complete(AccessPolicy)
         case missing(Set<PolicyKey>)
         case missingPlaces(Set<GrantPlace>)
+        case tooManyPlaces
         case tooManyGroups
     }
 
@@ -49,6 +50,8 @@ struct HeldPolicy {
     /// How often everything was forgotten: what was asked for before is of no use after.
     private(set) var epoch: UInt64 = 0
     private var rows: LeastRecentlyUsed<PolicyKey, CachedRows>
+    /// That there is no such row. Names of rows are anybody's choice: however many are asked for, ``rows`` keeps what there is.
+    private var absent: LeastRecentlyUsed<PolicyKey, CachedRows>
     private var places: LeastRecentlyUsed<GrantPlace, PlacedGrants>
     /// Rows put together once for many callers. Void as soon as one of them leaves ``rows``, however it does.
     private var shared: LeastRecentlyUsed<Sharing, Shared>
@@ -58,14 +61,18 @@ struct HeldPolicy {
 
     // Of groups in which users may be together there are few, or a great many that are seldom met twice.
     private static let maxShared = 1024
+    /// Most rows that are known not to be there.
+    static let maxAbsent = 16_384
 
     /// About how many bytes are held.
-    var cost: Int { rows.cost + places.cost }
+    var cost: Int { rows.cost + absent.cost + places.cost }
     /// Keys whose rows are held.
-    var count: Int { rows.count }
+    var count: Int { rows.count + absent.count }
 
     init(limits: PolicyCache.Limits) {
         rows = LeastRecentlyUsed(maxCount: limits.maxEntries, maxCost: limits.maxBytes)
+        absent = LeastRecentlyUsed(
+            maxCount: min(Self.maxAbsent, limits.maxEntries), maxCost: limits.maxBytes / 8)
         places = LeastRecentlyUsed(maxCount: limits.maxPlaces, maxCost: limits.maxBytes / 4)
         shared = LeastRecentlyUsed(maxCount: Self.maxShared, maxCost: .max)
         maxGroups = limits.maxGroups
@@ -73,8 +80,12 @@ struct HeldPolicy {
 
     /// The rows of one key.
     mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows.Content)? {
-        guard let position, let held = rows.value(for: key) else { return nil }
+        guard let position, let held = entry(for: key) else { return nil }
         return (position, held.content)
+    }
+
+    private mutating func entry(for key: PolicyKey) -> CachedRows? {
+        rows.value(for: key) ?? absent.value(for: key)
     }
 
     /// What bears on a caller, where all of it is here and was put together before.
@@ -109,7 +120,7 @@ struct HeldPolicy {
         let shared = sharedRows(for: question, own.first, missing: &missing)
         guard missing.isEmpty, let caller = own.first, let position else { return .missing(missing) }
         var policy = AccessPolicy(position: position, caller: caller, shared: shared)
-        let missingPlaces = addPlacedGrants(to: &policy, for: question)
+        guard let missingPlaces = addPlacedGrants(to: &policy, for: question) else { return .tooManyPlaces }
         return missingPlaces.isEmpty ? .complete(policy) : .missingPlaces(missingPlaces)
     }
 
@@ -151,14 +162,14 @@ struct HeldPolicy {
         of name: BucketName?, scopes: inout [PolicyScope], missing: inout Set<PolicyKey>
     ) -> (BucketRow?, CredentialRow?) {
         guard let name else { return (nil, nil) }
-        guard let held = rows.value(for: .bucket(name)), case .bucket(let bucket) = held.content else {
+        guard let held = entry(for: .bucket(name)), case .bucket(let bucket) = held.content else {
             missing.insert(.bucket(name))
             return (nil, nil)
         }
         scopes.append(held.scope)
         guard let bucket else { return (nil, nil) }
         let key = PolicyKey.credential(bucket.bucket.credentialID)
-        guard let held = rows.value(for: key), case .credential(let credential) = held.content else {
+        guard let held = entry(for: key), case .credential(let credential) = held.content else {
             missing.insert(key)
             return (bucket, nil)
         }
@@ -166,11 +177,19 @@ struct HeldPolicy {
         return (bucket, credential)
     }
 
-    private mutating func addPlacedGrants(to policy: inout AccessPolicy, for question: Question) -> Set<GrantPlace> {
+    /// Adds the grants that stand at the places of the key, or gives the places that have to be loaded; `nil` where there are too
+    /// many of them.
+    private mutating func addPlacedGrants(
+        to policy: inout AccessPolicy, for question: Question
+    ) -> Set<GrantPlace>? {
         guard let bucket = question.bucket, let key = question.key, policy.shared.bucket != nil else { return [] }
+        let crowded = policy.principals.filter { !$0.isComplete }
+        guard !crowded.isEmpty else { return [] }
+        let prefixes = key.candidatePrefixes
+        guard crowded.count <= PolicyCache.maxPlacesOfKey / prefixes.count else { return nil }
         var missing: Set<GrantPlace> = []
-        for principal in policy.principals where !principal.isComplete {
-            for prefix in key.candidatePrefixes {
+        for principal in crowded {
+            for prefix in prefixes {
                 let place = GrantPlace(principal: principal.principal, bucket: bucket, prefix: prefix)
                 if let placed = places.value(for: place), placed.owner === principal {
                     policy.placedGrants += placed.grants
@@ -190,11 +209,25 @@ extension HeldPolicy {
         noteUseOfShared()
         for (key, loaded) in zip(keys, load.rows) {
             guard let entry = CachedRows(loaded, of: key) else { continue }
-            var dropped: [PolicyKey] = []
-            rows.insert(entry, for: key, cost: entry.cost, dropped: &dropped)
-            if key.isShared || dropped.contains(where: \.isShared) { forgetShared() }
+            if entry.isAbsent { noteAbsence(entry, of: key) } else { hold(entry, for: key) }
         }
         return true
+    }
+
+    private mutating func hold(_ entry: CachedRows, for key: PolicyKey) {
+        var dropped: [PolicyKey] = []
+        absent.remove(key)
+        rows.insert(entry, for: key, cost: entry.cost, dropped: &dropped)
+        if key.isShared || dropped.contains(where: \.isShared) { forgetShared() }
+    }
+
+    /// Rows that callers share hold no bucket that is not there, but maybe a credential.
+    private mutating func noteAbsence(_ entry: CachedRows, of key: PolicyKey) {
+        var dropped: [PolicyKey] = []
+        let wasHeld = rows.value(for: key) != nil
+        rows.remove(key)
+        absent.insert(entry, for: key, cost: entry.cost, dropped: &dropped)
+        if wasHeld && key.isShared || (dropped + [key]).contains(where: \.isCredential) { forgetShared() }
     }
 
     /// Takes grants found by place in, under the same rule.
@@ -225,6 +258,7 @@ extension HeldPolicy {
                     return
                 }
                 rows.remove(key)
+                absent.remove(key)
                 if key.isShared { forgetShared() }
             }
         }
@@ -232,6 +266,7 @@ extension HeldPolicy {
 
     private mutating func forgetEverything() {
         rows.removeAll()
+        absent.removeAll()
         places.removeAll()
         forgetShared()
     }
@@ -266,6 +301,18 @@ extension PolicyKey {
         case .principal(let principal): !principal.isUser
         case .bucket, .credential: true
         case .issuer, .apiKey, .ticket: false
+        }
+    }
+
+    fileprivate var isCredential: Bool {
+        if case .credential = self { true } else { false }
+    }
+
+    /// Whether callers who are not known yet name it.
+    var isIdentity: Bool {
+        switch self {
+        case .issuer, .apiKey, .ticket: true
+        case .principal, .bucket, .credential: false
         }
     }
 }

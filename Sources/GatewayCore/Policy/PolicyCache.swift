@@ -46,11 +46,27 @@ public final class PolicyCache: Sendable {
 
     private let store: Store
     private let rowLoads: Gathering<PolicyKey>
+    /// Of those who are not known yet, so that false tokens keep nobody waiting who is.
+    private let identityLoads: Gathering<PolicyKey>
     private let placeLoads: Gathering<GrantPlace>
+    /// Of requests that need many places, so that all others go past them.
+    private let largePlaceLoads: Gathering<GrantPlace>
     private let logReads: Gathering<PolicyScope>
 
     // Groups, credential and places each show only after the load before; the rest is for loads that came too late.
     private static let maxRounds = 32
+    /// Most keys of different callers that are loaded in one statement.
+    private static let keysAtOnce = 1024
+    /// Places from which on a request has them loaded in the line of the large ones.
+    private static let manyPlaces = 256
+    /// Places at which a request has them loaded before it looks for more.
+    private static let placesAtOnce = 4096
+    /// Most places that one request has loaded; what needs more is told to slow down, and finds them held the next time.
+    static let maxPlacesOfRequest = 16_384
+    /// Most places of one key: the deepest one has 66 for each principal with more grants than are held.
+    static let maxPlacesOfKey = 4096
+    /// Most grants that are looked at where a request leaves the key open.
+    public static let maxGrantsAround = 4096
 
     /// Makes an empty cache over a source.
     public init(source: any PolicySource, limits: Limits = Limits()) {
@@ -60,14 +76,19 @@ public final class PolicyCache: Sendable {
         }
         self.store = store
         self.logReads = logReads
-        rowLoads = Gathering(joinsCurrent: true) { keys throws(GatewayError) in
+        let loadRows: @Sendable (Set<PolicyKey>) async throws(GatewayError) -> Void = { keys throws(GatewayError) in
             guard try await !store.load(Array(keys)) else { return }
             try await logReads.run([.all])
         }
-        placeLoads = Gathering(joinsCurrent: true) { places throws(GatewayError) in
+        let loadPlaces: @Sendable (Set<GrantPlace>) async throws(GatewayError) -> Void = {
+            places throws(GatewayError) in
             guard try await !store.load(Array(places)) else { return }
             try await logReads.run([.all])
         }
+        rowLoads = Gathering(joinsCurrent: true, maxItems: Self.keysAtOnce, call: loadRows)
+        identityLoads = Gathering(joinsCurrent: true, maxItems: Self.keysAtOnce, call: loadRows)
+        placeLoads = Gathering(joinsCurrent: true, maxItems: Self.placesAtOnce, call: loadPlaces)
+        largePlaceLoads = Gathering(joinsCurrent: true, maxItems: Self.placesAtOnce, call: loadPlaces)
     }
 
     /// How far the log of changes is read; `nil` before anything was.
@@ -86,22 +107,25 @@ public final class PolicyCache: Sendable {
     ///   - groups: Groups that the caller's credential names; those of the rows are added.
     ///   - bucket: The bucket; `nil` for the caller's grants and quotas alone.
     ///   - key: The key, for principals with so many literal grants that they are looked up by place.
-    /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
+    /// - Throws: `unauthenticated` for more groups than the limit, `invalidArgument` for a key with too many places,
+    ///   `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, groups: [Principal], to bucket: BucketName?, key: ObjectKey?
     ) async throws(GatewayError) -> AccessPolicy {
         if let bucket, let policy = held(of: principal, groups: groups, to: bucket) { return policy }
         let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
         guard let policy = try await policies(for: [question]).first else { throw .slowDown(retryAfter: 1) }
-        return policy
+        return try policy.get()
     }
 
     /// Collects what bears on a caller for each of some objects, in their order; what is missing is loaded together.
     ///
+    /// An object fails by itself where its key has too many places (`invalidArgument`), or where those before it have as many as
+    /// one request may load (`slowDown`).
     /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, groups: [Principal], to objects: [(bucket: BucketName, key: ObjectKey)]
-    ) async throws(GatewayError) -> [AccessPolicy] {
+    ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
         try await policies(
             for: objects.map { HeldPolicy.Question(principal: principal, groups: groups, bucket: $0, key: $1) }
         )
@@ -111,26 +135,54 @@ public final class PolicyCache: Sendable {
         store.held.withLock { $0.policy(of: principal, groups: groups, to: bucket) }
     }
 
-    private func policies(for questions: [HeldPolicy.Question]) async throws(GatewayError) -> [AccessPolicy] {
-        var policies = [AccessPolicy?](repeating: nil, count: questions.count)
-        for _ in 0..<Self.maxRounds {
+    private func policies(
+        for questions: [HeldPolicy.Question]
+    ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
+        var results = [Result<AccessPolicy, GatewayError>?](repeating: nil, count: questions.count)
+        var pending = Array(questions.indices)
+        var asked: Set<GrantPlace> = []
+        var rounds = 0
+        while rounds < Self.maxRounds {
             var keys: Set<PolicyKey> = []
             var places: Set<GrantPlace> = []
-            for index in questions.indices where policies[index] == nil {
+            var rest: [Int] = []
+            for (order, index) in pending.enumerated() {
+                guard places.count < Self.placesAtOnce else {
+                    rest += pending[order...]
+                    break
+                }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
-                case .complete(let policy): policies[index] = policy
-                case .missing(let missing): keys.formUnion(missing)
-                case .missingPlaces(let missing): places.formUnion(missing)
+                case .complete(let policy): results[index] = .success(policy)
+                case .missing(let missing):
+                    keys.formUnion(missing)
+                    rest.append(index)
+                case .missingPlaces(let missing):
+                    places.formUnion(missing)
+                    rest.append(index)
+                case .tooManyPlaces: results[index] = .failure(Self.tooManyPlaces)
                 case .tooManyGroups:
                     throw .unauthenticated(reason: "The credential belongs to more groups than are allowed.")
                 }
             }
-            guard !(keys.isEmpty && places.isEmpty) else { return policies.compactMap(\.self) }
+            guard !rest.isEmpty else { return results.compactMap(\.self) }
+            // What is loaded may be gone again when it is looked for; whoever gets on may try as often again.
+            rounds = rest.count < pending.count ? 0 : rounds + 1
+            pending = rest
             if !keys.isEmpty { try await rowLoads.run(keys) }
-            if !places.isEmpty { try await placeLoads.run(places) }
+            guard !places.isEmpty else { continue }
+            asked.formUnion(places)
+            guard asked.count <= Self.maxPlacesOfRequest else {
+                for index in pending { results[index] = .failure(.slowDown(retryAfter: 1)) }
+                return results.compactMap(\.self)
+            }
+            try await (places.count < Self.manyPlaces ? placeLoads : largePlaceLoads).run(places)
         }
         throw .slowDown(retryAfter: 1)
     }
+
+    private static let tooManyPlaces = GatewayError.invalidArgument(
+        field: "key",
+        reason: "The key has too many '/' for a caller in so many groups that each have a great many grants.")
 
     /// Collects what bears on a caller and the keys below a prefix of a bucket.
     ///
@@ -149,7 +201,8 @@ public final class PolicyCache: Sendable {
         guard policy.position.mayPrecede(load.position) else { throw .slowDown(retryAfter: 1) }
         var counts: [Principal: Int] = [:]
         for grant in load.rows { counts[grant.principal, default: 0] += 1 }
-        guard counts.values.allSatisfy({ $0 <= store.literalGrantLimit }) else { return nil }
+        guard load.rows.count <= Self.maxGrantsAround, counts.values.allSatisfy({ $0 <= store.literalGrantLimit })
+        else { return nil }
         policy.placedGrants = load.rows.map(GrantRow.init)
         return policy
     }
@@ -206,7 +259,7 @@ public final class PolicyCache: Sendable {
     ) async throws(GatewayError) -> (position: PolicyPosition, content: CachedRows.Content) {
         for _ in 0..<Self.maxRounds {
             if let found = store.held.withLock({ $0.content(of: key) }) { return found }
-            try await rowLoads.run([key])
+            try await (key.isIdentity ? identityLoads : rowLoads).run([key])
         }
         throw .slowDown(retryAfter: 1)
     }
@@ -224,7 +277,13 @@ extension PolicyCache.Store {
     fileprivate func load(_ places: [GrantPlace]) async throws(GatewayError) -> Bool {
         let epoch = held.withLock { $0.epoch }
         let load = try await source.grants(at: places)
-        return held.withLock { $0.admit(load, at: places, askedAt: epoch) }
+        // In parts, so that nobody waits long for the lock.
+        for start in stride(from: 0, to: places.count, by: 256) {
+            let part = start..<min(start + 256, places.count)
+            let rows = PolicyLoad(position: load.position, rows: Array(load.rows[part]))
+            guard held.withLock({ $0.admit(rows, at: Array(places[part]), askedAt: epoch) }) else { return false }
+        }
+        return true
     }
 
     /// Reads the log from where it was left.

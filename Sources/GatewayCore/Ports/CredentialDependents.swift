@@ -31,10 +31,29 @@ public struct CredentialDependents: Sendable, Equatable {
     }
 }
 
+/// What is known of a storage credential that bears on whether it may sign for an endpoint.
+public struct CredentialUse: Sendable, Equatable {
+    /// Whether there is a bucket at the endpoint that it signs for.
+    public var signsForEndpoint: Bool
+    /// The admin who made it, where no other has changed it and no bucket was ever signed for with it, also none that is gone.
+    public var soleMaker: Principal?
+
+    /// Puts both together.
+    public init(signsForEndpoint: Bool, soleMaker: Principal?) {
+        self.signsForEndpoint = signsForEndpoint
+        self.soleMaker = soleMaker
+    }
+}
+
 /// Finds what depends on a storage credential.
 public protocol CredentialDependency: Sendable {
     /// Reads it.
     ///
     /// - Throws: `notFound`, `unavailable`.
     func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents
+
+    /// Reads whether and how it is used, with regard to an endpoint in the form that buckets keep.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse
 }

@@ -58,14 +58,15 @@ public enum RemoteString: Sendable {
     /// Bucket and key; those of a "version 4" request are checked again with the bucket's address.
     func place() throws(GatewayError) -> (bucket: BucketName, key: ObjectKey) {
         switch self {
-        case .plain(let string): return (try BucketName(string.bucket), try ObjectKey(string.key))
+        case .plain(let string): return (try BucketName(string.bucket), try ObjectKey(string.key).bounded("content"))
         case .hashed(_, let request):
             let parts = request.path.utf8.dropFirst().split(
                 separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else {
                 throw .invalidArgument(field: "canonicalRequest", reason: "The path is not that of an object.")
             }
-            return (try BucketName(String(Substring(parts[0]))), try ObjectKey(String(Substring(parts[1]))))
+            let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
+            return (try BucketName(String(Substring(parts[0]))), key)
         }
     }
 

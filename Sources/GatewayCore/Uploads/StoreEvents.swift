@@ -7,6 +7,7 @@ public struct StoreEvents: Sendable {
     public static let maxEvents = 1000
 
     private let records: any StoreEventRecords
+    private let lookUps = EventSecretLookUps()
     /// The clock.
     public let now: @Sendable () -> Date
 
@@ -24,12 +25,14 @@ public struct StoreEvents: Sendable {
 
     /// Finds the bucket that a secret speaks for.
     ///
-    /// - Throws: `unauthenticated`, `unavailable`.
+    /// - Throws: `unauthenticated`, `slowDown` while too many unknown secrets are looked up, `unavailable`.
     public func bucket(of secret: Secret<String>) async throws(GatewayError) -> BucketName {
         let refusal = GatewayError.unauthenticated(reason: "The secret is not accepted.")
         guard let text = EventSecretText(parsing: secret) else { throw refusal }
+        guard try !lookUps.isRefused(text.hash, at: now()) else { throw refusal }
         let kept = try await records.secret(named: text.name)
         let isRight = constantTimeEqual(text.hash, kept?.hash ?? Self.noHash)
+        lookUps.note(text.hash, isGood: isRight && kept != nil)
         guard isRight, let kept else { throw refusal }
         return kept.bucket
     }

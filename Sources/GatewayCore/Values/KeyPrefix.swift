@@ -9,7 +9,8 @@ public enum KeyPrefix: Hashable, Sendable {
 
     /// Reads a literal prefix.
     ///
-    /// - Parameter text: Empty, or up to 1,023 bytes that an ``ObjectKey`` may begin with: ending in `/`, or one whole key.
+    /// - Parameter text: Empty, or up to 1,023 bytes with at most ``ObjectKey/maxSlashes`` `/` that an ``ObjectKey`` may begin with:
+    ///   ending in `/`, or one whole key.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `prefix`.
     public init(literal text: String) throws(GatewayError) {
         try Self.check(text)
@@ -57,6 +58,9 @@ public enum KeyPrefix: Hashable, Sendable {
     private static func check(_ text: String, field: String = "prefix") throws(GatewayError) {
         guard text.utf8.count <= 1023 else {
             throw .invalidArgument(field: field, reason: "A prefix has at most 1,023 bytes of UTF-8.")
+        }
+        guard text.hasBoundedSlashes else {
+            throw .invalidArgument(field: field, reason: "A prefix has at most \(ObjectKey.maxSlashes) '/'.")
         }
         if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)

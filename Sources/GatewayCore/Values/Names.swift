@@ -57,6 +57,32 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
         rawValue = request.key
     }
 
+    /// Most `/` of a key or prefix that is asked for or granted: a decision may have to look at each place where a grant can
+    /// stand, and those are as many.
+    public static let maxSlashes = 64
+
+    /// Refuses a key with more `/` than that.
+    ///
+    /// Keys on record, from before there was a bound, are not held to it.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for the field.
+    func bounded(_ field: String = "key") throws(GatewayError) -> ObjectKey {
+        guard rawValue.hasBoundedSlashes else {
+            throw .invalidArgument(field: field, reason: "A key has at most \(Self.maxSlashes) '/'.")
+        }
+        return self
+    }
+
     /// The key.
     public var description: String { rawValue }
+}
+
+extension String {
+    /// Whether there are at most ``ObjectKey/maxSlashes`` `/`.
+    var hasBoundedSlashes: Bool {
+        let bytes = utf8Span.span
+        guard bytes.count > ObjectKey.maxSlashes else { return true }
+        var count = 0
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "/") { count += 1 }
+        return count <= ObjectKey.maxSlashes
+    }
 }

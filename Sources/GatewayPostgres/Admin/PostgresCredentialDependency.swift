@@ -15,9 +15,20 @@ public struct PostgresCredentialDependency: CredentialDependency {
 
     /// Reads what depends on a credential.
     public func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
-        let found: CredentialDependents?
+        try await first(Self.read, credential)
+    }
+
+    /// Reads whether and how a credential is used.
+    public func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse {
+        try await first(Self.readUse, (credential, endpoint))
+    }
+
+    private func first<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> Row {
+        let found: Row?
         do throws(PostgresError) {
-            found = try await pool.execute(Self.read, credential).first
+            found = try await pool.execute(statement, parameters).first
         } catch {
             logger.report(error, "what depends on a credential cannot be read", in: pool.outage)
             throw error.asGatewayError
@@ -56,5 +67,30 @@ public struct PostgresCredentialDependency: CredentialDependency {
         return CredentialDependents(
             buckets: buckets, alive: .init(count: try row.decode(1), until: try row.decode(2)),
             aliveOfPreviousKey: hasFormer ? .init(count: try row.decode(4), until: try row.decode(5)) : nil)
+    }
+
+    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its creation nobody
+    /// is taken for the maker.
+    static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
+        """
+        SELECT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id AND b.endpoint = $2),
+            CASE WHEN NOT EXISTS (
+                SELECT FROM admin_audit a
+                WHERE a.kind = 'Bucket' AND c.id::text IN (a.before ->> 'credentialID', a.after ->> 'credentialID')
+            ) AND NOT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id)
+            THEN (
+                SELECT min(a.actor) FROM admin_audit a
+                WHERE a.kind = 'StorageCredential' AND a.resource_id = c.id::text
+                HAVING count(DISTINCT a.actor) = 1 AND bool_or(a.operation = 'create')
+            ) END
+        FROM storage_credentials c
+        WHERE c.id = $1
+        """, onlyReads: true
+    ) {
+        [$0.credential, $0.endpoint]
+    } decode: { row throws(PostgresError) in
+        let maker = try row.decode(1, as: String?.self)
+        return CredentialUse(
+            signsForEndpoint: try row.decode(0), soleMaker: maker.flatMap { try? Principal($0) })
     }
 }

@@ -160,6 +160,7 @@ enum PolicyStatements {
                 ORDER BY r.prefix LIMIT $6
             )
         ) g ON true
+        LIMIT \(PolicyCache.maxGrantsAround + 1)
         """, onlyReads: true
     ) {
         [

@@ -7,6 +7,7 @@ public import Logging
 /// Remembers in PostgreSQL what stores told, and what they authenticate with.
 public struct PostgresStoreEvents: StoreEventRecords {
     private let pool: PostgresPool
+    private let lookUps: PostgresPool
     private let logger: Logger
     private let now: @Sendable () -> Date
 
@@ -14,17 +15,21 @@ public struct PostgresStoreEvents: StoreEventRecords {
     ///
     /// - Parameters:
     ///   - pool: Logged in as the gateway.
+    ///   - lookUps: The same, for secrets that anybody may send alone, so that no flood of them takes the connections of others.
     ///   - logger: Told why rows cannot be read or written.
     ///   - now: The clock of identifiers in the audit.
-    public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
+    public init(
+        pool: PostgresPool, lookUps: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
         self.pool = pool
+        self.lookUps = lookUps
         self.logger = logger
         self.now = now
     }
 
     /// Reads the bucket and the hash that go with the name of a secret that is good now.
     public func secret(named name: String) async throws(GatewayError) -> (bucket: BucketName, hash: [UInt8])? {
-        try await perform { () throws(PostgresError) in try await pool.execute(Self.named, name).first }
+        try await perform { () throws(PostgresError) in try await lookUps.execute(Self.named, name).first }
     }
 
     /// Writes objects down that were made in a bucket.

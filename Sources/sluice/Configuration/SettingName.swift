@@ -3,11 +3,13 @@
 /// The environment variable is the key in upper case, with `_` for `.` and `-`, behind `SLUICE_`.
 enum SettingName: String, CaseIterable {
     case databaseURL = "database.url"
+    case databasePasswordFile = "database.password-file"
     case databaseLedgerConnections = "database.ledger-connections"
     case databasePoolConnections = "database.pool-connections"
     case masterKey = "master-key"
     case masterKeyFile = "master-key-file"
     case bootstrapAdminKey = "bootstrap-admin-key"
+    case bootstrapAdminKeyFile = "bootstrap-admin-key-file"
     case listen = "listen"
     case adminListen = "admin-listen"
     case tlsCertificateFile = "tls.certificate-file"
@@ -39,16 +41,31 @@ enum SettingName: String, CaseIterable {
         "SLUICE_" + rawValue.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
+    /// The setting with the file that may hold the value instead; `nil` for what is no secret, and may stand on a command line.
+    ///
+    /// A URL of the database is one whether or not it holds a password: what is refused should not depend on the value.
+    var secretFile: SettingName? {
+        switch self {
+        case .databaseURL: .databasePasswordFile
+        case .masterKey: .masterKeyFile
+        case .bootstrapAdminKey: .bootstrapAdminKeyFile
+        default: nil
+        }
+    }
+
     /// One line for people: what it means, its unit and its default.
     var meaning: String {
         switch self {
         case .databaseURL: "PostgreSQL, as a URI or keywords; several hosts are tried in order. Required."
+        case .databasePasswordFile:
+            "File that holds the password for PostgreSQL, where the URL holds none. Default none."
         case .databaseLedgerConnections: "Connections that record issuances. Default 2."
         case .databasePoolConnections: "Connections that read policy. Default 4."
         case .masterKey:
             "Key that seals stored secrets: 32 bytes in base64, or lines of id:base64, the first one seals."
         case .masterKeyFile: "File that holds the master key instead. One of the two is required."
         case .bootstrapAdminKey: "Bearer token with the role admin, for the first rows. Default none."
+        case .bootstrapAdminKeyFile: "File that holds that token instead."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
             "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml. Default: those of the API."

@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import GatewayCore
 import Synchronization
 import SystemPackage
 
@@ -70,6 +71,36 @@ struct SettingReader {
             return nil
         }
         return value
+    }
+
+    /// A secret, or what a file holds in its place, less one line break at its end, and the setting that it is from; `nil`
+    /// where neither is set, or with a mistake noted.
+    mutating func secret(_ name: SettingName, orIn file: SettingName) -> (text: Secret<String>, from: SettingName)? {
+        let given = text(name)
+        guard let held = secret(in: file) else { return given.map { (Secret($0), name) } }
+        guard given == nil else {
+            refuse(name, "must not be set together with \(file.variable)")
+            return nil
+        }
+        return (held, file)
+    }
+
+    /// What the file of a setting holds, less one line break at its end; `nil` where none is set, or with a mistake noted.
+    mutating func secret(in name: SettingName) -> Secret<String>? {
+        guard let path = text(name) else { return nil }
+        guard var text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
+            refuse(name, "'\(path)' cannot be read as text")
+            return nil
+        }
+        if text.unicodeScalars.last == "\n" {
+            text.unicodeScalars.removeLast()
+            if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
+        }
+        guard !text.isEmpty, !text.utf8.contains(0) else {
+            refuse(name, "'\(path)' is empty, or holds a NUL")
+            return nil
+        }
+        return Secret(text)
     }
 
     /// Remembers a mistake.

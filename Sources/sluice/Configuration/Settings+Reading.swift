@@ -19,11 +19,10 @@ extension Settings {
         let adminListen = ListenAddress(reading: &reader, .adminListen)
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
-        let adminKey = reader.text(.bootstrapAdminKey)
-        if let adminKey, !(32...1024 ~= adminKey.utf8.count && adminKey.wholeMatch(of: /[A-Za-z0-9._~+\/-]+=*/) != nil)
-        {
+        let adminKey = reader.secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile)
+        if let adminKey, !adminKey.text.reveal().isBearerToken(ofLength: 32...1024) {
             reader.refuse(
-                .bootstrapAdminKey,
+                adminKey.from,
                 "must be 32 to 1,024 characters that a bearer token can have: letters, digits and -._~+/, then =")
         }
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
@@ -47,7 +46,7 @@ extension Settings {
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
         self.tls = tls
-        self.bootstrapAdminKey = adminKey.map { Secret($0) }
+        self.bootstrapAdminKey = adminKey?.text
         self.trustedProxies = proxies
         self.allowedOrigins = Set(origins)
         self.ledgerKeepDays = keepDays
@@ -60,20 +59,36 @@ extension Settings {
     }
 }
 
+extension String {
+    /// Whether a header field can carry it as a bearer token (RFC 6750, section 2.1).
+    fileprivate func isBearerToken(ofLength length: ClosedRange<Int>) -> Bool {
+        length ~= utf8.count && wholeMatch(of: /[A-Za-z0-9._~+\/-]+=*/) != nil
+    }
+}
+
 extension Settings.Database {
     /// Reads how to reach PostgreSQL; `nil` with a mistake noted.
     init?(reading reader: inout SettingReader) {
         let ledgerConnections = reader.integer(.databaseLedgerConnections, in: 1...64)
         let poolConnections = reader.integer(.databasePoolConnections, in: 1...64)
+        let flaws = reader.mistakes.count
+        let password = reader.secret(in: .databasePasswordFile)
         guard let connectionString = reader.text(.databaseURL) else {
             reader.refuse(.databaseURL, "must be set, for example postgresql://sluice@127.0.0.1/sluice")
             return nil
         }
-        self.init(connectionString: Secret(connectionString))
+        guard reader.mistakes.count == flaws else { return nil }
+        self.init(connectionString: Secret(connectionString), password: password)
         self.ledgerConnections = ledgerConnections ?? self.ledgerConnections
         self.poolConnections = poolConnections ?? self.poolConnections
         do throws(PostgresError) {
-            _ = try PostgresConfiguration(connectionString: connectionString, applicationName: "sluice")
+            let configuration = try PostgresConfiguration(
+                connectionString: connectionString, applicationName: "sluice")
+            guard password == nil || !configuration.hasPassword else {
+                reader.refuse(
+                    .databasePasswordFile, "must not be set together with a password in SLUICE_DATABASE_URL")
+                return nil
+            }
         } catch {
             reader.refuse(.databaseURL, "\(error)")
             return nil
@@ -84,28 +99,18 @@ extension Settings.Database {
 extension MasterKeyRing {
     /// Reads the master keys; `nil` with a mistake noted.
     init?(reading reader: inout SettingReader) {
-        let key = reader.text(.masterKey)
-        let file = reader.text(.masterKeyFile)
-        let name = file == nil ? SettingName.masterKey : .masterKeyFile
-        do {
-            switch (key, file) {
-            case (let key?, nil):
-                self = try MasterKeyRing(parsing: Secret(key))
-            case (nil, let file?):
-                self = try MasterKeyRing(parsing: Secret(String(contentsOf: URL(filePath: file), encoding: .utf8)))
-            case (nil, nil):
+        let flaws = reader.mistakes.count
+        guard let (key, name) = reader.secret(.masterKey, orIn: .masterKeyFile) else {
+            if reader.mistakes.count == flaws {
                 reader.refuse(
                     .masterKey, "must be set, or SLUICE_MASTER_KEY_FILE; make one with: openssl rand -base64 32")
-                return nil
-            case (.some, .some):
-                reader.refuse(.masterKey, "must not be set together with SLUICE_MASTER_KEY_FILE")
-                return nil
             }
-        } catch let flaw as MasterKeyError {
-            reader.refuse(name, "\(flaw)")
             return nil
+        }
+        do throws(MasterKeyError) {
+            self = try MasterKeyRing(parsing: key)
         } catch {
-            reader.refuse(name, "cannot be read")
+            reader.refuse(name, "\(error)")
             return nil
         }
     }

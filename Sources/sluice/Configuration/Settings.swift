@@ -12,6 +12,8 @@ struct Settings: Sendable {
     /// How PostgreSQL is used.
     struct Database: Sendable {
         var connectionString: Secret<String>
+        /// Where the connection string holds none.
+        var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
         /// Connections of the admin routes.
@@ -20,6 +22,8 @@ struct Settings: Sendable {
         let reportConnections = 3
         /// For imports, exports and batches of grants; one each.
         let bulkConnections = 4
+        /// Connections on which the secrets of stores are looked up.
+        let eventConnections = 2
         /// Connections of requests with idempotency keys.
         let idempotencyConnections = 4
 
@@ -27,7 +31,19 @@ struct Settings: Sendable {
         /// heartbeats.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
-                + idempotencyConnections + 4
+                + eventConnections + idempotencyConnections + 4
+        }
+
+        /// How one kind of connection is opened.
+        ///
+        /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
+        func configuration(
+            _ applicationName: String, sessionSettings: [(name: String, value: String)] = [],
+            responseTimeout: Duration = .seconds(30)
+        ) throws(PostgresError) -> PostgresConfiguration {
+            try PostgresConfiguration(
+                connectionString: connectionString.reveal(), password: password?.reveal(),
+                applicationName: applicationName, sessionSettings: sessionSettings, responseTimeout: responseTimeout)
         }
     }
 

@@ -8,7 +8,8 @@ struct SettingsOptions: ParsableArguments {
 
     @Option(
         name: .customLong("set"),
-        help: ArgumentHelp("A setting by its key, such as listen=127.0.0.1:9090; repeatable.", valueName: "key=value"))
+        help: ArgumentHelp(
+            "A setting by its key, such as listen=127.0.0.1:9090; no secrets; repeatable.", valueName: "key=value"))
     var assignments: [String] = []
 
     /// Opens the settings: flags before the environment before the file.
@@ -20,6 +21,13 @@ struct SettingsOptions: ParsableArguments {
             guard parts.count == 2, let name = SettingName(rawValue: parts[0]) else {
                 throw ValidationError(
                     "'--set \(parts.first ?? "")': there is no such setting, or its value is missing.")
+            }
+            if let file = name.secretFile {
+                throw ValidationError(
+                    """
+                    '--set \(name.rawValue)': other users of this machine see secrets on a command line. \
+                    Set \(name.variable) in the environment, or name a file with \(file.variable).
+                    """)
             }
             flags[name] = parts[1]
         }

@@ -10,8 +10,8 @@ extension PostgresConnection {
         let database = Settings.Database(reading: &reader)
         guard reader.mistakes.isEmpty, let database else { throw SettingMistakes(mistakes: reader.mistakes) }
         self.init(
-            try PostgresConfiguration(
-                connectionString: database.connectionString.reveal(), applicationName: "sluice-maintenance",
+            try database.configuration(
+                "sluice-maintenance",
                 sessionSettings: [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "1s")],
                 responseTimeout: .seconds(3600)),
             logger: logger)

@@ -64,7 +64,8 @@ struct Gateway {
             store: MultipartCalls(client: cloud, cache: cache, now: Self.now),
             life: .seconds(settings.multipartMaxAge), now: Self.now)
         let stored = StoredUploads(client: cloud, cache: cache, now: Self.now)
-        let events = PostgresStoreEvents(pool: database.adminPool, logger: logger, now: Self.now)
+        let events = PostgresStoreEvents(
+            pool: database.adminPool, lookUps: database.eventPool, logger: logger, now: Self.now)
         let idempotency = PostgresIdempotency(
             pool: database.idempotencyPool, keys: settings.masterKeys, ledger: ledger, clock: clock, logger: logger,
             now: Self.now)
@@ -116,8 +117,8 @@ struct Gateway {
         self.stores = stores
         services =
             [
-                database.policyPool, database.adminPool, database.ledgerPool, database.idempotencyPool, ledger, watch,
-                denials,
+                database.policyPool, database.adminPool, database.ledgerPool, database.eventPool,
+                database.idempotencyPool, ledger, watch, denials,
                 Heartbeat(
                     connection: database.heartbeat,
                     identity: .init(
@@ -190,6 +191,8 @@ private struct DatabaseParts {
     let idempotencyPool: PostgresPool
     /// Apart, since questions about the ledger may take seconds.
     let ledgerPool: PostgresPool
+    /// Apart, since who asks is nobody yet.
+    let eventPool: PostgresPool
     let bulk: BulkConnections
     let background: PostgresConnection
     let queries: PostgresConnection
@@ -201,9 +204,7 @@ private struct DatabaseParts {
         let outage = Outage(logger: logger)
         self.outage = outage
         func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
-            var configuration = try PostgresConfiguration(
-                connectionString: settings.database.connectionString.reveal(), applicationName: "sluice",
-                sessionSettings: sessionSettings)
+            var configuration = try settings.database.configuration("sluice", sessionSettings: sessionSettings)
             configuration.outage = outage
             return configuration
         }
@@ -224,6 +225,9 @@ private struct DatabaseParts {
         ledgerPool = PostgresPool(
             try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
             logger: logger)
+        eventPool = PostgresPool(
+            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.eventConnections,
+            maxWaiting: 64, logger: logger)
         bulk = BulkConnections(
             try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
         )

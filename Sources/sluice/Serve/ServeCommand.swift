@@ -14,7 +14,8 @@ struct ServeCommand: AsyncParsableCommand {
             Settings come from --set, then from the environment, then from a JSON file
             whose members are the keys below without SLUICE_, in lower case:
             {"database": {"url": "…"}, "listen": "127.0.0.1:8080"}.
-            All mistakes are named together. SIGTERM and SIGINT stop it: it accepts no
+            --set takes no secrets; each may lie in a file, whose last line break does not
+            count. All mistakes are named together. SIGTERM and SIGINT stop it: it accepts no
             more connections and ends once the requests under way are answered.
 
             Settings:

@@ -1,6 +1,7 @@
 """What goes on beside a load: changes of policy, a quota that everybody shares, a partition that is dropped."""
 
 import contextlib
+import secrets
 import threading
 import time
 
@@ -65,6 +66,51 @@ class PolicyChanges:
                     number += 1
                     self.made.append(time.monotonic() - began)
                     due += interval
+        except Exception as error:
+            failures.append(error)
+
+
+class DeepBatches:
+    """Asks without end, so many times at once, for 1,000 keys of 64 segments that nobody asked for before.
+
+    None is granted, so that the ledger stays that of the load beside it.
+    """
+
+    ITEMS, SLASHES = 1_000, 64
+
+    def __init__(self, gateway, caller, at_once):
+        self.gateway = gateway
+        self.caller = caller
+        self.at_once = at_once
+        self.answered = 0
+
+    @contextlib.contextmanager
+    def during(self, _seconds):
+        stop = threading.Event()
+        failures = []
+        threads = [threading.Thread(target=self._ask, args=(stop, failures)) for _ in range(self.at_once)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+        if failures:
+            raise failures[0]
+
+    def _ask(self, stop, failures):
+        try:
+            with Admin(self.gateway, self.caller.key) as connection:
+                while not stop.is_set():
+                    rest = "/s" * self.SLASHES
+                    items = [{"action": "GetObject", "bucket": rows.BUCKET, "key": secrets.token_hex(8) + rest}
+                             for _ in range(self.ITEMS)]
+                    status, body = connection.call("POST", "/v1/presigned-urls/batch", {"items": items})
+                    if status != 200:
+                        raise RuntimeError(f"a batch of deep keys: {status} {body.decode(errors='replace')}")
+                    self.answered += 1
         except Exception as error:
             failures.append(error)
 

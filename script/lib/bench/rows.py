@@ -108,6 +108,15 @@ def requests(file, callers, each=None, tokens=None):
     return file
 
 
+def crowd(database, database_name, caller, count):
+    """Gives a caller so many grants more, each for a folder of its own."""
+    _change(database, database_name, f"""
+        INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, created_by)
+        SELECT {UUID}, '{caller.principal}', '{BUCKET}', 'crowd/' || n || '/', false, '{{PutObject}}', 'allow', '{{}}', 'user:bench'
+        FROM generate_series(1, {count}) AS n
+    """)
+
+
 def _add_grants(database, database_name, callers, count):
     """One to each caller, the rest spread over other principals, ten each."""
     for first in range(0, count, ROWS_IN_ONE_CHANGE):

@@ -57,6 +57,7 @@ TARGETS = [
     Target("changes", "policy", "7 · rate with 100 policy changes a second ÷ undisturbed", at_least=0.7),
     Target("stale", "policy", "7 · links on an old state of policy", at_most=0),
     Target("hot", "policy", "7 · rate with one quota shared by everybody ÷ undisturbed", at_least=0.4),
+    Target("deep", "deep", "7 · p99 beside four batches of 1,000 deep keys ÷ p99 otherwise", at_most=2),
     Target("idle-memory", "idle", "8 · memory that 10,000 idle connections take beside 256 busy ones", at_most=200, unit="MB"),
     Target("idle-rate", "idle", "8 · rate beside 10,000 idle connections ÷ without them", at_least=0.95),
     Target("goodput", "overload", "8 · good answers at 4 × capacity offered ÷ capacity", at_least=0.9),

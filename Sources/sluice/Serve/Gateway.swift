@@ -151,6 +151,7 @@ struct Gateway {
     private static func servers(
         _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
     ) throws -> [HTTPServer] {
+        let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let api = APISettings(allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies)
         func server(
             _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
@@ -158,6 +159,7 @@ struct Gateway {
             var logger = logger
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
+            configuration.bodyMemory = bodyMemory
             // Each connection to PostgreSQL has a socket and a descriptor to wake its waiter by, and one more to cancel with.
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(

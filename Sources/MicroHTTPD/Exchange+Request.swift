@@ -50,7 +50,8 @@ extension Exchange {
         case .length(let length):
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
             guard length <= Int64(core.configuration.maxUnreadBodyBytes) else {
-                return handOver(IncomingBody(maxBytes: length, highWater: core.configuration.maxUnreadBodyBytes, isKept: true))
+                return handOver(
+                    IncomingBody(maxBytes: length, highWater: core.configuration.maxUnreadBodyBytes, isKept: true))
             }
             collected.reserveCapacity(min(Int(length), 16 * 1_024))
         }

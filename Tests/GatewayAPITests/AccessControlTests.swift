@@ -54,7 +54,8 @@ struct AccessControlTests {
             "{", "[]", "null", #"{"nosuch":1}"#, #"{"name":1,"member":1,"action":1,"principal":1,"issuer":1}"#,
         ]
         // Changes of rows look for the row first.
-        for body in route.method != .post ? [] : wrong + (Self.takesNothing.contains(route.template) ? [] : ["", "{}"]) {
+        for body in route.method != .post ? [] : wrong + (Self.takesNothing.contains(route.template) ? [] : ["", "{}"])
+        {
             let answer = await gateway.send(
                 route.method, path(route), token: "admin-token", headers: [.ifMatch: "*"], json: body)
             #expect(answer.status == 400, "\(route.template) \(body): \(answer.text)")

@@ -36,7 +36,9 @@ struct BodyTests {
 
     private static func pieces(of text: String, _ count: Int = 7) -> [Result<[UInt8], RequestBodyError>] {
         let bytes = Array(text.utf8)
-        return stride(from: 0, to: bytes.count, by: count).map { .success(Array(bytes[$0..<min($0 + count, bytes.count)])) }
+        return stride(from: 0, to: bytes.count, by: count).map {
+            .success(Array(bytes[$0..<min($0 + count, bytes.count)]))
+        }
     }
 
     @Test("that comes in pieces is the same as one that came whole, also for an idempotency key")
@@ -51,8 +53,8 @@ struct BodyTests {
             to: gateway)
         #expect(again.status == 200 && again.headers[.idempotencyReplayed] == "true")
         let (other, _) = await send(
-            .post, Self.batch, token: "user-token", headers: [.idempotencyKey: "k"], pieces: Self.pieces(of: json + " "),
-            to: gateway)
+            .post, Self.batch, token: "user-token", headers: [.idempotencyKey: "k"],
+            pieces: Self.pieces(of: json + " "), to: gateway)
         #expect(other.string("code") == "IdempotencyKeyReused")
     }
 
@@ -82,7 +84,7 @@ struct BodyTests {
         }
     }
 
-    @Test("that is coded is refused unread, on every route that takes one", arguments: AccessControlTests.routes.indices)
+    @Test("that is coded is refused unread, wherever one is taken", arguments: AccessControlTests.routes.indices)
     func coded(index: Int) async {
         let route = AccessControlTests.routes[index]
         guard route.takesBody else { return }

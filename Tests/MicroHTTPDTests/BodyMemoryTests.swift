@@ -30,8 +30,11 @@ import Testing
         }
     }
 
-    private static func head(_ target: String = "/", length: Int = long, token: Bool = true, fields: String = "") -> String {
-        "PUT \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\(token ? "X-Token: a\r\n" : "")\(fields)\r\n"
+    private static func head(
+        _ target: String = "/", length: Int = long, token: Bool = true, fields: String = ""
+    ) -> String {
+        "PUT \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n" + (token ? "X-Token: a\r\n" : "")
+            + fields + "\r\n"
     }
 
     private static func body(_ count: Int = long) -> [UInt8] { [UInt8](repeating: 0x61, count: count) }

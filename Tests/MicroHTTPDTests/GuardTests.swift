@@ -108,13 +108,14 @@ import Testing
     }
 
     /// libmicrohttpd refuses these by itself, before the guard sees them.
-    @Test(arguments: [
-        ("GET /\r\nHost: a\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400),
-        ("GET / http/1.1\r\nHost: a\r\n\r\n", 400),
-        ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400),
-        ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400),
-    ] + OwnRefusalTests.requests.map { ($0.request, $0.status) })
+    @Test(
+        arguments: [
+            ("GET /\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nHost: a\r\nnonsense\r\n\r\n", 400),
+            ("GET / http/1.1\r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/1.1 \r\nHost: a\r\n\r\n", 400),
+            ("GET / HTTP/2.0\r\nHost: a\r\n\r\n", 400),
+        ] + OwnRefusalTests.requests.map { ($0.request, $0.status) })
     func `nonsense is refused once, in the form of all refusals, and the connection ends`(request: String, status: Int)
         async throws
     {

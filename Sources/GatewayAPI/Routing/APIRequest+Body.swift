@@ -25,8 +25,8 @@ extension HeaderFields {
     var nameContentCoding: Bool {
         guard contains(.contentEncoding) else { return false }
         return self[values: .contentEncoding].contains { value in
-            value.split(separator: ",").contains { coding in
-                let name = coding.trimming { $0 == " " || $0 == "\t" }
+            value.utf8.split(separator: UInt8(ascii: ",")).contains { coding in
+                let name = Substring(coding).trimming { $0 == " " || $0 == "\t" }
                 return !name.isEmpty && name.lowercased() != "identity"
             }
         }

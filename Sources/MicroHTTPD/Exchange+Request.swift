@@ -168,7 +168,13 @@ extension Exchange {
         if consumed { left = 0 }
         guard discarded else { return mayGoOn }
         left = 0
-        return discard(data.count) || lingerWithAnswer()
+        return endsSoon && discard(data.count) || lingerWithAnswer()
+    }
+
+    /// Whether what is left of the body may be little enough to be thrown away before the answer.
+    private var endsSoon: Bool {
+        guard case .length(let length) = framing else { return true }
+        return length - Int64(keptBytes) <= Int64(core.configuration.maxDiscardedBytes)
     }
 
     private func endStream() -> Bool {

@@ -2,6 +2,7 @@
 #ifndef SLUICE_CMICROHTTPD_SHIM_H
 #define SLUICE_CMICROHTTPD_SHIM_H
 
+#include <dlfcn.h>
 #include <microhttpd.h>
 
 /// `MHD_start_daemon` with the callbacks that this project sets and its other options in an array that ends with
@@ -15,6 +16,21 @@ static inline struct MHD_Daemon *sluice_start_daemon(
         flags, 0, NULL, NULL, handle, context, MHD_OPTION_EXTERNAL_LOGGER, log, context, MHD_OPTION_URI_LOG_CALLBACK,
         target, context, MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, notify, context,
         MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// libmicrohttpd's own `MHD_queue_response`, since there is one of ours of that name.
+static inline enum MHD_Result sluice_queue_response(
+    struct MHD_Connection *connection, unsigned int status, struct MHD_Response *response)
+{
+    typedef enum MHD_Result (*queue_response)(struct MHD_Connection *, unsigned int, struct MHD_Response *);
+    static queue_response known;
+    queue_response queue = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (!queue) {
+        // RTLD_NEXT, which the C library declares for GNU programs only.
+        queue = (queue_response)dlsym((void *)-1L, "MHD_queue_response");
+        __atomic_store_n(&known, queue, __ATOMIC_RELAXED);
+    }
+    return queue ? queue(connection, status, response) : MHD_NO;
 }
 
 /// `MHD_get_daemon_info` for the descriptor of its epoll set, -1 where there is none.

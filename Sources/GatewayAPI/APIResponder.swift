@@ -57,12 +57,20 @@ public final class APIResponder: HTTPResponder {
     /// How much of a body the route takes; a path that does not exist takes a little, so that the answer can say so.
     public func bodyPlan(for head: RequestHead) -> BodyPlan {
         if let route = router.route(head.method, literal: head.target) {
-            return route.bodyPlan
+            return plan(for: head, on: route)
         }
         guard let target = try? RequestTarget(head.target),
             case .route(let route, _, _) = router.match(head.method, target.segments)
         else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
-        return route.bodyPlan
+        return plan(for: head, on: route)
+    }
+
+    private func plan(for head: RequestHead, on route: Route) -> BodyPlan {
+        guard case .collect(let maxBytes) = route.bodyPlan, maxBytes > 0, head.headerFields.nameContentCoding else {
+            return route.bodyPlan
+        }
+        // It will be refused, and not be read for that.
+        return .stream(maxBytes: Int64(maxBytes))
     }
 
     /// Answers a request.

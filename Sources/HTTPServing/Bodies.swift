@@ -40,6 +40,8 @@ public enum RequestBodyError: Error, Sendable, Equatable {
     case timedOut
     /// More bytes came than the route takes.
     case tooLarge
+    /// Bodies take all the memory that they may.
+    case noMemory
 }
 
 /// The body of an answer.

@@ -16,7 +16,8 @@ public protocol HTTPResponder: AnyObject, Sendable {
 
 /// How the server reads a request's body.
 public enum BodyPlan: Sendable, Equatable {
-    /// Gathered in memory first; a longer body is answered with 413.
+    /// To be held whole; a longer body is answered with 413. The server gathers a short one first. A long one is handed over as
+    /// it arrives, so that nobody has to hold it for a caller who is not known yet; it has to arrive in the same time.
     case collect(maxBytes: Int)
     /// Handed over as it arrives, with back-pressure; a body that grows past the limit ends the stream with an error. An answer
     /// may have a deadline of its own, in place of the server's.
@@ -27,7 +28,7 @@ public enum BodyPlan: Sendable, Equatable {
 public final class ServerRequest: Sendable {
     /// Method, target and header fields.
     public let head: RequestHead
-    /// The body, read as ``HTTPResponder/bodyPlan(for:)`` asked.
+    /// The body, as ``HTTPResponder/bodyPlan(for:)`` asked.
     public let body: RequestBody
     /// Numeric IP address of the peer of the socket, for example `127.0.0.1` or `::1`.
     public let remoteAddress: String

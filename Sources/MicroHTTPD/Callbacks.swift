@@ -56,7 +56,7 @@ func socketChanged(
     if what == .CONNECTION_NOTIFY_STARTED {
         guard let address = unsafe sluice_client_address(connection) else { return }
         let client = unsafe ClientConnection(
-            socket: sluice_socket(connection), address: SocketAddress(reading: address))
+            socket: sluice_socket(connection), address: SocketAddress(reading: address), core: loop.core)
         loop.core.register(client)
         unsafe state.pointee = Unmanaged.passRetained(client).toOpaque()
     } else if let opaque = unsafe state.pointee {
@@ -72,8 +72,6 @@ func socketChanged(
 func messageLogged(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
     guard let context = unsafe context, let format = unsafe format, let arguments = unsafe arguments else { return }
     let loop = unsafe Unmanaged<ServerLoop>.fromOpaque(context).takeUnretainedValue()
-    // It logs before it answers.
-    if unsafe strncmp(format, "Error processing request", 24) == 0 { loop.answerMalformedLengths() }
     guard loop.core.logger.logLevel <= .debug else { return }
     var text = [CChar](repeating: 0, count: 512)
     let length = unsafe text.withUnsafeMutableBufferPointer {

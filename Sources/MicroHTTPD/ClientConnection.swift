@@ -1,4 +1,5 @@
 import Glibc
+import HTTPServing
 import Synchronization
 
 /// One client's socket, from accept to close, with the request on it.
@@ -12,17 +13,17 @@ final class ClientConnection: Sendable {
 
     /// Formatted once, for every request on the connection.
     let address: SocketAddress
+    let core: ServerCore
     private let state: Mutex<State>
 
-    init(socket: Int32, address: SocketAddress) {
+    init(socket: Int32, address: SocketAddress, core: ServerCore) {
         self.address = address
+        self.core = core
         state = Mutex(State(socket: socket, exchange: nil, idleSince: .now))
     }
 
-    /// The request under way, where the connection is served by this loop.
-    func exchange(of loop: ServerLoop) -> Exchange? {
-        state.withLock { $0.exchange?.loop === loop ? $0.exchange : nil }
-    }
+    /// The request under way, from the end of its first line.
+    var exchange: Exchange? { state.withLock { $0.exchange } }
 
     /// A request has begun.
     func begin(_ exchange: Exchange) {
@@ -50,8 +51,17 @@ final class ClientConnection: Sendable {
         }
     }
 
+    /// Ends the connection with an answer, or without one where nothing may be written past libmicrohttpd, which has more to say.
+    func answerAtOnce(_ response: ServerResponse) {
+        if !core.isSecure, let bytes = rawBytes(of: response) { return answer(raw: bytes) }
+        state.withLock { state in
+            guard state.socket >= 0 else { return }
+            shutdown(state.socket, Int32(SHUT_RDWR))
+        }
+    }
+
     /// Cuts off a client that has been idle or too slow, and gives up on answers that take too long.
-    func sweep(now: Moment, core: ServerCore) {
+    func sweep(now: Moment) {
         state.withLock { state in
             guard state.socket >= 0 else { return }
             guard let exchange = state.exchange else {

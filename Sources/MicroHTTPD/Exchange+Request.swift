@@ -13,12 +13,7 @@ extension Exchange {
             loop.begin()
             return begin(line)
         case .collecting:
-            guard unsafe data.isEmpty else {
-                unsafe collected.append(contentsOf: data)
-                left = 0
-                return true
-            }
-            return answerCollected()
+            return unsafe data.isEmpty ? answerCollected() : gather(data, left: &left)
         case .beforeStream: return beginStream()
         case .streaming: return unsafe data.isEmpty ? endStream() : receive(data, left: &left)
         case .answering: return queueOrWait()
@@ -49,14 +44,32 @@ extension Exchange {
     }
 
     private func collect(atMost maxBytes: Int) -> Bool {
-        stage = .collecting
         switch framing {
         case .none: break
         case .chunked: return refuse(.badRequest("This route takes no chunked body."))
         case .length(let length):
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
+            guard length <= Int64(core.configuration.maxUnreadBodyBytes) else {
+                return handOver(
+                    IncomingBody(maxBytes: length, highWater: core.configuration.maxUnreadBodyBytes, isKept: true))
+            }
             collected.reserveCapacity(min(Int(length), 16 * 1_024))
         }
+        stage = .collecting
+        return true
+    }
+
+    /// Adds a piece to the body that is collected.
+    private func gather(_ data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
+        left = 0
+        guard core.configuration.bodyMemory.take(data.count) else {
+            collected = []
+            stage = .streaming
+            answerAfterBody(core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter)))
+            return true
+        }
+        keptBytes += data.count
+        unsafe collected.append(contentsOf: data)
         return true
     }
 
@@ -70,8 +83,14 @@ extension Exchange {
         case .length(let length) where length > maxBytes: return refuse(.contentTooLarge(maxBytes: maxBytes))
         case .length, .chunked: break
         }
+        return handOver(
+            IncomingBody(maxBytes: maxBytes, highWater: core.configuration.maxUnreadBodyBytes, isKept: false))
+    }
+
+    /// Has the request answered while its body is still to come.
+    private func handOver(_ incoming: IncomingBody) -> Bool {
         guard !isOverloaded else { return refuse(.unavailable(retryAfter: core.configuration.retryAfter)) }
-        state.withLock { $0.incoming = IncomingBody(maxBytes: maxBytes) }
+        state.withLock { $0.incoming = incoming }
         stage = .beforeStream
         let body = RequestBodyStream { [self] in try await nextChunk() }
         switch launch(.stream(body), pause: .reader) {
@@ -80,7 +99,7 @@ extension Exchange {
         case .reading:
             stage = .streaming
             return true
-        case .answered(let response): return queue(response, closes: true)
+        case .answered(let response): return answerUnread(response)
         }
     }
 
@@ -118,7 +137,7 @@ extension Exchange {
             }
             return nil
         }
-        if let ready { return queue(ready, closes: true) }
+        if let ready { return answerUnread(ready) }
         return isOpen
     }
 
@@ -137,13 +156,25 @@ extension Exchange {
             }
             consumed = true
             state.progress = .now
+            if incoming.isKept {
+                guard core.configuration.bodyMemory.take(data.count, isLarge: true) else {
+                    return incoming.failed(.noMemory)
+                }
+                keptBytes += data.count
+            }
             return unsafe incoming.append(data)
         }
         reader?.resume()
         if consumed { left = 0 }
         guard discarded else { return mayGoOn }
         left = 0
-        return discard(data.count) || lingerWithAnswer()
+        return endsSoon && discard(data.count) || lingerWithAnswer()
+    }
+
+    /// Whether what is left of the body may be little enough to be thrown away before the answer.
+    private var endsSoon: Bool {
+        guard case .length(let length) = framing else { return true }
+        return length - Int64(keptBytes) <= Int64(core.configuration.maxDiscardedBytes)
     }
 
     private func endStream() -> Bool {
@@ -183,27 +214,45 @@ extension Exchange {
         let isLast = closes || core.isDraining.load(ordering: .relaxed)
         guard let made = unsafe makeResponse(response, closes: isLast) else { return false }
         defer { unsafe MHD_destroy_response(made) }
-        return unsafe MHD_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
+        return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made) == MHD_Result.YES
     }
 
     /// Refuses a request whose head has arrived.
     private func refuse(_ failure: ServerFailure) -> Bool {
-        let response = core.responder.response(to: failure)
+        answerUnread(core.responder.response(to: failure))
+    }
+
+    /// Answers a request none of whose body was read, and no more requests on its connection.
+    private func answerUnread(_ response: ServerResponse) -> Bool {
         // A client that sends its body without waiting would have its data answered with a reset, which can overtake the
         // answer: it is given the answer at once, and some time to read it.
-        if framing != .none, !expectsContinue, !core.isSecure, let bytes = rawBytes(of: response) {
-            return linger(bytes)
+        if framing != .none, !expectsContinue {
+            if !core.isSecure, let bytes = rawBytes(of: response) { return linger(bytes) }
+            if case .length(let length) = framing, length <= Int64(core.configuration.maxDiscardedBytes) {
+                // Nothing can be written past TLS.
+                stage = .streaming
+                answerAfterBody(response)
+                return true
+            }
         }
         state.withLock { $0.answer = .taken }
         return queue(response, closes: true)
     }
 
-    /// Refuses a request whose head libmicrohttpd has read as far as a length that is none; past it, as it would answer badly.
-    func refuseMalformedLength() {
-        guard stage == .head, !core.isSecure, unsafe HeadGuard.hasMalformedLength(connection) else { return }
-        let failure = ServerFailure.badRequest("There may be one Content-Length field, of digits.")
-        stage = .lingering
-        client.answer(raw: core.rawAnswer(to: failure))
+    /// Lets the rest of the body be thrown away first.
+    private func answerAfterBody(_ response: ServerResponse) {
+        state.withLock { state in
+            state.answer = .ready(response)
+            state.progress = .now
+        }
+    }
+
+    /// libmicrohttpd sends a refusal by itself.
+    func isRefused() {
+        stage = .queued
+        state.withLock { state in
+            if case .none = state.answer { state.answer = .taken }
+        }
     }
 
     private func linger(_ bytes: [UInt8]) -> Bool {

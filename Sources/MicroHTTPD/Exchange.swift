@@ -79,6 +79,8 @@ import Synchronization
     /// Whether the route streams.
     var isStreamed = false
     var collected: [UInt8] = []
+    /// Bytes of the body that count as memory until nobody holds the exchange any more, and with it the body.
+    var keptBytes = 0
     /// The body of the answer, which libmicrohttpd reads where it is until the request is complete.
     var sent: [UInt8] = []
 
@@ -92,6 +94,10 @@ import Synchronization
         start = .now
         state = Mutex(State(progress: start))
         loop.core.openExchanges.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+        if keptBytes > 0 { loop.core.configuration.bodyMemory.giveBack(keptBytes) }
     }
 
     /// Suspends the connection; the caller holds the lock, so nobody can resume before this is done.
@@ -228,10 +234,9 @@ import Synchronization
                 guard now - state.progress > limits.idleTimeout else { return nil }
                 return SweepVerdict(farewell: rawBytes(of: response))
             case .none:
-                let isLate =
-                    state.incoming != nil
-                    ? now - state.progress > limits.idleTimeout : now - start > limits.requestTimeout
-                guard isLate else { return nil }
+                let isIdle = state.incoming != nil && now - state.progress > limits.idleTimeout
+                let isSlow = state.incoming?.isKept != false && now - start > limits.requestTimeout
+                guard isIdle || isSlow else { return nil }
                 state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
                 return SweepVerdict(farewell: core.rawAnswer(to: .requestTimeout))
             }

@@ -35,17 +35,21 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxTargetBytes = 8 * 1_024
     /// Bytes of request line and header section; a longer one is answered with 431. Default 12 KiB.
     ///
-    /// The memory of a connection is 4 KiB more, and never grows; what does not fit into it is refused by libmicrohttpd
-    /// itself, with the same status and a page of its own. It is cleared after each request, which is felt in the rate.
+    /// The memory of a connection is 4 KiB more, and never grows. It is cleared after each request, which is felt in the rate.
     public var maxHeadBytes = 12 * 1_024
     /// Header fields of a request; more are answered with 431. Default 100.
     public var maxHeaderFields = 100
+    /// Bytes of a body that are held before anybody asks for them. A longer one is handed over as it arrives, and as many of
+    /// its bytes may wait unread. Default 64 KiB.
+    public var maxUnreadBodyBytes = 64 * 1_024
+    /// What bodies that are held whole may take; servers can share one. Default 256 MiB.
+    public var bodyMemory = BodyMemory()
     /// Bytes that are read and thrown away so that a client sees the refusal of a body it is still sending. Default 1 MiB.
     public var maxDiscardedBytes = 1_024 * 1_024
     /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer; for the last it
     /// may be up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)
-    /// How long the head of a request and its collected body may take to arrive; 408 after that. Default 30 s.
+    /// How long the head of a request and a body that is held whole may take to arrive; 408 after that. Default 30 s.
     public var requestTimeout: Duration = .seconds(30)
     /// How long making an answer may take; then 503, and its task is cancelled. It starts anew with every piece of a streamed
     /// body, in or out. Default 15 s.

@@ -15,10 +15,11 @@ final class IncomingBody: @unchecked Sendable {
         }
     }
 
-    /// Beyond this much unread, nothing more is taken from libmicrohttpd, which then reads no more from the socket.
-    private static let highWater = 128 * 1_024
-
+    /// Whether the reader keeps all of it in memory.
+    let isKept: Bool
     private let maxBytes: Int64
+    /// Beyond this much unread, nothing more is taken from libmicrohttpd, which then reads no more from the socket.
+    private let highWater: Int
     var isEnded = false
     /// The reader has asked at least once.
     var isWanted = false
@@ -27,21 +28,26 @@ final class IncomingBody: @unchecked Sendable {
     private var unread: [UInt8] = []
     private var reader: CheckedContinuation<[UInt8]?, any Error>?
 
-    init(maxBytes: Int64) {
+    init(maxBytes: Int64, highWater: Int, isKept: Bool) {
         self.maxBytes = maxBytes
+        self.highWater = highWater
+        self.isKept = isKept
     }
 
-    var isFull: Bool { unread.count >= Self.highWater }
+    var isFull: Bool { unread.count >= highWater }
 
     /// Adds bytes; what a waiting reader is to get, if there is one.
     func append(_ bytes: UnsafeRawBufferPointer) -> Reader? {
         total += Int64(bytes.count)
-        if total > maxBytes {
-            failure = .tooLarge
-            unread = []
-        } else {
-            unsafe unread.append(contentsOf: bytes)
-        }
+        guard total <= maxBytes else { return failed(.tooLarge) }
+        unsafe unread.append(contentsOf: bytes)
+        return takeReaderIfReady()
+    }
+
+    /// Takes no more bytes, and forgets those unread; what a waiting reader is to get, if there is one.
+    func failed(_ error: RequestBodyError) -> Reader? {
+        failure = error
+        unread = []
         return takeReaderIfReady()
     }
 
@@ -83,7 +89,10 @@ final class IncomingBody: @unchecked Sendable {
 extension Exchange {
     /// The next piece of the streamed body; resumes the connection that waits for the reader.
     func nextChunk() async throws -> [UInt8]? {
-        try await withTaskCancellationHandler {
+        // No answer is being made meanwhile: who sends slowly takes nobody's place.
+        core.runningTasks.subtract(1, ordering: .relaxed)
+        defer { core.runningTasks.add(1, ordering: .relaxed) }
+        return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let result = state.withLock { state -> Result<[UInt8]?, any Error>? in
                     guard let incoming = state.incoming else { return .success(nil) }

@@ -22,7 +22,7 @@ extension Exchange {
     }
 
     /// Adds the fields that are not the server's own; libmicrohttpd copies them, and takes no empty ones.
-    private static func add(_ fields: HeaderFields, to response: OpaquePointer) -> Bool {
+    static func add(_ fields: HeaderFields, to response: OpaquePointer) -> Bool {
         unsafe fields.bytes.withUnsafeBytes { bytes in
             var start = 0
             while let place = fields.place(at: start), let base = bytes.baseAddress {

@@ -78,7 +78,7 @@ final class ServerCore: Sendable {
     /// Looks at every connection for what has taken too long.
     func sweep() {
         let now = Moment.now
-        for connection in connections { connection.sweep(now: now, core: self) }
+        for connection in connections { connection.sweep(now: now) }
     }
 
     /// The bytes of a refusal, for where libmicrohttpd cannot send it.

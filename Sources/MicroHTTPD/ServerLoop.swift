@@ -55,11 +55,6 @@ final class ServerLoop: Sendable {
 
     private static let requestsAtOnce: UInt = 32
 
-    /// Answers before libmicrohttpd 0.9.75 does, which would send the head of its 400 twice.
-    func answerMalformedLengths() {
-        for client in core.connections { client.exchange(of: self)?.refuseMalformedLength() }
-    }
-
     fileprivate func handArrivals(to daemon: Daemon) {
         let taken = arrivals.withLock { exchange(&$0, with: []) }
         for var arrival in taken where !daemon.add(arrival.socket, address: &arrival.address, length: arrival.length) {

@@ -50,13 +50,11 @@ struct AccessControlTests {
         let route = Self.routes[index]
         guard route.maxBodyBytes > 0, route.access != .store, case .collect = route.bodyPlan else { return }
         let gateway = TestGateway()
+        let wrong = [
+            "{", "[]", "null", #"{"nosuch":1}"#, #"{"name":1,"member":1,"action":1,"principal":1,"issuer":1}"#,
+        ]
         // Changes of rows look for the row first.
-        for body in route.method != .post
-            ? []
-            : [
-                "", "{", "[]", "null", "{}", #"{"nosuch":1}"#,
-                #"{"name":1,"member":1,"action":1,"principal":1,"issuer":1}"#,
-            ]
+        for body in route.method != .post ? [] : wrong + (Self.takesNothing.contains(route.template) ? [] : ["", "{}"])
         {
             let answer = await gateway.send(
                 route.method, path(route), token: "admin-token", headers: [.ifMatch: "*"], json: body)
@@ -70,6 +68,12 @@ struct AccessControlTests {
             #expect(answer.status == 415, "\(type)")
         }
     }
+
+    /// Where nothing has to be said.
+    private static let takesNothing: Set<String> = [
+        "/v1/issuances/{id}:confirm", "/admin/v1/uploads/{id}:confirm", "/admin/v1/buckets/{bucket}:validate",
+        "/admin/v1/api-keys/{id}:rotate", "/admin/v1/buckets/{bucket}/event-secret",
+    ]
 
     @Test("every route refuses query parameters it does not have", arguments: routes.indices)
     func unknownQuery(index: Int) async {
@@ -157,9 +161,8 @@ struct AccessControlTests {
             guard case .collect = route.bodyPlan else { continue }
             let head = RequestHead(method: route.method, target: path(route))
             let larger = [
-                "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216, ":validate": 0,
-                "/simulate": 1_048_576,
-                ":confirm": 0, "/events/s3": 2_097_152, "/events/oss": 2_097_152,
+                "/batch": 2_097_152, "/parts": 262_144, "/complete": 2_097_152, ":apply": 16_777_216,
+                "/simulate": 1_048_576, "/events/s3": 2_097_152, "/events/oss": 2_097_152,
             ]
             let bytes =
                 larger.first { route.template.hasSuffix($0.key) }?.value

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TLSTests {
     /// A self-signed certificate for 127.0.0.1, made by the openssl command.
-    private static func withCertificate(_ body: (HTTPServerConfiguration.TLS) async throws -> Void) async throws {
+    static func withCertificate(_ body: (HTTPServerConfiguration.TLS) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -21,7 +21,7 @@ import Testing
     }
 
     /// Runs a command to its end; its exit status and output.
-    private static func run(_ command: String, _ arguments: [String]) async throws -> (Int32, String) {
+    static func run(_ command: String, _ arguments: [String]) async throws -> (Int32, String) {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 let process = Process()
@@ -74,6 +74,32 @@ import Testing
                         "https://127.0.0.1:\(server.port)/",
                     ])
                 #expect(text == "413")
+            }
+        }
+    }
+
+    @Test func `a long body whose caller is refused is read to its end over TLS, so that the client reads the answer`()
+        async throws
+    {
+        let responder = TestResponder { _ in
+            .collect(maxBytes: 1 << 20)
+        } answer: { _ in
+            .text("who", status: .unauthorized)
+        }
+        try await Self.withCertificate { tls in
+            try await TestServer.with(responder) {
+                $0.tls = tls
+            } body: { server in
+                let file = FileManager.default.temporaryDirectory.appending(path: "body-\(UUID().uuidString)")
+                try Data(repeating: 0x61, count: 1_000_000).write(to: file)
+                defer { try? FileManager.default.removeItem(at: file) }
+                let (status, text) = try await Self.run(
+                    "curl",
+                    [
+                        "-sS", "-k", "-H", "Expect:", "-w", "%{http_code}", "--data-binary", "@" + file.path,
+                        "https://127.0.0.1:\(server.port)/",
+                    ])
+                #expect(status == 0 && text == "who401")
             }
         }
     }

@@ -105,9 +105,7 @@ public final class EmbeddedStore: HTTPResponder {
                 StoreError(
                     status: failure.status, code: "RequestHeaderSectionTooLarge",
                     message: "Your request header section exceeds the maximum allowed size.")
-            case .unavailable:
-                StoreError(
-                    status: failure.status, code: "ServiceUnavailable", message: "Please reduce your request rate.")
+            case .unavailable: StoreError.unavailable
             }
         return response(to: error, path: nil)
     }
@@ -159,6 +157,7 @@ public final class EmbeddedStore: HTTPResponder {
         case .disconnected: .incompleteBody
         case .timedOut: .requestTimeout
         case .tooLarge: .entityTooLarge(maxBytes: configuration.maxObjectBytes)
+        case .noMemory: .unavailable
         }
     }
 

@@ -67,6 +67,8 @@ struct StoreError: Error, Sendable, Equatable {
     static let incompleteBody = StoreError(
         status: .badRequest, code: "IncompleteBody",
         message: "You did not provide the number of bytes specified by the Content-Length HTTP header.")
+    static let unavailable = StoreError(
+        status: .serviceUnavailable, code: "ServiceUnavailable", message: "Please reduce your request rate.")
     static let requestTimeout = StoreError(
         status: .badRequest, code: "RequestTimeout",
         message: "Your socket connection to the server was not read from or written to within the timeout period.")

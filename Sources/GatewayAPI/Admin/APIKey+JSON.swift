@@ -26,8 +26,8 @@ struct APIKeyEndpoints: Sendable {
     /// `POST /admin/v1/api-keys/{id}:rotate`: another secret for the same row; the present one ends at once, or after a while.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        var body = try request.jsonObject()
-        let overlap = try body.required("overlapSeconds", body.integer("overlapSeconds"))
+        var body = try request.jsonObjectIfAny()
+        let overlap = try body.integer("overlapSeconds") ?? 0
         guard 0...Self.longestOverlap ~= overlap else {
             throw body.invalid("overlapSeconds", "A key overlaps with the one before for 0 to 604,800 seconds.")
         }

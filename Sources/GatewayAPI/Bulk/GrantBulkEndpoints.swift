@@ -22,7 +22,6 @@ struct GrantBulkEndpoints: Sendable {
     /// `POST` of `{writes, deletes}`.
     @concurrent @Sendable func apply(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        try request.refuseContentCoding()
         var body = try request.jsonObject()
         let batch = try GrantBatchItems.read(&body, as: newRow(caller))
         let result = try await store.apply(batch, by: caller.change(in: request))

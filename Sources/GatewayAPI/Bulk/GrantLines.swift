@@ -80,14 +80,3 @@ actor GrantLines {
         return ProposedGrant(place: record.line, id: id, grant: try grant.validated())
     }
 }
-
-extension ServerFailure {
-    /// Why a body ended early, as the client is told.
-    fileprivate init(_ error: RequestBodyError, maxBytes: Int64) {
-        switch error {
-        case .disconnected: self = .badRequest("The body ended early.")
-        case .timedOut: self = .requestTimeout
-        case .tooLarge: self = .contentTooLarge(maxBytes: maxBytes)
-        }
-    }
-}

@@ -43,19 +43,12 @@ extension APIRequest {
         return wanted.lazy.compactMap { RecordFormat(mediaType: $0) }.first ?? .ndjson
     }
 
-    /// The form of the body; one that is compressed is not taken.
+    /// The form of the body.
     func importFormat() throws -> RecordFormat {
-        try refuseContentCoding()
         guard let format = RecordFormat(mediaType: (headers[.contentType] ?? "")[...]) else {
             throw APIError.unsupportedRecords
         }
         return format
-    }
-
-    /// Refuses a body that is not sent as it is: what it grows to is not known beforehand.
-    func refuseContentCoding() throws {
-        guard let coding = headers[.contentEncoding] else { return }
-        guard coding.lowercased() == "identity" else { throw APIError.unsupportedContentCoding }
     }
 }
 

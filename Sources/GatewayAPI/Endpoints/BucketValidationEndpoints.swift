@@ -16,6 +16,7 @@ struct BucketValidationEndpoints: Sendable {
     /// Tries a bucket and its credential out at the store.
     @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
+        try request.jsonObjectIfAny().end()
         guard let name = Bucket.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.bucket) }
         let bucket = try await buckets.get(name).row
         let credential = try await credentials.get(bucket.credentialID.lowercaseText).row

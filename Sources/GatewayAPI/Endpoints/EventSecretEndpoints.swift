@@ -10,8 +10,8 @@ struct EventSecretEndpoints: Sendable {
     /// Makes or rotates the secret: the answer shows it, once.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        var body = try request.jsonObject()
-        let overlap = try body.required("overlapSeconds", body.integer("overlapSeconds"))
+        var body = try request.jsonObjectIfAny()
+        let overlap = try body.integer("overlapSeconds") ?? 0
         try body.end()
         let made = try await useCase.rotate(bucket(in: request), overlap: overlap, by: caller.change(in: request))
         return .json(.created) { json in

@@ -10,6 +10,7 @@ struct UploadEndpoints: Sendable {
     /// Has the store asked what became of an upload of the caller.
     @Sendable func confirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
+        try request.jsonObjectIfAny().end()
         let upload = try await useCase.confirm(id(in: request), by: caller)
         return .json(.ok) { upload.write(to: &$0) }
     }
@@ -17,6 +18,7 @@ struct UploadEndpoints: Sendable {
     /// Has the store asked what became of anybody's upload.
     @Sendable func adminConfirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
+        try request.jsonObjectIfAny().end()
         let upload = try await useCase.confirm(id(in: request))
         return .json(.ok) { upload.writeForAdmins(to: &$0) }
     }

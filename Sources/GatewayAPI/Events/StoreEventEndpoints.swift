@@ -30,7 +30,9 @@ struct StoreEventEndpoints: Sendable {
         // What is wrong with a message is told to those alone who have the secret.
         let bucket = try await useCase.bucket(of: Self.secret(in: request))
         try request.allowQuery(["secret"])
-        guard case .collected(let bytes) = request.body else { preconditionFailure("Events are collected.") }
+        guard case .collected(let bytes) = try await request.withBody().body else {
+            preconditionFailure("Events are collected.")
+        }
         let events = try read(bytes)
         let noted = try await useCase.note(events, in: bucket)
         metrics.took(noted: noted, ignored: events.count - noted)

@@ -29,6 +29,8 @@ final class Authenticate: Sendable {
             return try await endpoint(request)
         case .authenticated(let endpoint):
             let caller = try await caller(of: request, for: route.access)
+            // Not before: nobody holds a long body for a caller who is not known.
+            let request = try await request.withBody()
             guard request.method == .post, request.headers.contains(.idempotencyKey) else {
                 return try await endpoint(request, caller)
             }

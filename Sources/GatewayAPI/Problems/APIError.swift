@@ -12,7 +12,7 @@ enum APIError: Error, Equatable, Sendable {
     case unsupportedMediaType
     /// 415: the body is not said to be NDJSON or CSV.
     case unsupportedRecords
-    /// 415: the body is compressed.
+    /// 415: the body is not sent as it is, but compressed for example.
     case unsupportedContentCoding
     /// 428: a change does not say which state of the row it was made for.
     case preconditionRequired

@@ -205,7 +205,10 @@ extension Problem {
             self.init(
                 kind: .unsupportedMediaType, detail: "Send Content-Type: application/x-ndjson or text/csv.")
         case .unsupportedContentCoding:
-            self.init(kind: .unsupportedMediaType, detail: "Send the body as it is, without Content-Encoding.")
+            self.init(
+                kind: .unsupportedMediaType,
+                detail: "Send the body as it is: no Content-Encoding but 'identity' is taken.")
+            headers[.acceptEncoding] = "identity"
         case .preconditionRequired:
             self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
         case .tooManyRequests(let refusal):

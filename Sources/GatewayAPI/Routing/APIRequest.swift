@@ -71,6 +71,13 @@ final class APIRequest: Sendable {
             sourceAddress: sourceAddress, notes: notes, claimed: Claimed(claim, repeatable))
     }
 
+    /// The same request with another body.
+    func with(body: RequestBody) -> APIRequest {
+        APIRequest(
+            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
+            sourceAddress: sourceAddress, notes: notes, claimed: claimed)
+    }
+
     /// The segment that fills the template's parameter at an index.
     func parameter(_ index: Int) -> String {
         guard case .route(_, _, let parameters) = match else { preconditionFailure("No route, no parameters.") }
@@ -93,6 +100,12 @@ final class APIRequest: Sendable {
     /// Reads the body as one strict JSON object.
     func jsonObject() throws -> JSONObject {
         try JSONObject(jsonText(orOf: nil))
+    }
+
+    /// Reads the body as one strict JSON object, and no body as an object without members.
+    func jsonObjectIfAny() throws -> JSONObject {
+        if case .collected(let bytes) = body, bytes.isEmpty { return try JSONObject(.object([])) }
+        return try jsonObject()
     }
 
     /// Reads the body as one strict JSON value.

@@ -30,6 +30,13 @@ final class Route: Sendable {
     var repetition: Repetition { options.repetition }
     /// How the server is to read the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
+    /// Whether there may be a body.
+    var takesBody: Bool {
+        switch bodyPlan {
+        case .collect(let maxBytes): maxBytes > 0
+        case .stream(let maxBytes, _): maxBytes > 0
+        }
+    }
 
     /// Who may call a route.
     enum Access: String, Sendable {

@@ -124,6 +124,8 @@ extension Settings.HTTP {
         maxConnectionsPerAddress =
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
+        // With less, the longest body that a route takes would never find room.
+        maxBodyMemory = reader.integer(.httpMaxBodyMemory, in: 32...1_048_576) ?? maxBodyMemory
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
         requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
         answerDeadline = reader.integer(.httpAnswerDeadline, in: 1...600) ?? answerDeadline

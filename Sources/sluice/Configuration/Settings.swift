@@ -53,6 +53,8 @@ struct Settings: Sendable {
         var maxConnections = 10_000
         var maxConnectionsPerAddress = 1_024
         var maxRequestsInFlight = 4_096
+        /// In MiB, of all listeners together.
+        var maxBodyMemory = 256
         var idleTimeout = 30
         var requestTimeout = 30
         var answerDeadline = 15

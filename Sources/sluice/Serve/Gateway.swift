@@ -158,6 +158,7 @@ struct Gateway {
     private static func servers(
         _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
     ) throws -> [HTTPServer] {
+        let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
         let api = APISettings(
             allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
             requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
@@ -168,6 +169,7 @@ struct Gateway {
             var logger = logger
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
+            configuration.bodyMemory = bodyMemory
             // Each connection to PostgreSQL has a socket and a descriptor to wake its waiter by, and one more to cancel with.
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(

@@ -15,7 +15,7 @@ from report import Report
 
 ROOT = Path(__file__).resolve().parents[3]
 # What a run measures unless told otherwise, and what takes minutes of its own.
-USUAL = ("issue", "signing", "principals", "policy", "deep", "idle", "overload", "gateways")
+USUAL = ("issue", "signing", "principals", "policy", "deep", "idle", "bodies", "overload", "gateways")
 LONG = ("grants", "ledger", "bulk")
 # Of one part; far more than any takes.
 LONGEST_MINUTES = 40

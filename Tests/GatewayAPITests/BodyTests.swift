@@ -1,0 +1,165 @@
+import ContractTesting
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Synchronization
+import Testing
+
+@testable import GatewayAPI
+
+@Suite("A body")
+struct BodyTests {
+    private static let batch = "/v1/presigned-urls/batch"
+    private static let item = #"{"action":"PutObject","bucket":"photos","key":"uploads/a"}"#
+
+    /// Sends a request whose body comes in pieces, and tells how many of them were asked for.
+    private func send(
+        _ method: HTTPRequest.Method, _ path: String, token: String?, headers: HeaderFields = [:],
+        pieces: [Result<[UInt8], RequestBodyError>], to gateway: TestGateway = TestGateway()
+    ) async -> (answer: TestAnswer, asked: Int) {
+        let asked = Mutex(0)
+        let body = RequestBodyStream {
+            let turn = asked.withLock { asked in
+                defer { asked += 1 }
+                return asked
+            }
+            return try pieces.indices.contains(turn) ? pieces[turn].get() : nil
+        }
+        var fields = headers
+        if let token { fields[.authorization] = "Bearer \(token)" }
+        if fields[.contentType] == nil { fields[.contentType] = "application/json" }
+        let head = RequestHead(method: method, target: path, headerFields: fields)
+        let response = await gateway.responder.respond(to: ServerRequest(head: head, body: .stream(body)))
+        return (await TestAnswer(collecting: response), asked.withLock { $0 })
+    }
+
+    private static func pieces(of text: String, _ count: Int = 7) -> [Result<[UInt8], RequestBodyError>] {
+        let bytes = Array(text.utf8)
+        return stride(from: 0, to: bytes.count, by: count).map {
+            .success(Array(bytes[$0..<min($0 + count, bytes.count)]))
+        }
+    }
+
+    @Test("that comes in pieces is the same as one that came whole, also for an idempotency key")
+    func pieces() async throws {
+        let gateway = TestGateway()
+        let json = #"{"items":[\#(Self.item)]}"#
+        let whole = await gateway.send(
+            .post, Self.batch, token: "user-token", headers: [.idempotencyKey: "k"], json: json)
+        #expect(whole.status == 200, "\(whole.text)")
+        let (again, _) = await send(
+            .post, Self.batch, token: "user-token", headers: [.idempotencyKey: "k"], pieces: Self.pieces(of: json),
+            to: gateway)
+        #expect(again.status == 200 && again.headers[.idempotencyReplayed] == "true")
+        let (other, _) = await send(
+            .post, Self.batch, token: "user-token", headers: [.idempotencyKey: "k"],
+            pieces: Self.pieces(of: json + " "), to: gateway)
+        #expect(other.string("code") == "IdempotencyKeyReused")
+    }
+
+    @Test("is not asked for before it is known who sends it", arguments: AccessControlTests.routes.indices)
+    func nobody(index: Int) async {
+        let route = AccessControlTests.routes[index]
+        guard route.takesBody, route.access != .anyone else { return }
+        let path = route.template.replacing("{bucket}", with: "photos").replacing("{id}", with: "x")
+            .replacing("{group}", with: "group:a")
+        for token in [nil, "wrong"] + (route.access == .admin ? ["user-token"] : []) {
+            let (answer, asked) = await send(route.method, path, token: token, pieces: Self.pieces(of: "{}"))
+            #expect([401, 403].contains(answer.status) && asked == 0, "\(route.template): \(answer.text)")
+        }
+    }
+
+    @Test(
+        "that does not arrive is told as it is",
+        arguments: [
+            (RequestBodyError.disconnected, 400), (.timedOut, 408), (.tooLarge, 413), (.noMemory, 503),
+        ])
+    func broken(error: RequestBodyError, status: Int) async {
+        for (path, token) in [(Self.batch, "user-token"), ("/v1/events/s3", MemoryStoreEvents.secret)] {
+            let (answer, _) = await send(
+                .post, path, token: token, pieces: [.success(Array("{".utf8)), .failure(error)])
+            #expect(answer.status == status, "\(path): \(answer.text)")
+            #expect(answer.headers[.retryAfter] == (status == 503 ? "1" : nil))
+        }
+    }
+
+    @Test("that is coded is refused unread, wherever one is taken", arguments: AccessControlTests.routes.indices)
+    func coded(index: Int) async {
+        let route = AccessControlTests.routes[index]
+        guard route.takesBody else { return }
+        let path = route.template.replacing("{bucket}", with: "photos").replacing("{id}", with: "x")
+            .replacing("{group}", with: "group:a")
+        let token = route.access == .store ? MemoryStoreEvents.secret : "admin-token"
+        let gateway = TestGateway()
+        for coding in ["gzip", "GZIP", "br", "identity, gzip", "gzip,identity", ", deflate ,", "x-unknown"] {
+            let headers: HeaderFields = [.contentEncoding: coding]
+            let plan = gateway.responder.bodyPlan(
+                for: RequestHead(method: route.method, target: path, headerFields: headers))
+            guard case .stream = plan else {
+                Issue.record("\(route.template) has a coded body gathered")
+                continue
+            }
+            let (answer, asked) = await send(
+                route.method, path, token: token, headers: headers, pieces: Self.pieces(of: "{}"), to: gateway)
+            #expect(answer.status == 415 && asked == 0, "\(route.template) \(coding): \(answer.text)")
+            #expect(answer.headers[.acceptEncoding] == "identity")
+            #expect(answer.string("detail")?.contains("identity") == true)
+        }
+        for coding in ["", "identity", "Identity", " ,identity,\t", "identity, IDENTITY"] {
+            let headers: HeaderFields = [.contentEncoding: coding]
+            #expect(
+                gateway.responder.bodyPlan(
+                    for: RequestHead(method: route.method, target: path, headerFields: headers)) == route.bodyPlan)
+            let (answer, _) = await send(
+                route.method, path, token: token, headers: headers, pieces: Self.pieces(of: "{}"), to: gateway)
+            #expect(answer.headers[.acceptEncoding] == nil, "\(route.template) '\(coding)': \(answer.text)")
+        }
+    }
+
+    @Test("may be left out, or an object without members, wherever the contract does not ask for one")
+    func optional() async throws {
+        let contract = try ContractDocument.shared.get()
+        var names: Set<String> = []
+        for operation in contract.operations where operation.method == "POST" {
+            let request = contract.resolved(operation.body.requestBody)
+            guard request.required?.flag != true else { continue }
+            names.insert(operation.name)
+            var statuses: Set<Int> = []
+            for json in [nil, "", "{}", " {} "] {
+                let gateway = TestGateway()
+                let answer = try await post(operation, json, to: gateway)
+                #expect(![400, 413, 415].contains(answer.status), "\(operation.name) \(json ?? "-"): \(answer.text)")
+                statuses.insert(answer.status)
+            }
+            #expect(statuses.count == 1, "\(operation.name)")
+            for json in ["[]", "null", "{", "0", #"{"nosuch":1}"#, #"{"":{}}"#, "{}{}"] {
+                let answer = try await post(operation, json, to: TestGateway())
+                #expect(answer.status == 400, "\(operation.name) \(json): \(answer.text)")
+            }
+            let text = try await post(operation, "{}", type: "text/plain", to: TestGateway())
+            #expect(text.status == 415, "\(operation.name)")
+        }
+        #expect(names.count { $0.contains(":confirm") } == 2)
+        #expect(names.contains { $0.contains(":rotate") } && names.contains { $0.contains(":validate") })
+    }
+
+    /// Sends a POST to a row that there is.
+    private func post(
+        _ operation: ContractDocument.Operation, _ json: String?, type: String? = nil, to gateway: TestGateway
+    ) async throws -> TestAnswer {
+        if operation.path.contains("{bucket}") { try await gateway.makeBucket() }
+        if operation.path.hasPrefix("/admin/v1/api-keys/{id}") {
+            let key = APIKey(
+                id: MemoryUploads.openID, prefix: "abcdefghij01", hash: [], name: "key",
+                principal: try .user("alice"), createdAt: TestGateway.now)
+            _ = try await gateway.stores.apiKeys.create(
+                key, by: ChangeContext(actor: .bootstrapAdmin, requestID: ""))
+        }
+        let path = operation.path.replacing("{bucket}", with: "photos")
+            .replacing("{id}", with: MemoryUploads.openID.lowercaseText)
+        var headers: HeaderFields = [:]
+        headers[.contentType] = type
+        return await gateway.send(.post, path, token: "admin-token", headers: headers, json: json)
+    }
+}

@@ -83,7 +83,9 @@ struct SessionEndpointTests {
         let sealed = try [2, 3, 4].map { try #require(Base64URL.decode(parts[$0])) }
         #expect(sealed[0].count == 12 && sealed[2].count == 16)
         let body = try AESGCMKey(key).open(sealed.flatMap { $0 }, authenticating: Array(parts[0]))
-        #expect(String(decoding: body, as: UTF8.self).hasPrefix(#"{"StatusCode":200,"Code":"Success","AccessKeyId":"STS.N1""#))
+        #expect(
+            String(decoding: body, as: UTF8.self).hasPrefix(
+                #"{"StatusCode":200,"Code":"Success","AccessKeyId":"STS.N1""#))
         #expect(!answer.text.contains("STS"))
     }
 

@@ -10,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StoredPartsTests {
     private static let tags = ["5d41402abc4b2a76b9719d911017c592", "7D793037A0760186574B0282F2F435E7"]
 
-    private static func part(_ number: String, _ etag: String = tags[0], size: String = "5", at time: String) -> String {
+    private static func part(_ number: String, _ etag: String = tags[0], size: String = "5", at time: String) -> String
+    {
         """
         <Part><PartNumber>\(number)</PartNumber><LastModified>\(time)</LastModified><ETag>\(etag)</ETag>\
         <Size>\(size)</Size></Part>
@@ -64,7 +65,8 @@ import Testing
     ]
 
     private func atStore(
-        _ status: Int = 200, _ text: String, _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
+        _ status: Int = 200, _ text: String,
+        _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
     ) async throws -> [RequestHead] {
         let peer = TestPeer { _ in .bytes(text, status: HTTPResponse.Status(code: status)) }
         try await peer.serve { origin in

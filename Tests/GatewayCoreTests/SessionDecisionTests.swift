@@ -162,7 +162,9 @@ struct SessionDecisionTests {
         }
     }
 
-    @Test("tells what it goes without, and why; what a deny covers, or another grant allows, is no business of conditions")
+    @Test(
+        "tells what it goes without, and why; what a deny covers, or another grant allows, is no business of conditions"
+    )
     func omissions() throws {
         func lost(_ grants: [Grant], actions: Set<Action>? = nil, prefix: String = "team/") throws -> [String] {
             try decided(request(prefix, actions: actions), grants).permit.omissions.map { omission in

@@ -165,7 +165,8 @@ import Testing
             session("user:bob", "elsewhere/", grant: grant.id), session("user:bob", "elsewhere/", grant: grant.id),
             session("user:bob", "elsewhere/", grant: grant.id, life: 50),
             // Decided by another grant, with keys in common: above, below, and the same.
-            session("user:alice", "", life: 7200), session("user:alice", "team/a/b/"), session("user:alice", "team/a/", "GetObject"),
+            session("user:alice", "", life: 7200), session("user:alice", "team/a/b/"),
+            session("user:alice", "team/a/", "GetObject"),
             // Nothing in common.
             session("user:alice", "team/b/"), session("user:alice", "team/a/", bucket: "other"),
             session("user:bob", "team/a/"),

@@ -77,7 +77,8 @@ struct SessionBuilder {
                 allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
         }
         guard !areas.isEmpty else {
-            return nothing(for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
+            return nothing(
+                for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
         }
         guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
         guard bucket.maxTTL >= SessionRequest.durations.lowerBound else {

@@ -65,7 +65,7 @@ import Testing
     ]
 
     private func atStore(
-        _ status: Int = 200, _ text: String,
+        _ text: String, status: Int = 200,
         _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
     ) async throws -> [RequestHead] {
         let peer = TestPeer { _ in .bytes(text, status: HTTPResponse.Status(code: status)) }
@@ -127,7 +127,7 @@ import Testing
         (503, "SlowDown", .unavailable(retryAfter: 5)),
     ])
     func `are not told by a store that refuses`(status: Int, code: String, error: GatewayError) async throws {
-        _ = try await atStore(status, "<Error><Code>\(code)</Code></Error>") { desk, upload in
+        _ = try await atStore("<Error><Code>\(code)</Code></Error>", status: status) { desk, upload in
             await #expect(throws: error) { try await desk.parts(upload.id) }
             #expect(desk.rows.state(of: upload.id) == .open)
         }

@@ -168,7 +168,7 @@ struct SessionDecisionTests {
     func omissions() throws {
         func lost(_ grants: [Grant], actions: Set<Action>? = nil, prefix: String = "team/") throws -> [String] {
             try decided(request(prefix, actions: actions), grants).permit.omissions.map { omission in
-                "\(omission.action.rawValue) \(omission.prefix) \(omission.reason.code)"
+                "\(omission.action.rawValue) \(omission.prefix.rawValue) \(omission.reason.code)"
             }
         }
         let limits = GrantConditions(contentTypes: ["image/*"], maxBytes: 10_485_760, allowResponseContentType: true)

@@ -114,16 +114,21 @@ struct CanonicalRequestTests {
 
     /// What `alibabacloud-oss-v2` 1.4.1 hashed for an upload in parts, but for the date; the SDK for Go sends the same
     /// parameters.
-    @Test(arguments: [
-        (
-            "POST", "encoding-type=url&uploads", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg==", "content-type:image/png"],
-            ObjectOperation.initiateMultipartUpload
-        ),
-        ("PUT", "partNumber=1&uploadId=A1", [], .uploadPart),
-        ("POST", "encoding-type=url&uploadId=A1", ["content-md5:tmHTXzChyvL8uvuxp95yfw=="], .completeMultipartUpload),
-        ("GET", "encoding-type=url&uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .listParts),
-        ("DELETE", "uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .abortMultipartUpload),
-    ])
+    @Test(
+        arguments: [
+            (
+                "POST", "encoding-type=url&uploads",
+                ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg==", "content-type:image/png"],
+                ObjectOperation.initiateMultipartUpload
+            ),
+            ("PUT", "partNumber=1&uploadId=A1", [], .uploadPart),
+            (
+                "POST", "encoding-type=url&uploadId=A1", ["content-md5:tmHTXzChyvL8uvuxp95yfw=="],
+                .completeMultipartUpload
+            ),
+            ("GET", "encoding-type=url&uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .listParts),
+            ("DELETE", "uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .abortMultipartUpload),
+        ] as [(String, String, [String], ObjectOperation)])
     func uploadsInPartsHaveTheParametersOfSDKs(
         method: String, query: String, headers: [String], operation: ObjectOperation
     ) throws {

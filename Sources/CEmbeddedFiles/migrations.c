@@ -120,6 +120,10 @@ static const char migration_0029[] = {
 #embed "../../sql/migrations/0029_know_gateways.sql" suffix(, 0)
 };
 
+static const char migration_0032[] = {
+#embed "../../sql/migrations/0032_limit_sessions.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -153,6 +157,7 @@ static const struct {
     {"0027_compare_clocks.sql", migration_0027},
     {"0028_settle_by_proof.sql", migration_0028},
     {"0029_know_gateways.sql", migration_0029},
+    {"0032_limit_sessions.sql", migration_0032},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

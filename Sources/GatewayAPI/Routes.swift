@@ -30,6 +30,7 @@ struct Routes {
             Route(.post, "/v1/multipart-uploads", .user, multipart.start),
             Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
             Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
+            Route(.get, "/v1/multipart-uploads/{id}/parts", .user, multipart.listParts),
             Route(
                 .post, "/v1/multipart-uploads/{id}/parts", .user,
                 maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts

@@ -57,6 +57,26 @@ public struct MultipartCalls: MultipartStore {
         return root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag }
     }
 
+    /// The parts that the store has of an upload. A list with a part that cannot be read is none: who completes an upload by it
+    /// would lose that part.
+    public func parts(
+        of upload: MultipartUpload, after number: Int, atMost count: Int
+    ) async throws(GatewayError) -> StoredParts {
+        guard let storeUploadID = upload.storeUploadID else { throw .notFound(.multipartUpload) }
+        var query = [NamedValue("max-parts", String(count))]
+        if number > 0 { query.append(NamedValue("part-number-marker", String(number))) }
+        query.append(NamedValue("uploadId", storeUploadID))
+        let url = try await url("GET", of: upload.key, query: query, in: upload.bucket)
+        let answer = try await send(.get, url, maxBytes: Self.maxListBytes)
+        guard answer.status == 200 else {
+            throw StoreErrorCode.read(answer) == "NoSuchUpload" ? .notFound(.multipartUpload) : Self.refusal(answer)
+        }
+        guard let root = XMLElement.read(answer.body), let found = StoredParts(root, after: number) else {
+            throw Self.unreadable
+        }
+        return found
+    }
+
     /// Has the store forget an upload.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
         let url = try await url(
@@ -153,8 +173,38 @@ extension MultipartCalls {
     }
 
     /// Reads `2030-03-17T17:46:40.123Z`, with or without a fraction.
-    private static func instant(_ text: String) -> Date? {
+    fileprivate static func instant(_ text: String) -> Date? {
         let style = Date.ISO8601FormatStyle()
         return (try? style.parse(text)) ?? (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
+    }
+}
+
+extension StoredParts {
+    /// Reads the answer to a listing of parts after a number; `nil` for one that cannot be believed.
+    fileprivate init?(_ root: XMLElement, after number: Int) {
+        guard root.name == "ListPartsResult" else { return nil }
+        var parts: [StoredPart] = []
+        for child in root.children where child.name == "Part" {
+            guard let part = StoredPart(child), part.part.number > parts.last?.part.number ?? number else { return nil }
+            parts.append(part)
+        }
+        guard root.text("IsTruncated") == "true" else {
+            self.init(parts: parts, next: nil)
+            return
+        }
+        // Without a part the list would lead in a circle.
+        guard let last = parts.last?.part.number else { return nil }
+        self.init(parts: parts, next: last)
+    }
+}
+
+extension StoredPart {
+    fileprivate init?(_ element: XMLElement) {
+        guard let number = element.text("PartNumber").flatMap({ Int($0) }), let etag = element.text("ETag"),
+            let part = try? UploadedPart(number: number, etag: etag),
+            let size = element.text("Size").flatMap({ Int64($0) }), size >= 0,
+            let modifiedAt = element.text("LastModified").flatMap(MultipartCalls.instant)
+        else { return nil }
+        self.init(part: part, size: size, modifiedAt: modifiedAt)
     }
 }

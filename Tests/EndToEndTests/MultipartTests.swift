@@ -77,6 +77,51 @@ import Testing
                 + ["multipart-start POST"])
     }
 
+    @Test("the store tells its parts to an app that lost the tags", arguments: StoreKind.allCases)
+    func listedParts(kind: StoreKind) async throws {
+        let bench = try StoreBench.at(kind)
+        let bob = try await bench.deployment.makeUser("bob-\(UUID().uuidString.lowercased())")
+        let grant = try await bench.deployment.grant(["PutObject"], to: bob.principal, in: bench.bucket)
+        var own = bench
+        own.user = bob
+        let upload = try await open(own, bench.freshKey("large ü+.png"))
+        let none = try await bob.client.call("GET", "\(upload)/parts")
+        #expect(none.status == 200 && none.json["items"].items.isEmpty, "\(none.text)")
+        let bodies = [Self.bytes(1), Self.bytes(2), Array("the last one".utf8)]
+        let expected = try await put(own, upload, bodies)
+        var found: [JSON] = []
+        var page = try await bob.client.call("GET", "\(upload)/parts?pageSize=2")
+        #expect(page.json["items"].items.count == 2, "\(page.text)")
+        for _ in 0..<3 {
+            found += page.json["items"].items
+            guard let token = page.json["nextPageToken"].text else { break }
+            page = try await bob.client.call("GET", "\(upload)/parts?pageSize=2&pageToken=\(token)")
+            try #require(page.status == 200, "\(page.text)")
+        }
+        #expect(found.map { $0["partNumber"].integer } == [1, 2, 3])
+        #expect(found.map { $0["size"].integer } == bodies.map(\.count))
+        #expect(found.map { $0["etag"].text } == bodies.map { DigestAlgorithm.md5.digest(of: $0).hex })
+        for part in found {
+            let text = (part["lastModified"].text ?? "").replacing(/\.\d+/, with: "")
+            let time = try Date(text, strategy: .iso8601)
+            #expect(abs(time.timeIntervalSinceNow) < 300)
+        }
+        // The start and each part have their rows, and the lists have none.
+        let rows = "SELECT count(*) FROM issuances WHERE principal = '\(bob.principal)'"
+        #expect(try await bench.deployment.number(rows) == 1 + 3)
+        #expect(try await bench.user.client.call("GET", "\(upload)/parts").status == 404)
+
+        let list = JSON.array(
+            found.map { part -> JSON in ["partNumber": part["partNumber"], "etag": part["etag"]] })
+        try await bench.deployment.delete("grants", grant)
+        let refused = try await bob.client.call("GET", "\(upload)/parts")
+        #expect(refused.status == 403 && refused.code == "AccessDenied", "\(refused.text)")
+        try await bench.deployment.grant(["PutObject"], to: bob.principal, in: bench.bucket)
+        let done = try await bob.client.call("POST", "\(upload)/complete", ["parts": list])
+        #expect(done.status == 200 && expected["parts"].items.count == 3, "\(done.text)")
+        #expect(try await bob.client.call("GET", "\(upload)/parts").status == 409)
+    }
+
     @Test("a part is bound to its number, its upload, its bytes", arguments: StoreKind.allCases)
     func boundParts(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)

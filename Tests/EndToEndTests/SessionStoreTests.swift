@@ -218,4 +218,60 @@ struct SessionStoreTests {
             #expect(try await deployment.number("SELECT count(*) FROM issuances WHERE delivery = 'sts'") == 4)
         }
     }
+
+    private static let library = """
+        import sys
+        from alibabacloud_credentials.exceptions import CredentialException
+        from alibabacloud_credentials.provider.uri import URLCredentialsProvider
+        try: print(URLCredentialsProvider(uri=sys.argv[1]).get_credentials().get_access_key_id())
+        except CredentialException: print("refused")
+        """
+
+    /// What Alibaba Cloud's credentials library makes of an address; nothing of it is printed that is secret.
+    private func fetch(_ address: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"))
+        process.arguments = ["-c", Self.library, address]
+        // It logs refusals, and with them the address.
+        process.standardError = FileHandle.nullDevice
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    @Test func `Alibaba's credentials library fetches them by a ticket, until the bucket forbids them`() async throws {
+        try await withGateway { deployment, bucket, _ in
+            let user = try await deployment.makeUser("alice")
+            let base = UUID().uuidString.lowercased()
+            try await deployment.grant(["PutObject"], to: user.principal, in: bucket, prefix: "\(base)/")
+            let made = try await user.client.call(
+                "POST", "/v1/tickets", ["bucket": "\(bucket)", "prefix": "\(base)/", "actions": ["PutObject"]])
+            deployment.keepSecret(try #require(made.json["ticket"].text))
+            let path = try #require(made.json["path"].text)
+            let client = deployment.client()
+            let answer = try await client.call("GET", path)
+            let address = "http://127.0.0.1:\(client.port)\(path)"
+            #expect(try fetch(address) == answer.json["AccessKeyId"].text)
+
+            let row = try await deployment.admin.call("GET", "/admin/v1/buckets/\(bucket)")
+            let changed = try await deployment.admin.call(
+                "PATCH", "/admin/v1/buckets/\(bucket)", ["maxSessionTTL": 0],
+                headers: [("If-Match", try #require(row["ETag"]))])
+            try #require(changed.status == 200 && changed.json["maxSessionTTL"].integer == 0, "\(changed.text)")
+            #expect(try fetch(address) == "refused")
+            let refused = try await client.call("GET", path)
+            #expect(refused.json["Code"].text == "NotEnforceable", "\(refused.text)")
+            // What was given before is told to whoever asks what is alive.
+            let credential = try #require(row.json["credentialID"].text)
+            let alive = try await deployment.admin.call(
+                "GET", "/admin/v1/storage-credentials/\(credential)/blast-radius")
+            #expect(alive.json["sessionCount"].integer == 1, "\(alive.text)")
+            let session = try #require(alive.json["sessions"].items.first)
+            #expect(session["principal"].text == user.principal && session["prefix"].text == "\(base)/")
+            #expect(session["expiresAt"].text == answer.json["Expiration"].text)
+        }
+    }
 }

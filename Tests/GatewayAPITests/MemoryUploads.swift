@@ -7,6 +7,8 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
     static let openID = uuid("0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")
 
     let uploads = Mutex<[UUID: MultipartUpload]>([:])
+    /// What the store has of every upload.
+    let parts = Mutex<[StoredPart]>([])
     /// What the store throws instead.
     let failure = Mutex<GatewayError?>(nil)
 
@@ -72,6 +74,15 @@ final class MemoryUploads: MultipartUploadRows, MultipartStore {
     func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
         if let failure = failure.withLock({ $0 }) { throw failure }
         return "5eb63bbbe01eeed093cb22bb8f5acdc3-2"
+    }
+
+    func parts(
+        of upload: MultipartUpload, after number: Int, atMost count: Int
+    ) async throws(GatewayError) -> StoredParts {
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        let held = parts.withLock { $0 }.filter { $0.part.number > number }
+        return StoredParts(
+            parts: Array(held.prefix(count)), next: held.count > count ? held[count - 1].part.number : nil)
     }
 
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {

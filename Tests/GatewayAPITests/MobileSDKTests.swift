@@ -79,6 +79,51 @@ private struct OSS2 {
     }
 }
 
+/// What Alibaba Cloud's credentials library for Python makes of an address that answers like the gateway.
+private enum CredentialsLibrary {
+    private static let script = #"""
+        import http.server, json, sys, threading
+        from alibabacloud_credentials.exceptions import CredentialException
+        from alibabacloud_credentials.provider.uri import URLCredentialsProvider
+        body = sys.stdin.buffer.read()
+
+        class Answer(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_): pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Answer)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        provider = URLCredentialsProvider(uri=f"http://127.0.0.1:{server.server_port}/distribute-token.json?ticket=t")
+        try:
+            c = provider.get_credentials()
+            print(c.get_access_key_id(), c.get_access_key_secret(), c.get_security_token())
+        except CredentialException:
+            print("refused")
+        """#
+
+    static func read(_ body: String) throws -> String {
+        let process = Process()
+        process.executableURL = URL(filePath: try #require(OSS2.python, "SLUICE_TEST_PYTHON"))
+        process.arguments = ["-c", script]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        // It logs refusals.
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try input.fileHandleForWriting.write(contentsOf: Data(body.utf8))
+        try input.fileHandleForWriting.close()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
 @Suite(
     "An OSS SDK", .enabled(if: OSS2.isAvailable || OSS2.isRequired, "SLUICE_TEST_PYTHON names no Python that has oss2"))
 struct MobileSDKTests {
@@ -119,6 +164,16 @@ struct MobileSDKTests {
         #expect(throws: VerificationError.self) { try v1.verify(tampered, bucket: "oss-photos", at: now()) }
         let other = try request(output.v4.replacing("a.png", with: "b.png"))
         #expect(throws: VerificationError.self) { try v4.verify(presigned: other, at: now()) }
+    }
+
+    @Test("is not alone: the credentials library takes what is given, and what is refused for a refusal")
+    func credentialsLibrary() async throws {
+        let path = "/v1/sts/oss?bucket=oss-photos&prefix="
+        let given = await TestGateway().send(.get, path + "uploads/", token: "user-token")
+        #expect(try CredentialsLibrary.read(given.text) == "STS.N1 session-secret session-token/+=")
+        let refused = await TestGateway().send(.get, path + "other/", token: "user-token")
+        #expect(refused.string("Code") == "AccessDenied")
+        #expect(try CredentialsLibrary.read(refused.text) == "refused")
     }
 
     @Test("sends a signature of the gateway that the verifier accepts, split at its one colon")

@@ -35,7 +35,7 @@ struct MultipartUploadTests {
         #expect(gateway.uploads.uploads.withLock { $0.count } == 1)
     }
 
-    @Test("knows nobody else's upload", arguments: ["GET", "DELETE", "parts", "complete"])
+    @Test("knows nobody else's upload", arguments: ["GET", "list", "DELETE", "parts", "complete"])
     func somebodyElses(what: String) async throws {
         let gateway = TestGateway()
         try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
@@ -44,6 +44,7 @@ struct MultipartUploadTests {
         let answer =
             switch what {
             case "GET": await gateway.send(.get, Self.path, token: "user-token")
+            case "list": await gateway.send(.get, Self.path + "/parts", token: "user-token")
             case "DELETE": await gateway.send(.delete, Self.path, token: "user-token")
             default: await gateway.send(.post, Self.path + "/" + what, token: "user-token", json: json)
             }
@@ -79,6 +80,40 @@ struct MultipartUploadTests {
         let url = try #require(results[1]["url"] as? String)
         #expect(url.contains("partNumber=1&") && url.contains("uploadId=store-1"))
         #expect(url.contains("/photos/uploads/large.png?"))
+    }
+
+    @Test("tells the parts that the store has, page by page, to the owner while the grant is there")
+    func storedParts() async throws {
+        let gateway = TestGateway()
+        let tag = "5eb63bbbe01eeed093cb22bb8f5acdc3"
+        let parts = try (1...3).map {
+            StoredPart(part: try UploadedPart(number: $0 * 2, etag: tag), size: 7, modifiedAt: TestGateway.now)
+        }
+        gateway.uploads.parts.withLock { $0 = parts }
+        let path = Self.path + "/parts"
+        let first = await gateway.send(.get, path + "?pageSize=2", token: "user-token")
+        #expect(first.status == 200 && first.headers[.cacheControl] == "no-store", "\(first.text)")
+        let items = try #require(first.json["items"] as? [[String: Any]])
+        #expect(items.map { $0["partNumber"] as? Int } == [2, 4])
+        #expect(items[0]["etag"] as? String == tag && items[0]["size"] as? Int == 7)
+        #expect(items[0]["lastModified"] as? String == "2030-03-17T17:46:40Z")
+        let token = try #require(first.string("nextPageToken"))
+        let rest = await gateway.send(.get, path + "?pageSize=2&pageToken=" + token, token: "user-token")
+        #expect((rest.json["items"] as? [[String: Any]])?.map { $0["partNumber"] as? Int } == [6])
+        #expect(rest.json["nextPageToken"] == nil)
+        #expect(gateway.ledger.proposals.withLock { $0.isEmpty })
+        for query in ["?pageToken=x", "?pageToken=" + token + "A", "?pageSize=1001", "?partNumber=1"] {
+            #expect(await gateway.send(.get, path + query, token: "user-token").status == 400, "\(query)")
+        }
+        gateway.uploads.failure.withLock { $0 = .storeRefused(status: 403, code: "AccessDenied") }
+        #expect(await gateway.send(.get, path, token: "user-token").status == 502)
+        gateway.uploads.failure.withLock { $0 = .notFound(.multipartUpload) }
+        #expect(await gateway.send(.get, path, token: "user-token").status == 409)
+        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.key = ObjectKey("elsewhere/a") }
+        let ungranted = await gateway.send(.get, path, token: "user-token")
+        #expect(ungranted.status == 403 && ungranted.string("code") == "AccessDenied")
+        try gateway.uploads.uploads.withLock { try $0[MemoryUploads.openID]?.principal = .user("mallory") }
+        #expect(await gateway.send(.get, path, token: "user-token").status == 404)
     }
 
     @Test("completes once, and says so as often as it is asked")

@@ -15,7 +15,7 @@ struct SessionEndpointTests {
     @Test("come in exactly the body that the OSS SDKs read, also on a ticket in the URL")
     func credentialsURI() async throws {
         let body = #"""
-            {"StatusCode":200,"AccessKeyId":"STS.N1","AccessKeySecret":"session-secret",\#
+            {"StatusCode":200,"Code":"Success","AccessKeyId":"STS.N1","AccessKeySecret":"session-secret",\#
             "SecurityToken":"session-token/+=","Expiration":"2030-03-17T18:46:40Z"}
             """#
         let answer = await TestGateway().send(.get, path, token: "user-token")
@@ -57,7 +57,8 @@ struct SessionEndpointTests {
             #expect(answer.number("StatusCode") == status, "\(path): \(answer.text)")
             #expect(code.isEmpty || answer.string("ErrorCode") == code)
             #expect(answer.string("ErrorMessage")?.isEmpty == false)
-            #expect(Set(answer.json.keys) == ["StatusCode", "ErrorCode", "ErrorMessage"])
+            #expect(Set(answer.json.keys) == ["StatusCode", "Code", "ErrorCode", "ErrorMessage"])
+            #expect(answer.string("Code") == answer.string("ErrorCode"))
             #expect(answer.headers[.cacheControl] == "no-store")
         }
         let slow = TestGateway(opener: StubOpener(failure: .slowDown(retryAfter: 2)))
@@ -82,7 +83,9 @@ struct SessionEndpointTests {
         let sealed = try [2, 3, 4].map { try #require(Base64URL.decode(parts[$0])) }
         #expect(sealed[0].count == 12 && sealed[2].count == 16)
         let body = try AESGCMKey(key).open(sealed.flatMap { $0 }, authenticating: Array(parts[0]))
-        #expect(String(decoding: body, as: UTF8.self).hasPrefix(#"{"StatusCode":200,"AccessKeyId":"STS.N1""#))
+        #expect(
+            String(decoding: body, as: UTF8.self).hasPrefix(
+                #"{"StatusCode":200,"Code":"Success","AccessKeyId":"STS.N1""#))
         #expect(!answer.text.contains("STS"))
     }
 
@@ -100,6 +103,7 @@ struct SessionEndpointTests {
         let scope = try #require((answer.json["scope"] as? [[String: Any]])?.first)
         #expect(scope["action"] as? String == "PutObject")
         #expect(scope["allow"] as? [String] == ["uploads/"])
+        #expect((answer.json["notGranted"] as? [Any])?.isEmpty == true)
         #expect(answer.headers[.rateLimit] != nil)
         let proposal = try #require(gateway.ledger.proposals.withLock { $0.first })
         #expect(proposal.delivery == .sts && proposal.method == "*" && proposal.key.rawValue.isEmpty)
@@ -111,6 +115,36 @@ struct SessionEndpointTests {
         let slow = await failed.send(.post, "/v1/sts", token: "user-token", json: #"{"bucket":"photos"}"#)
         #expect(slow.status == 503)
         #expect(slow.headers[.retryAfter] == "2")
+    }
+
+    @Test("say which action they go without and why, and are refused to whoever names it")
+    func omissions() async throws {
+        var policy = StubPolicy()
+        policy.conditions = GrantConditions(contentTypes: ["image/*"], allowResponseContentType: true)
+        let gateway = TestGateway(policy: policy)
+        let answer = await gateway.send(
+            .post, "/v1/sts", token: "user-token", json: #"{"bucket":"photos","prefix":"uploads/a/"}"#)
+        #expect(answer.status == 201, "\(answer.text)")
+        let lost = try #require(answer.json["notGranted"] as? [[String: String]])
+        #expect(lost.count == 1 && lost[0]["action"] == "PutObject" && lost[0]["code"] == "NotEnforceable")
+        #expect(lost[0]["bucket"] == "photos" && lost[0]["prefix"] == "uploads/a/")
+        #expect(lost[0]["reason"]?.contains("presigned URLs") == true)
+        let plain = await gateway.send(.get, path, token: "user-token")
+        #expect(plain.string("Code") == "Success")
+        let message = try #require(plain.string("StatusMessage"))
+        #expect(message.contains("PutObject on 'photos' below 'uploads/'") && message.contains("presigned URLs"))
+        let count = gateway.ledger.proposals.withLock { $0.count }
+
+        let refused = await gateway.send(.get, path + "&actions=GetObject,PutObject", token: "user-token")
+        #expect(refused.number("StatusCode") == 422 && refused.string("Code") == "NotEnforceable")
+        #expect(refused.string("ErrorMessage")?.hasPrefix("PutObject: ") == true, "\(refused.text)")
+        let named = await gateway.send(
+            .post, "/v1/sts", token: "user-token",
+            json: #"{"bucket":"photos","prefix":"uploads/","actions":["PutObject","GetObject"]}"#)
+        #expect(named.status == 422 && named.string("detail")?.hasPrefix("PutObject: ") == true)
+        #expect(gateway.ledger.proposals.withLock { $0.count } == count)
+        let reading = await gateway.send(.get, path + "&actions=GetObject", token: "user-token")
+        #expect(reading.string("Code") == "Success" && reading.json["StatusMessage"] == nil, "\(reading.text)")
     }
 
     @Test("that cannot be recorded do not leave", arguments: [GatewayError.unavailable(retryAfter: 1)])

@@ -65,9 +65,12 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
         let known: [BlastRadius.Cause] = [.grant(StubPolicy.grantID), .credential(StubPolicy.credentialID)]
         guard known.contains(cause) else { throw .notFound(.grant) }
         let share = BlastRadius.Share(name: "user:alice", count: 1, aliveUntil: TestGateway.now)
+        let session = BlastRadius.Session(
+            principal: "user:alice", bucket: "photos", prefix: "uploads/", actions: ["PutObject", "GetObject"],
+            credentialID: StubPolicy.credentialID, expiresAt: TestGateway.now)
         return BlastRadius(
             count: 1, aliveUntil: TestGateway.now, principalCount: 1, principals: [share], deliveries: [], buckets: [],
-            credentials: [], grants: [])
+            credentials: [], grants: [], sessionCount: 1, sessions: [session])
     }
 }
 

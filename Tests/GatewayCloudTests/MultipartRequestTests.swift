@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct MultipartRequestTests {
     /// A URL of an SDK's.
     struct Vector: Decodable, CustomTestStringConvertible {
-        enum Call: String, Decodable { case start, complete, abort, list }
+        enum Call: String, Decodable { case start, complete, abort, list, parts }
 
         let call: Call
         let scheme: Bucket.Scheme
@@ -45,7 +45,9 @@ import Testing
     /// Answers each call as stores do.
     private static func answer(_ head: RequestHead) -> String {
         let path = head.target
-        return if head.method == .get {
+        return if path.contains("max-parts=") {
+            "<ListPartsResult><IsTruncated>false</IsTruncated></ListPartsResult>"
+        } else if head.method == .get {
             "<ListMultipartUploadsResult></ListMultipartUploadsResult>"
         } else if path.contains("uploadId=") {
             "<CompleteMultipartUploadResult><ETag>\"x-2\"</ETag></CompleteMultipartUploadResult>"
@@ -77,6 +79,10 @@ import Testing
             case .list:
                 let upload = try await desk.openUpload(Self.storeUploadID)
                 #expect(try await desk.calls.underWay(on: upload).isEmpty)
+            case .parts:
+                let upload = try await desk.openUpload(Self.storeUploadID)
+                let none = StoredParts(parts: [], next: nil)
+                #expect(try await desk.calls.parts(of: upload, after: 7, atMost: 100) == none)
             }
         }
         try #require(peer.requests.count == 1)
@@ -114,7 +120,7 @@ import Testing
     }
 
     @Test func `the vectors are there`() {
-        #expect(Vector.all.count == 23)
+        #expect(Vector.all.count == 28)
         #expect(Set(Vector.all.map(\.scheme)) == [.ossV4, .ossV1, .gcsV4HMAC, .awsV4])
     }
 
@@ -139,6 +145,11 @@ import Testing
             switch vector.call {
             case .start: [NamedValue("uploads", "")]
             case .complete, .abort: [NamedValue("uploadId", Self.storeUploadID)]
+            case .parts:
+                [
+                    NamedValue("max-parts", "100"), NamedValue("part-number-marker", "7"),
+                    NamedValue("uploadId", Self.storeUploadID),
+                ]
             case .list: [NamedValue("prefix", UploadDesk.key), NamedValue("uploads", "")]
             }
         // The verifier of OSS's older version counts the token among what is not its own.
@@ -166,7 +177,7 @@ import Testing
                 request.headers = request.headers.map { $0.value == "video/quicktime" ? .init($0.name, "a/b") : $0 }
             }
         }
-        if vector.call == .complete || vector.call == .abort {
+        if [.complete, .abort, .parts].contains(vector.call) {
             refuses { $0.target = $0.target.replacing("2~aB", with: "2~aC") }
         }
     }

@@ -53,6 +53,10 @@ final class UploadDesk: Sendable {
         try await uploads.complete(id, parts: parts, by: request)
     }
 
+    func parts(_ id: UUID, size: Int = 100, token: String? = nil) async throws -> Page<StoredPart> {
+        try await uploads.storedParts(of: id, ListQuery(pageSize: size, pageToken: token), by: request)
+    }
+
     func abort(_ id: UUID) async throws {
         try await uploads.abort(id, by: caller)
     }

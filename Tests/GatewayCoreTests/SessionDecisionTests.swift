@@ -136,6 +136,65 @@ struct SessionDecisionTests {
         }
     }
 
+    @Test("lives no longer than the bucket has sessions live, and not at all where it forbids them")
+    func bucketLives() throws {
+        let grant = try Fixture.sessionGrant(1)
+        var bucket = try Fixture.bucket()
+        for (longest, life) in [(43_200, 7200), (7201, 7200), (7199, 7199), (900, 900)] {
+            bucket.maxSessionTTL = longest
+            #expect(try decided(request(duration: 7200), [grant], bucket: bucket).permit.duration == life)
+        }
+        bucket.maxSessionTTL = 0
+        guard case .notEnforceable(let reason) = try decided(request(), [grant], bucket: bucket).error else {
+            Issue.record("There is a session.")
+            return
+        }
+        #expect(reason.contains("forbids") && reason.contains("presigned URLs"))
+        // Whoever has no grant learns nothing of it.
+        #expect(try decided(request("other/"), [grant], bucket: bucket).error == .accessDenied)
+        for value in [0, 900, 43_200] {
+            bucket.maxSessionTTL = value
+            #expect(throws: Never.self) { try bucket.validated() }
+        }
+        for value in [-1, 1, 899, 43_201] {
+            bucket.maxSessionTTL = value
+            #expect(refusedField { try bucket.validated() } == "maxSessionTTL", "\(value)")
+        }
+    }
+
+    @Test(
+        "tells what it goes without, and why; what a deny covers, or another grant allows, is no business of conditions"
+    )
+    func omissions() throws {
+        func lost(_ grants: [Grant], actions: Set<Action>? = nil, prefix: String = "team/") throws -> [String] {
+            try decided(request(prefix, actions: actions), grants).permit.omissions.map { omission in
+                "\(omission.action.rawValue) \(omission.prefix.rawValue) \(omission.reason.code)"
+            }
+        }
+        let limits = GrantConditions(contentTypes: ["image/*"], maxBytes: 10_485_760, allowResponseContentType: true)
+        let limited = try Fixture.sessionGrant(1, conditions: limits)
+        #expect(try lost([limited]) == ["PutObject team/ NotEnforceable"])
+        #expect(try lost([limited], prefix: "team/a/") == ["PutObject team/a/ NotEnforceable"])
+        #expect(try lost([limited], actions: [.getObject]).isEmpty)
+        let error = try decided(request(actions: [.putObject, .getObject]), [limited]).error
+        guard case .notEnforceable(let reason) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.hasPrefix("PutObject: "))
+        let reading = try Fixture.sessionGrant(2, actions: [.getObject])
+        #expect(try lost([reading]) == ["PutObject team/ AccessDenied"])
+        #expect(try lost([Fixture.sessionGrant(3)]).isEmpty)
+        // Inside what is allowed nothing is missing; around it there is.
+        let inner = try Fixture.sessionGrant(4, on: "team/free/")
+        #expect(try lost([limited, inner]) == ["PutObject team/ NotEnforceable"])
+        #expect(try lost([Fixture.sessionGrant(5, on: ""), limited]).isEmpty)
+        let sealed = try Fixture.sessionGrant(6, actions: [.putObject], effect: .deny)
+        #expect(try lost([limited, sealed]) == ["PutObject team/ AccessDenied"])
+        let twice = try Fixture.sessionGrant(7, on: "team/x/", conditions: GrantConditions(maxBytes: 1))
+        #expect(try lost([limited, twice]) == ["PutObject team/ NotEnforceable"])
+    }
+
     @Test("is charged once to each quota of URLs, and refused where bytes are limited")
     func quotas() throws {
         let grant = try Fixture.sessionGrant(1)

@@ -135,6 +135,7 @@ import Testing
             radius.principals.map(\.name) == ["user:alice", "user:bob"] && radius.principals.map(\.count) == [2, 1])
         #expect(radius.principals[0].aliveUntil == now.addingTimeInterval(3500))
         #expect(radius.credentials.map(\.name) == [LedgerWorld.id(900).lowercaseText])
+        #expect(radius.sessionCount == 0 && radius.sessions.isEmpty)
         // The row is gone, what it signed is not.
         let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)))
         #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
@@ -142,5 +143,46 @@ import Testing
         await #expect(throws: GatewayError.notFound(.storageCredential)) {
             try await world.reports.blastRadius(of: .credential(UUID()))
         }
+    }
+
+    @Test(.database(.migrated)) func listsTheSessionsThatAGrantOrCredentialHasAlive() async throws {
+        let world = try LedgerWorld()
+        let admin = try AdminWorld()
+        try await admin.makeBucket()
+        let grant = try await admin.stores.grants.create(
+            .sample("user:alice", "team/a/"), by: AdminWorld.change)
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+        func session(
+            _ principal: String, _ key: String, _ action: String = "PutObject,GetObject", bucket: String = "demo",
+            grant: UUID = LedgerWorld.id(2), life: TimeInterval = 3600
+        ) -> Row {
+            Row(
+                at: now.addingTimeInterval(-100), principal: principal, grant: grant,
+                action: action, delivery: "sts", bucket: bucket, key: key, life: life)
+        }
+        try await world.write([
+            // Its own, given out twice, and one that ended.
+            session("user:bob", "elsewhere/", grant: grant.id), session("user:bob", "elsewhere/", grant: grant.id),
+            session("user:bob", "elsewhere/", grant: grant.id, life: 50),
+            // Decided by another grant, with keys in common: above, below, and the same.
+            session("user:alice", "", life: 7200), session("user:alice", "team/a/b/"),
+            session("user:alice", "team/a/", "GetObject"),
+            // Nothing in common.
+            session("user:alice", "team/b/"), session("user:alice", "team/a/", bucket: "other"),
+            session("user:bob", "team/a/"),
+            Row(at: now.addingTimeInterval(-100), principal: "user:alice", bucket: "demo", key: "team/a/x"),
+        ])
+        let radius = try await world.reports.blastRadius(of: .grant(grant.id))
+        let found = radius.sessions.map { "\($0.principal) \($0.prefix) \($0.actions.joined(separator: ","))" }
+        #expect(
+            found == [
+                "user:alice  PutObject,GetObject", "user:alice team/a/ GetObject",
+                "user:alice team/a/b/ PutObject,GetObject", "user:bob elsewhere/ PutObject,GetObject",
+            ])
+        #expect(radius.sessionCount == 4)
+        #expect(radius.sessions[0].expiresAt == now.addingTimeInterval(7100))
+        #expect(radius.sessions[0].credentialID == LedgerWorld.id(900) && radius.sessions[0].bucket == "demo")
+        let everything = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(900)))
+        #expect(everything.sessionCount == 7)
     }
 }

@@ -34,7 +34,7 @@ import Testing
             PolicyHistoryStatements.moment.text, PolicyHistoryStatements.groups.text,
             PolicyHistoryStatements.grants.text,
             PolicyHistoryStatements.grant.text, PolicyHistoryStatements.grantsNear.text, AliveShare.statement.text,
-            AliveShare.isKnown.text,
+            AliveShare.isKnown.text, AliveSession.statement.text,
             PostgresRemoteUploads.begin.text, PostgresRemoteUploads.bind.text, PostgresGroups.page.text,
             PostgresGroups.pageOfMember.text, PostgresAuditLog.insert.text,
             PostgresQuotaUses.readSummaries.text, PostgresQuotaUses.readUses.text, PostgresQuotaUses.resetUsage.text,

@@ -29,6 +29,8 @@ extension Bucket: AdminResource {
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
             externalDeletions: try body.bool("externalDeletions") ?? false,
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
+            maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
+                ?? SessionRequest.durations.upperBound,
             createdAt: new.now
         )
     }
@@ -53,6 +55,7 @@ extension Bucket: AdminResource {
         json.member("allowsRedirects", allowsRedirects)
         json.member("externalDeletions", externalDeletions)
         json.member("allowedOrigins", allowedOrigins)
+        json.member("maxSessionTTL", maxSessionTTL)
         json.member("createdAt", createdAt)
     }
 

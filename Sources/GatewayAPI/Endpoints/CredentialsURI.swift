@@ -5,20 +5,30 @@ import HTTPTypes
 import LibCrypto
 
 /// The CredentialsURI protocol: what the OSS SDKs for iOS, Android and JavaScript expect of an address that they fetch
-/// credentials from.
+/// credentials from, and the credentials libraries and the command line of Alibaba Cloud, which look at `Code` alone.
 ///
 /// One of them ignores the status and another reads no body unless it is below 400, so everything is a 200, and the body tells
 /// the rest. They crash on `null`, and read no fractions of a second.
 enum CredentialsURI {
-    /// The body with credentials.
-    static func body(of credential: SessionCredential) -> [UInt8] {
+    /// Most of what credentials go without that one answer names.
+    private static let maxOmissions = 8
+
+    /// The body with credentials; what they go without stands in a member that clients ignore.
+    static func body(of issued: IssuedSession) -> [UInt8] {
+        let credential = issued.credential
+        var omissions = issued.omissions.prefix(maxOmissions).map { $0.text(in: issued.bucket.name) }
+        if issued.omissions.count > maxOmissions {
+            omissions.append("\(issued.omissions.count - maxOmissions) more: POST /v1/sts names all of them.")
+        }
         var json = JSONWriter()
         json.object { json in
             json.member("StatusCode", 200)
+            json.member("Code", "Success")
             json.member("AccessKeyId", credential.accessKeyID)
             json.member("AccessKeySecret", credential.secretAccessKey.reveal())
             json.member("SecurityToken", credential.sessionToken.reveal())
             json.member("Expiration", credential.expiresAt)
+            if !omissions.isEmpty { json.member("StatusMessage", omissions.joined(separator: " ")) }
         }
         return json.bytes
     }
@@ -28,6 +38,7 @@ enum CredentialsURI {
         var json = JSONWriter()
         json.object { json in
             json.member("StatusCode", problem.kind.status.code)
+            json.member("Code", problem.code)
             json.member("ErrorCode", problem.code)
             json.member("ErrorMessage", problem.detail ?? problem.kind.title)
         }
@@ -57,5 +68,20 @@ enum CredentialsURI {
         ServerResponse(
             head: ResponseHead(status: .ok, headerFields: [.contentType: type, .cacheControl: "no-store"]),
             body: .bytes(body))
+    }
+}
+
+extension SessionOmission {
+    /// Why, as callers are told of a refusal.
+    var reasonText: String {
+        guard reason != .accessDenied else { return "No grant permits it." }
+        let problem = Problem(reason)
+        return problem.detail ?? problem.kind.title
+    }
+
+    /// A sentence for people.
+    fileprivate func text(in bucket: BucketName) -> String {
+        let place = prefix.rawValue.isEmpty ? "on '\(bucket)'" : "on '\(bucket)' below '\(prefix.rawValue)'"
+        return "Not granted: \(action.rawValue) \(place). \(reasonText)"
     }
 }

@@ -78,6 +78,14 @@ struct MultipartUploadEndpoints: Sendable {
         return response
     }
 
+    /// Tells which parts the store has.
+    @Sendable func listParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["pageSize", "pageToken"])
+        let page = try await useCase.storedParts(
+            of: id(in: request), request.listQuery([:]), by: asked(request, caller))
+        return .json(.ok, capacity: 64 + 128 * page.items.count) { json in page.write(to: &json) { $0.write(to: &$1) } }
+    }
+
     /// Completes an upload.
     @Sendable func complete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
@@ -161,5 +169,14 @@ extension MultipartUpload {
         write(to: &json)
         json.member("principal", principal.rawValue)
         json.member("storeUploadID", storeUploadID)
+    }
+}
+
+extension StoredPart {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("partNumber", part.number)
+        json.member("etag", part.etag)
+        json.member("size", size)
+        json.member("lastModified", modifiedAt)
     }
 }

@@ -30,7 +30,7 @@ struct SessionEndpoints: Sendable {
     @Sendable func credentialsURI(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let wanted = try wanted(request, caller)
         let issued = try await issue(wanted, request, caller)
-        let body = CredentialsURI.body(of: issued.credential)
+        let body = CredentialsURI.body(of: issued)
         guard let key = caller.ticket?.responseKey else { return CredentialsURI.response(body) }
         return try CredentialsURI.response(body, encryptedWith: key)
     }
@@ -94,6 +94,16 @@ extension IssuedSession {
                 json.member("action", action.rawValue)
                 json.member("allow", scope.allowed(action).map(\.rawValue))
                 json.member("deny", scope.denied(action).map(\.rawValue))
+            }
+        }
+        json.name("notGranted")
+        json.array(omissions) { json, omission in
+            json.object { json in
+                json.member("action", omission.action.rawValue)
+                json.member("bucket", bucket.name.rawValue)
+                json.member("prefix", omission.prefix.rawValue)
+                json.member("code", omission.reason.code)
+                json.member("reason", omission.reasonText)
             }
         }
     }

@@ -56,6 +56,7 @@ struct SignatureEndpoints: Sendable {
 extension RemoteSignature {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("id", id)
+        json.member("accessKeyID", accessKeyID)
         json.member("authorization", authorization?.reveal())
         json.member("signature", signature.reveal())
         json.member("expiresAt", expiresAt)

@@ -106,5 +106,17 @@ extension BlastRadius {
                 }
             }
         }
+        json.member("sessionCount", sessionCount)
+        json.name("sessions")
+        json.array(sessions) { json, session in
+            json.object { json in
+                json.member("principal", session.principal)
+                json.member("bucket", session.bucket)
+                json.member("prefix", session.prefix)
+                json.member("actions", session.actions)
+                json.member("credentialID", session.credentialID)
+                json.member("expiresAt", session.expiresAt)
+            }
+        }
     }
 }

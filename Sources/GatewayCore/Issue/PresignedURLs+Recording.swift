@@ -49,6 +49,28 @@ extension PresignedURLs {
         }
     }
 
+    /// Decides a request by policy as it is committed, for what the gateway does itself: nothing is signed, recorded or charged.
+    ///
+    /// - Throws: The refusal, `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`.
+    func check(
+        _ request: IssueRequest, for caller: Caller, sourceAddress: IPAddress?
+    ) async throws(GatewayError) {
+        for _ in 0..<Self.maxAttempts {
+            try await cache.advance()
+            let caller = try await authenticator.authenticate(caller.token)
+            let policy = try await cache.access(
+                of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
+            let instant = now()
+            if let end = caller.expiresAt, end <= instant { throw .expiredToken }
+            guard caller.position.mayPrecede(policy.position) else { continue }
+            switch decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: instant) {
+            case .permit: return
+            case .refuse(let refusal): throw refused(refusal.error, caller, policy.bucket?.name)
+            }
+        }
+        throw .slowDown(retryAfter: 1)
+    }
+
     /// What was permitted when the request was signed first, where it was; it is permitted now as well.
     ///
     /// - Throws: `idempotency` for what has expired meanwhile, or would be another thing now.

@@ -73,6 +73,14 @@ extension IssueRequest {
         try self.init(fields, delivery: .multipartComplete, multipart: step, repeatable: nil, newName: nil)
     }
 
+    /// Asks for what the store has of an upload; nothing is issued.
+    convenience init(listing upload: MultipartUpload, storeUploadID: String) throws(GatewayError) {
+        var fields = Fields(upload)
+        fields.expiresIn = Self.ownLife
+        let step = MultipartStep.upkeep(storeUploadID: storeUploadID, method: Method.get.rawValue)
+        try self.init(fields, delivery: .multipartPart, multipart: step, repeatable: nil, newName: nil)
+    }
+
     /// Life in seconds of URLs that the gateway uses itself, at once.
     private static let ownLife = 60
 

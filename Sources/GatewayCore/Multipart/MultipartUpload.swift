@@ -103,3 +103,34 @@ public struct UploadedPart: Sendable, Equatable {
         }
     }
 }
+
+/// A part that the store has, as the store tells of it.
+public struct StoredPart: Sendable, Equatable {
+    /// Number and entity tag.
+    public var part: UploadedPart
+    /// Bytes.
+    public var size: Int64
+    /// When the store got it, by the store's clock.
+    public var modifiedAt: Date
+
+    /// Puts it together.
+    public init(part: UploadedPart, size: Int64, modifiedAt: Date) {
+        self.part = part
+        self.size = size
+        self.modifiedAt = modifiedAt
+    }
+}
+
+/// Some of the parts that a store has of an upload.
+public struct StoredParts: Sendable, Equatable {
+    /// By ascending number.
+    public var parts: [StoredPart]
+    /// The number after which the list goes on; `nil` at its end.
+    public var next: Int?
+
+    /// Puts them together.
+    public init(parts: [StoredPart], next: Int?) {
+        self.parts = parts
+        self.next = next
+    }
+}

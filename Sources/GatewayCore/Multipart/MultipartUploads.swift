@@ -34,7 +34,7 @@ public struct MultipartUploads: Sendable {
     let rows: any MultipartUploadRows
     let store: any MultipartStore
     let now: @Sendable () -> Date
-    private let urls: PresignedURLs
+    let urls: PresignedURLs
     private let life: Duration
 
     /// Puts the use case together.

@@ -236,8 +236,38 @@ public struct BlastRadius: Sendable, Equatable {
         }
     }
 
+    /// Temporary credentials that are alive, however often they were given out.
+    public struct Session: Sendable, Equatable {
+        /// Whose they are.
+        public var principal: String
+        /// Where.
+        public var bucket: String
+        /// Below what they were asked for; their scope may be narrower.
+        public var prefix: String
+        /// What they permit.
+        public var actions: [String]
+        /// The credential that opened the session.
+        public var credentialID: UUID
+        /// When they end.
+        public var expiresAt: Date
+
+        /// Puts a session together.
+        public init(
+            principal: String, bucket: String, prefix: String, actions: [String], credentialID: UUID, expiresAt: Date
+        ) {
+            self.principal = principal
+            self.bucket = bucket
+            self.prefix = prefix
+            self.actions = actions
+            self.credentialID = credentialID
+            self.expiresAt = expiresAt
+        }
+    }
+
     /// Most principals that are named, those with most first.
     public static let maxPrincipals = 100
+    /// Most sessions that are listed, those that live longest first.
+    public static let maxSessions = 1000
 
     /// How much is alive.
     public var count: Int64
@@ -255,11 +285,16 @@ public struct BlastRadius: Sendable, Equatable {
     public var credentials: [Share]
     /// The grants that decided, those with most first, at most as many as principals.
     public var grants: [Share]
+    /// How many sessions are alive.
+    public var sessionCount: Int64
+    /// Those sessions. A session rests on several grants, and the ledger names the widest: because of a grant there stands here
+    /// every session that it may have had a part in.
+    public var sessions: [Session]
 
     /// Puts a report together.
     public init(
         count: Int64, aliveUntil: Date?, principalCount: Int64, principals: [Share], deliveries: [Share],
-        buckets: [Share], credentials: [Share], grants: [Share]
+        buckets: [Share], credentials: [Share], grants: [Share], sessionCount: Int64, sessions: [Session]
     ) {
         self.count = count
         self.aliveUntil = aliveUntil
@@ -269,5 +304,7 @@ public struct BlastRadius: Sendable, Equatable {
         self.buckets = buckets
         self.credentials = credentials
         self.grants = grants
+        self.sessionCount = sessionCount
+        self.sessions = sessions
     }
 }

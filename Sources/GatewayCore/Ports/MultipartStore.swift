@@ -12,6 +12,16 @@ public protocol MultipartStore: Sendable {
     /// quotes, where the store tells it.
     func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String?
 
+    /// The parts that the store has of an upload, by ascending number.
+    ///
+    /// - Parameters:
+    ///   - upload: The upload, whose identifier at the store is known.
+    ///   - number: The number after which the list begins; 0 for its start.
+    ///   - count: Most parts of the answer, 1…1,000; the store may give fewer.
+    /// - Throws: `notFound` where the store does not know the upload.
+    func parts(of upload: MultipartUpload, after number: Int, atMost count: Int) async throws(GatewayError)
+        -> StoredParts
+
     /// Has the store forget an upload; also succeeds where there is none.
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError)
 

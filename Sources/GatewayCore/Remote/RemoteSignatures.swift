@@ -142,7 +142,8 @@ public struct RemoteSignatures: Sendable {
         switch try await ledger.record(proposal, deadline: deadline) {
         case .recorded(let remaining):
             return RemoteSignature(
-                id: proposal.id, signature: Secret(signature), authorization: authorization.map { Secret($0) },
+                id: proposal.id, accessKeyID: credential.accessKeyID, signature: Secret(signature),
+                authorization: authorization.map { Secret($0) },
                 action: proposal.action, method: proposal.method, expiresAt: expiresAt,
                 quotas: step.caller.balances(of: permit.charges, remaining))
         case .quotaExceeded(let refusal): throw step.caller.error(for: refusal)
@@ -167,6 +168,8 @@ public struct RemoteSignatures: Sendable {
 public struct RemoteSignature: Sendable, CustomStringConvertible {
     /// Identifier of the row in the ledger.
     public let id: UUID
+    /// The access key whose secret signed, which the client names beside the signature.
+    public let accessKeyID: String
     /// The signature: base64, of version 4 hexadecimal.
     public let signature: Secret<String>
     /// The value of the `Authorization` header; `nil` for version 4, where the client writes it.

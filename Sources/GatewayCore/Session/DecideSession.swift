@@ -10,6 +10,8 @@ public struct SessionPermit: Sendable {
     public var credential: StorageCredential
     /// What is permitted.
     public var scope: SessionScope
+    /// What it goes without.
+    public var omissions: [SessionOmission]
     /// Life in seconds, 900…43,200.
     public var duration: Int
     /// The session must have ended by then.
@@ -32,7 +34,8 @@ public enum SessionDecision: Sendable {
 /// Where a matching grant denies, its keys are left out. Of the grants that allow, those count whose conditions hold and can
 /// be bound by a session at all: size, type and digest of uploads, and forced downloads, cannot, and no policy keeps the holder
 /// from overriding headers of the answer, so that downloads need `allowResponseContentType`. What the remaining ones cover of
-/// the prefix is the scope; where that is nothing, the refusal names what the first of the others misses.
+/// the prefix is the scope; where that is nothing, the refusal names what the first of the others misses, and otherwise the
+/// permit tells what each of the others misses.
 ///
 /// A byte quota refuses uploads, since nothing would bind their length. Every action that was asked for by name must be
 /// permitted somewhere.
@@ -67,7 +70,8 @@ public func decideSession(
     return .permit(
         SessionPermit(
             grant: grant, bucket: bucket, credential: credential,
-            scope: SessionScope(bucket: request.bucket, areas: areas), duration: duration, latestEnd: latestEnd,
+            scope: SessionScope(bucket: request.bucket, areas: areas), omissions: builder.omissions(besides: areas),
+            duration: duration, latestEnd: latestEnd,
             charges: charges + (subject.ticket.map { [$0.charge] } ?? [])
         )
     )

@@ -20,7 +20,15 @@ struct SessionBuilder {
     private var allowed: [Action: Set<KeyArea>] = [:]
     private var denied: [Action: Set<KeyArea>] = [:]
     private var limits: [Grant] = []
-    private var failures: [Action: Refusal] = [:]
+    /// Grants that allow and do not count, in the order in which they were found.
+    private var misses: [Miss] = []
+
+    /// An area that a grant allows and a session cannot have.
+    private struct Miss {
+        let action: Action
+        let area: KeyArea
+        let refusal: Refusal
+    }
 
     init(request: SessionRequest, subject: Subject, circumstances: Circumstances) {
         self.request = request
@@ -41,7 +49,7 @@ struct SessionBuilder {
                 if grant.notAfter.map({ circumstances.now < $0 }) ?? true { denied[action, default: []].insert(area) }
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
-                    failures[action] = failures[action] ?? Refusal(failure, grant: grant)
+                    misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
                 } else {
                     allowed[action, default: []].insert(area)
                     count(grant, prefix)
@@ -68,17 +76,40 @@ struct SessionBuilder {
             areas[action] = SessionScope.Areas(
                 allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
         }
-        guard !areas.isEmpty else { return nothing(for: Action.allCases.first { failures[$0] != nil } ?? .getObject) }
+        guard !areas.isEmpty else {
+            return nothing(
+                for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
+        }
+        guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
         guard bucket.maxTTL >= SessionRequest.durations.lowerBound else {
             return refusal(.notEnforceable(reason: Self.lifeReason))
         }
         return .success(areas)
     }
 
+    /// What is left out of the areas: what other grants allow and a session cannot have, and actions that no grant allows.
+    func omissions(besides areas: [Action: SessionScope.Areas]) -> [SessionOmission] {
+        Action.allCases.filter { request.actions?.contains($0) ?? true }.flatMap { action in
+            let settled = (areas[action]?.allowed ?? []) + (denied[action] ?? [])
+            let missed = misses.filter { miss in
+                miss.action == action && !settled.contains { $0.covers(miss.area) }
+            }
+            guard !missed.isEmpty || areas[action] != nil else {
+                return [SessionOmission(action: action, prefix: request.prefix, reason: .accessDenied)]
+            }
+            return KeyArea.reduced(Set(missed.map(\.area))).compactMap { area in
+                missed.first { $0.area == area }.map { miss in
+                    SessionOmission(action: action, prefix: area.prefix, reason: miss.refusal.error)
+                }
+            }
+        }
+    }
+
     /// How long the session may live, and before when it must have ended.
     func life(in bucket: Bucket) -> (duration: Int, latestEnd: Date?) {
         let wanted = request.duration ?? SessionRequest.defaultDuration
-        let longest = (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL]).min() ?? wanted
+        let longest =
+            (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
         let duration = min(wanted, longest)
         guard let end = limits.compactMap(\.notAfter).min(),
             case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
@@ -100,8 +131,10 @@ struct SessionBuilder {
     private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
         // Where a deny covers everything, conditions are nobody's business.
         let everything = KeyArea(prefix: request.prefix)
-        if let failure = failures[action], !(denied[action] ?? []).contains(where: { $0.covers(everything) }) {
-            return .failure(Refused(refusal: failure))
+        if let miss = misses.first(where: { $0.action == action }),
+            !(denied[action] ?? []).contains(where: { $0.covers(everything) })
+        {
+            return .failure(Refused(refusal: miss.refusal.about(action)))
         }
         return refusal(.accessDenied)
     }
@@ -120,6 +153,7 @@ extension SessionBuilder {
         A grant's prefix holds '*', '?' or a control character, which a session policy cannot name; ask for presigned URLs \
         instead.
         """
+    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
     private static let lifeReason = "Temporary credentials live at least 900 seconds; ask for presigned URLs instead."
     private static let bindingReason = """
         The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
@@ -153,5 +187,13 @@ extension SessionBuilder {
             return .notEnforceable(reason: Self.responseReason)
         }
         return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
+    }
+}
+
+extension Refusal {
+    /// The same with the action in its reason, where it has one: a session may have been asked for several.
+    fileprivate func about(_ action: Action) -> Refusal {
+        guard case .notEnforceable(let reason) = error else { return self }
+        return Refusal(.notEnforceable(reason: "\(action.rawValue): \(reason)"), grant: grant)
     }
 }

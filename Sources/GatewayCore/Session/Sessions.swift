@@ -79,6 +79,7 @@ public struct Sessions: Sendable {
                 case .recorded(let remaining):
                     return IssuedSession(
                         id: proposal.id, credential: session, bucket: permit.bucket, scope: permit.scope,
+                        omissions: permit.omissions,
                         quotas: caller.balances(of: permit.charges, remaining))
                 case .quotaExceeded(let refusal): throw refused(caller.error(for: refusal), caller, policy)
                 case .stale: break
@@ -157,6 +158,8 @@ public struct IssuedSession: Sendable, CustomStringConvertible {
     public let bucket: Bucket
     /// What they permit.
     public let scope: SessionScope
+    /// What they go without.
+    public let omissions: [SessionOmission]
     /// The quotas that were charged, with what is left of each.
     public let quotas: [QuotaBalance]
 

@@ -11,6 +11,10 @@ extension Bucket {
     public func validated() throws(GatewayError) -> Bucket {
         try require(1...schemeMaxTTL ~= maxTTL, "maxTTL", "A life is 1 to 604,800 seconds.")
         try require(1...maxTTL ~= defaultTTL, "defaultTTL", "The default life is 1 second to the longest life.")
+        try require(
+            maxSessionTTL == 0 || SessionRequest.durations.contains(maxSessionTTL), "maxSessionTTL",
+            "Sessions live 900 to 43,200 seconds; 0 forbids them."
+        )
         let isRegion = region.utf8.allSatisfy {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }

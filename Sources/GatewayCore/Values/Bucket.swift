@@ -70,6 +70,8 @@ public struct Bucket: Sendable, Equatable {
     /// Origins of the pages that use links to the bucket, `scheme://host[:port]`; the store must let them, which is checked
     /// on demand.
     public var allowedOrigins: [String]
+    /// Longest life of temporary credentials, in seconds; 0 where there are none.
+    public var maxSessionTTL: Int
     /// Set by the store of rows.
     public var createdAt: Date
 
@@ -77,7 +79,8 @@ public struct Bucket: Sendable, Equatable {
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
-        allowsRedirects: Bool = false, externalDeletions: Bool = false, allowedOrigins: [String] = [], createdAt: Date
+        allowsRedirects: Bool = false, externalDeletions: Bool = false, allowedOrigins: [String] = [],
+        maxSessionTTL: Int = SessionRequest.durations.upperBound, createdAt: Date
     ) {
         self.name = name
         self.provider = provider
@@ -92,6 +95,7 @@ public struct Bucket: Sendable, Equatable {
         self.allowsRedirects = allowsRedirects
         self.externalDeletions = externalDeletions
         self.allowedOrigins = allowedOrigins
+        self.maxSessionTTL = maxSessionTTL
         self.createdAt = createdAt
     }
 }

@@ -133,6 +133,48 @@ struct AliveShare: Sendable {
     }
 }
 
+/// A session of a report on what is alive.
+struct AliveSession: Sendable {
+    var session: BlastRadius.Session
+    /// How many there are, beyond those that are listed too.
+    var total: Int64
+
+    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a part in it
+    /// that is about one of its actions and about keys below its prefix or above; who was in a group then is not known.
+    static let statement = Statement<BlastRadius.Cause, AliveSession>(
+        """
+        SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
+            count(*) OVER ()
+        FROM issuances i
+        WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now() AND i.delivery = 'sts'
+            AND ($2::uuid IS NULL OR i.credential_id = $2)
+            AND (
+                $1::uuid IS NULL OR i.grant_id = $1
+                OR EXISTS (
+                    SELECT FROM grants g
+                    WHERE g.id = $1 AND g.effect = 'allow' AND g.bucket = i.bucket
+                        AND (g.principal = i.principal OR NOT starts_with(g.principal, 'user:'))
+                        AND g.actions && string_to_array(i.action, ',')
+                        AND (
+                            starts_with(i.object_key, split_part(g.prefix, '${', 1))
+                            OR starts_with(split_part(g.prefix, '${', 1), i.object_key)
+                        )
+                )
+            )
+        GROUP BY i.principal, i.bucket, i.object_key, i.action, i.credential_id, i.expires_at
+        ORDER BY i.expires_at DESC, i.principal, i.bucket, i.object_key LIMIT \(BlastRadius.maxSessions)
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        AliveSession(
+            session: BlastRadius.Session(
+                principal: try row.decode(0), bucket: try row.decode(1), prefix: try row.decode(2),
+                actions: try row.decode(3), credentialID: try row.decode(4), expiresAt: try row.decode(5)),
+            total: try row.decode(6))
+    }
+}
+
 extension BlastRadius.Cause {
     /// The grant and the credential, one of them absent.
     fileprivate var parameters: [any PostgresValue] {

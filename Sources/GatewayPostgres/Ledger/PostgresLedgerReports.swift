@@ -117,11 +117,13 @@ public struct PostgresLedgerReports: LedgerReports {
             case .credential: throw .notFound(.storageCredential)
             }
         }
+        let sessions = try await ledger.execute(AliveSession.statement, cause)
         func shares(_ kind: String) -> [BlastRadius.Share] { rows.filter { $0.kind == kind }.map(\.share) }
         return BlastRadius(
             count: total.share.count, aliveUntil: total.share.count == 0 ? nil : total.share.aliveUntil,
             principalCount: total.principalCount, principals: shares("principal"), deliveries: shares("delivery"),
-            buckets: shares("bucket"), credentials: shares("credential"), grants: shares("grant"))
+            buckets: shares("bucket"), credentials: shares("credential"), grants: shares("grant"),
+            sessionCount: sessions.first?.total ?? 0, sessions: sessions.map(\.session))
     }
 }
 

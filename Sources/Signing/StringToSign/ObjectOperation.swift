@@ -70,6 +70,10 @@ struct OperationParameters {
         case ("POST", ["uploads"]): .initiateMultipartUpload
         case ("POST", ["sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
         case ("POST", ["uploadId"]): .completeMultipartUpload
+        // The SDKs of version 4 have the key of the answer encoded; version 1 signs no such parameter.
+        case ("POST", ["encoding-type", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
+        case ("POST", ["encoding-type", "sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
+        case ("POST", ["encoding-type", "uploadId"]) where vendor == .alibaba: .completeMultipartUpload
         case ("DELETE", ["uploadId"]): .abortMultipartUpload
         case ("GET", _) where names.contains("uploadId"):
             names.subtracting(listing) == ["uploadId"] ? .listParts : nil

@@ -26,7 +26,7 @@ enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 struct StoreBench: Sendable {
     let deployment: Deployment
     let bucket: String
-    let user: User
+    var user: User
     let endpoint: String
     let region: String
     let credential: SigningCredential

@@ -112,6 +112,57 @@ struct CanonicalRequestTests {
         }
     }
 
+    /// What `alibabacloud-oss-v2` 1.4.1 hashed for an upload in parts, but for the date; the SDK for Go sends the same
+    /// parameters.
+    @Test(
+        arguments: [
+            (
+                "POST", "encoding-type=url&uploads",
+                ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg==", "content-type:image/png"],
+                ObjectOperation.initiateMultipartUpload
+            ),
+            ("PUT", "partNumber=1&uploadId=A1", [], .uploadPart),
+            (
+                "POST", "encoding-type=url&uploadId=A1", ["content-md5:tmHTXzChyvL8uvuxp95yfw=="],
+                .completeMultipartUpload
+            ),
+            ("GET", "encoding-type=url&uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .listParts),
+            ("DELETE", "uploadId=A1", ["content-md5:1B2M2Y8AsgTpgAmY7PhCfg=="], .abortMultipartUpload),
+        ] as [(String, String, [String], ObjectOperation)])
+    func uploadsInPartsHaveTheParametersOfSDKs(
+        method: String, query: String, headers: [String], operation: ObjectOperation
+    ) throws {
+        let permitted = try permit {
+            $0.method = method
+            $0.query = query
+            $0.headers = headers + $0.headers.dropFirst()
+        }
+        #expect(permitted.permission.operation == operation)
+        #expect(permitted.permission.uploadID == (query.contains("uploadId") ? "A1" : nil))
+    }
+
+    @Test(
+        arguments: [
+            ("POST", "encoding-type=url&sequential&uploads", nil),
+            ("POST", "encoding-type=xml&uploads", .valueNotAllowed),
+            ("POST", "encoding-type&uploadId=A", .valueNotAllowed),
+            ("POST", "encoding-type=url", .subResourceNotAllowed),
+            ("POST", "encoding-type=url&max-parts=1&uploadId=A", .subResourceNotAllowed),
+            ("PUT", "encoding-type=url&partNumber=1&uploadId=A", .subResourceNotAllowed),
+            ("PUT", "encoding-type=url", .subResourceNotAllowed), ("GET", "encoding-type=url", .subResourceNotAllowed),
+            ("HEAD", "encoding-type=url", .subResourceNotAllowed),
+            ("DELETE", "encoding-type=url&uploadId=A", .subResourceNotAllowed),
+        ] as [(String, String, StringToSignRefusal?)])
+    func theEncodingOfKeysIsAParameterOfNothingElse(
+        method: String, query: String, refusal: StringToSignRefusal?
+    ) throws {
+        let change = { (draft: inout Draft) in
+            draft.method = method
+            draft.query = query
+        }
+        if let refusal { refused(refusal, change) } else { _ = try permit(token: nil, change) }
+    }
+
     @Test(arguments: [
         "acl", "append&position=0", "delete", "prefix=a", "symlink", "tagging", "x-id=PutObject", "x-oss-acl=a",
     ])

@@ -1,8 +1,7 @@
-import GatewayCore
 import LibCrypto
 
 /// The text form of a place in a list: opaque to clients, and no secret. It goes on with that list under the same filters only.
-struct PageToken: Sendable {
+package struct PageToken: Sendable {
     /// Neither names, prefixes nor identifiers hold control characters.
     private static let separator = "\u{1f}"
 
@@ -14,25 +13,25 @@ struct PageToken: Sendable {
     /// - Parameters:
     ///   - list: Its name.
     ///   - filters: What narrows it.
-    init(of list: String, filters: [String: String]) {
+    package init(of list: String, filters: [String: String]) {
         let text = filters.sorted { $0.key < $1.key }.map { "\($0.key)\0\($0.value)\0" }.joined()
         heading = [list, String(DigestAlgorithm.sha256.digest(of: text).hex.prefix(16))]
     }
 
     /// Tokens of a list of rows.
-    init(of kind: ResourceKind, filters: [String: String]) {
+    package init(of kind: ResourceKind, filters: [String: String]) {
         self.init(of: kind.rawValue, filters: filters)
     }
 
     /// Writes the values of the row that a page ended with, in base64url.
-    func text(after values: [String]) -> String {
+    package func text(after values: [String]) -> String {
         Base64URL.encode(Array((heading + values).joined(separator: Self.separator).utf8))
     }
 
     /// Reads the values.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a text that was not written for this list and these filters.
-    func values(in text: String, count: Int) throws(GatewayError) -> [String] {
+    package func values(in text: String, count: Int) throws(GatewayError) -> [String] {
         guard let bytes = Base64URL.decode(text.utf8), !bytes.contains(0),
             let plain = String(validating: bytes, as: UTF8.self)
         else { throw Self.foreign }
@@ -45,7 +44,7 @@ struct PageToken: Sendable {
     }
 
     /// Says that a token is not of a list.
-    static var foreign: GatewayError {
+    package static var foreign: GatewayError {
         .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.")
     }
 }

@@ -116,6 +116,10 @@ static const char migration_0028[] = {
 #embed "../../sql/migrations/0028_settle_by_proof.sql" suffix(, 0)
 };
 
+static const char migration_0033[] = {
+#embed "../../sql/migrations/0033_close_uploads.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
@@ -148,6 +152,7 @@ static const struct {
     {"0026_hold_nothing_between_statements.sql", migration_0026},
     {"0027_compare_clocks.sql", migration_0027},
     {"0028_settle_by_proof.sql", migration_0028},
+    {"0033_close_uploads.sql", migration_0033},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

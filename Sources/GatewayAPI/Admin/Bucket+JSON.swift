@@ -28,6 +28,8 @@ extension Bucket: AdminResource {
             allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
             externalDeletions: try body.bool("externalDeletions") ?? false,
+            honoursUnsignedHeaders: try body.bool("honoursUnsignedHeaders") ?? false,
+            callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             createdAt: new.now
         )
@@ -52,6 +54,9 @@ extension Bucket: AdminResource {
         json.member("allowsUnenforcedSize", allowsUnenforcedSize)
         json.member("allowsRedirects", allowsRedirects)
         json.member("externalDeletions", externalDeletions)
+        json.member("honoursUnsignedHeaders", honoursUnsignedHeaders)
+        json.member("callback", callback)
+        json.member("callbackVar", callbackVar)
         json.member("allowedOrigins", allowedOrigins)
         json.member("createdAt", createdAt)
     }

@@ -7,14 +7,15 @@ enum BucketStatements {
     private static let columns = WrittenColumns(
         "name", "provider", "endpoint", "region", "addressing", "scheme", "credential_id", "default_ttl", "max_ttl",
         "allows_unenforced_size", "allows_redirects", "external_deletions",
-        "allowed_origins")
+        "allowed_origins", "honours_unsigned_headers", "callback", "callback_var")
 
     private static func values(of bucket: Bucket) -> [any PostgresValue] {
         [
             bucket.name.rawValue, bucket.provider.rawValue, bucket.endpoint, bucket.region, bucket.addressing.rawValue,
             bucket.scheme.rawValue, bucket.credentialID, Int32(clamping: bucket.defaultTTL),
             Int32(clamping: bucket.maxTTL), bucket.allowsUnenforcedSize, bucket.allowsRedirects,
-            bucket.externalDeletions, bucket.allowedOrigins,
+            bucket.externalDeletions, bucket.allowedOrigins, bucket.honoursUnsignedHeaders, bucket.callback,
+            bucket.callbackVar,
         ]
     }
 
@@ -58,7 +59,9 @@ enum BucketStatements {
         'name', r.name, 'provider', r.provider, 'endpoint', r.endpoint, 'region', r.region,
         'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
         'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size,
-        'allowsRedirects', r.allows_redirects, 'externalDeletions', r.external_deletions, 'allowedOrigins', r.allowed_origins, 'createdAt', r.created_at
+        'allowsRedirects', r.allows_redirects, 'externalDeletions', r.external_deletions, 'allowedOrigins', r.allowed_origins,
+        'honoursUnsignedHeaders', r.honours_unsigned_headers, 'callback', r.callback, 'callbackVar', r.callback_var,
+        'createdAt', r.created_at
         """,
         from: "buckets r WHERE r.name = $1")
 }

@@ -9,10 +9,10 @@ extension LoadedRow {
         principal = try Self.principalRows(row)
         // NULL in a key column: nothing was asked for, or nothing found.
         bucket = try row.decode(25, as: String?.self) == nil ? nil : Bucket(row, from: 25)
-        credential = try row.decode(39, as: UUID?.self) == nil ? nil : StorageCredentialRow(row, from: 39)
-        issuer = try row.decode(48, as: UUID?.self) == nil ? nil : IssuerRow(row, from: 48)
-        apiKey = try row.decode(64, as: UUID?.self) == nil ? nil : APIKey(row, from: 64)
-        ticket = try row.decode(73, as: UUID?.self) == nil ? nil : TicketRow(row, from: 73)
+        credential = try row.decode(42, as: UUID?.self) == nil ? nil : StorageCredentialRow(row, from: 42)
+        issuer = try row.decode(51, as: UUID?.self) == nil ? nil : IssuerRow(row, from: 51)
+        apiKey = try row.decode(67, as: UUID?.self) == nil ? nil : APIKey(row, from: 67)
+        ticket = try row.decode(76, as: UUID?.self) == nil ? nil : TicketRow(row, from: 76)
     }
 
     private static func principalRows(_ row: borrowing PostgresRow) throws(PostgresError) -> PrincipalRows {

@@ -158,9 +158,15 @@ extension IssueRequest {
     }
 
     /// The parameters that a URL for this request binds, decoded.
-    func boundQuery(by binding: SchemeBinding, forcesDownload: Bool) -> [NamedValue] {
+    ///
+    /// A callback goes with a link for a whole object. Parts make none, and what completes an upload in parts is the gateway's own
+    /// request, whose answer would be that of whom the store calls.
+    func boundQuery(by binding: SchemeBinding, in bucket: Bucket, forcesDownload: Bool) -> [NamedValue] {
         var query = multipartQuery
-        guard action == .getObject else { return query }
+        guard action == .getObject else {
+            if delivery == .presignedURL, multipart == nil { query += bucket.callbackQuery }
+            return query
+        }
         query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
         if let versionID, let name = binding.versionParameter { query.append(NamedValue(name, versionID.text)) }

@@ -1,4 +1,4 @@
-import Signing
+public import Signing
 
 /// What a signing scheme can bind, and in which words: what differs between the vendors, and nothing else.
 ///
@@ -75,6 +75,27 @@ extension Bucket {
     /// Of the schemes of stores that may obey unsigned headers, the old one has all of the vendor's headers in what is signed.
     var binding: SchemeBinding {
         honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
+    }
+}
+
+extension Bucket {
+    /// The headers that a link binds for an upload of bytes, as users get them; with the hash of `claimed` in place of theirs.
+    ///
+    /// - Parameters:
+    ///   - length: Number of the bytes.
+    ///   - claimed: SHA-256 in hexadecimal that is bound where the bucket's links bind one.
+    public func uploadHeaders(length: Int, sha256 claimed: String) -> [NamedValue] {
+        guard binding.closesUploads else { return [NamedValue("content-length", String(length))] }
+        return [
+            NamedValue("content-length", String(length)), NamedValue("x-amz-acl", "private"),
+            NamedValue("x-amz-content-sha256", claimed),
+        ]
+    }
+
+    /// The parameters by which its store calls somebody when an upload is complete.
+    var callbackQuery: [NamedValue] {
+        guard let callback else { return [] }
+        return [NamedValue("callback", callback)] + (callbackVar.map { [NamedValue("callback-var", $0)] } ?? [])
     }
 }
 

@@ -36,6 +36,10 @@ extension Settings {
         for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
             reader.refuse(.corsAllowedOrigins, "'\(origin)' is no origin such as https://app.example, in lower case")
         }
+        let keyOrigins = reader.list(.eventsOSSKeyOrigins)
+        for origin in keyOrigins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is no origin such as https://gosspublic.alicdn.com")
+        }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -48,6 +52,7 @@ extension Settings {
         self.bootstrapAdminKey = adminKey.map { Secret($0) }
         self.trustedProxies = proxies
         self.allowedOrigins = Set(origins)
+        if !keyOrigins.isEmpty { self.ossKeyOrigins = keyOrigins }
         self.ledgerKeepDays = keepDays
         self.ledgerDaysAhead = daysAhead ?? self.ledgerDaysAhead
         self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge

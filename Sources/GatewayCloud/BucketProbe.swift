@@ -124,7 +124,8 @@ struct ProbeRound {
             }
             if copied.mayHaveWritten {
                 let version = copied.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
-                let removal = await ask("DELETE", .delete, of: copy, query: version, timeout: BucketProbe.removalTimeout)
+                let removal = await ask(
+                    "DELETE", .delete, of: copy, query: version, timeout: BucketProbe.removalTimeout)
                 leavesCopy = !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false)
             }
             judge(.unsignedCopy, copied, isObeyed: isCopy)
@@ -191,7 +192,8 @@ extension ProbeRound {
 
     /// Uploads by a link that binds some headers, and with one that it does not.
     private mutating func upload(
-        _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil, with unsigned: HTTPTransfer.Field? = nil
+        _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil,
+        with unsigned: HTTPTransfer.Field? = nil
     ) async -> Reply {
         // The length is libcurl's business.
         var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }

@@ -97,7 +97,8 @@ extension StoredObject {
         let etag = tag.flatMap { Self.plain($0, 128) }
         self.init(
             size: length, etag: etag, contentType: answer.field("content-type").flatMap { Self.plain($0[...], 255) },
-            md5: Self.md5(answer, etag), sha256: Self.sha256(answer, etag), modifiedAt: Self.modification(answer, at: now))
+            md5: Self.md5(answer, etag), sha256: Self.sha256(answer, etag),
+            modifiedAt: Self.modification(answer, at: now))
     }
 
     /// What may go into answers and rows: visible ASCII and spaces.

@@ -104,7 +104,9 @@ final class MemoryStoreEvents: StoreEventRecords {
     func note(_ objects: [MadeObject], in bucket: BucketName) async throws(GatewayError) -> Int {
         self.objects.withLock { known in
             let new = objects.filter { object in
-                !known.contains { $0 == object || $0.key == object.key && $0.callbackID != nil && $0.callbackID == object.callbackID }
+                !known.contains {
+                    $0 == object || $0.key == object.key && $0.callbackID != nil && $0.callbackID == object.callbackID
+                }
             }
             known += new
             return new.count

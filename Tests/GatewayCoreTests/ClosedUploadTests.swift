@@ -159,7 +159,8 @@ import Testing
     private static let variables = Base64.encode(Array(#"{"x:a":"b"}"#.utf8))
 
     private static func bucket(_ scheme: Bucket.Scheme, variables: String? = variables) throws -> Bucket {
-        var bucket = try Fixture.bucket(endpoint: "https://oss-cn-hangzhou.aliyuncs.com", addressing: .virtual, scheme: scheme)
+        var bucket = try Fixture.bucket(
+            endpoint: "https://oss-cn-hangzhou.aliyuncs.com", addressing: .virtual, scheme: scheme)
         bucket.provider = .oss
         bucket.region = "cn-hangzhou"
         bucket.callback = callback

@@ -33,7 +33,9 @@ struct StoreEventEndpoints: Sendable {
         try request.allowQuery([])
         guard case .collected(let bytes) = request.body else { preconditionFailure("Events are collected.") }
         let signature = request.headers[.authorization] ?? ""
-        let target = request.target.map { "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "") }
+        let target = request.target.map {
+            "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")
+        }
         try await useCase.verify(
             Array((target ?? "").utf8) + [0x0a] + bytes, signature: signature, keyURL: keyURL)
         let events = try OSSNotification.events(in: bytes, receivedAt: useCase.now())

@@ -121,7 +121,9 @@ extension SchemeBinding {
         guard length > 0 else {
             return .invalidArgument(
                 field: "contentLength",
-                reason: "The bucket's store obeys unsigned headers, so that nothing empty can be uploaded by a link; use a form.")
+                reason:
+                    "The bucket's store obeys unsigned headers, so that an upload there has at least 1 byte; use a form."
+            )
         }
         return nil
     }
@@ -149,7 +151,9 @@ extension IssueRequest {
         if let contentMD5Text { headers.append(NamedValue("content-md5", contentMD5Text)) }
         if let header = size?.header { headers.append(header) }
         if let header = checksumHeader(by: binding) { headers.append(header) }
-        if binding.closesUploads, multipart == nil, isSentByHolder { headers.append(NamedValue("x-amz-acl", "private")) }
+        if binding.closesUploads, multipart == nil, isSentByHolder {
+            headers.append(NamedValue("x-amz-acl", "private"))
+        }
         for entry in metadata.entries {
             headers.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
         }

@@ -31,7 +31,8 @@ final class SchemeBinding: Sendable {
 
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
-        closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>, signsDownloads: Bool = true,
+        closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
+        signsDownloads: Bool = true,
         versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form
     ) {
         self.metadataPrefix = metadataPrefix

@@ -46,7 +46,8 @@ public final class URLSigner: Sendable {
 
         /// Whether nothing that it is made of has changed.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing && endpoint.isSameBytes(as: bucket.endpoint)
+            binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing
+                && endpoint.isSameBytes(as: bucket.endpoint)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
                 && hasToken(other.sessionToken?.reveal())

@@ -103,8 +103,9 @@ extension UploadRecord {
         if let contentType, let type = object.contentType, !Self.isOne(type, of: contentType) {
             mismatches.append(.type)
         }
+        let fitting: UploadFinding.Kind = isVerified ? .landed : .unverified
         return UploadFinding(
-            kind: mismatches.isEmpty ? (isVerified ? .landed : .unverified) : .mismatched, mismatches: mismatches, source: .confirmation,
+            kind: mismatches.isEmpty ? fitting : .mismatched, mismatches: mismatches, source: .confirmation,
             size: object.size, etag: object.etag, contentType: object.contentType)
     }
 

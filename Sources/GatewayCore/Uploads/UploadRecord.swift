@@ -41,7 +41,8 @@ public struct UploadRecord: Sendable, Equatable {
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
         bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
-        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, completedETag: String? = nil, finding: UploadFinding? = nil
+        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, completedETag: String? = nil,
+        finding: UploadFinding? = nil
     ) {
         self.id = id
         self.issuedAt = issuedAt

@@ -66,7 +66,8 @@ extension Bucket {
         guard 1...maxCallbackBytes ~= text.utf8.count, let bytes = Base64.decode(text), Base64.encode(bytes) == text,
             let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else {
-            throw .invalidArgument(field: field, reason: "Base64 of one JSON object is expected, 4,096 bytes at the most.")
+            throw .invalidArgument(
+                field: field, reason: "Base64 of one JSON object is expected, 4,096 bytes at the most.")
         }
         return members.compactMapValues { $0 as? String }
     }

@@ -103,7 +103,7 @@ struct ProbeRound {
     private mutating func tryUnsigned() async {
         let hash = DigestAlgorithm.sha256.digest(of: body).hex
         let headers = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: hash)
-        let published = await upload(headers, with: .init("x-amz-acl", "public-read"))
+        let published = await upload(headers, with: HTTPTransfer.Field("x-amz-acl", "public-read"))
         var isPublic = false
         if published.isDone {
             let list = await ask("GET", .get, query: [NamedValue("acl", "")])
@@ -205,7 +205,7 @@ extension ProbeRound {
 
     /// Notes what came of something that the store should have refused or passed over.
     private mutating func judge(_ step: BucketValidation.Step, _ reply: Reply, isObeyed: Bool) {
-        let failure = isObeyed ? .unexpected : reply.failure
+        let failure: ProbeFailure? = isObeyed ? .unexpected : reply.failure
         validation.findings.append(
             BucketValidation.Finding(
                 step: step, outcome: failure == nil ? .passed : .warned, failure: failure, status: reply.answer?.status,

@@ -72,7 +72,7 @@ struct TestGateway {
                 records: events, objects: objects,
                 keys: CallbackKeys(
                     fetcher: callbackKeys, origins: CallbackKeys.defaultOrigins, now: { Self.now }),
-                isAtOSS: { name throws(GatewayError) in
+                isAtOSS: { name async throws(GatewayError) in
                     try await cache.location(of: name)?.bucket.provider == .oss
                 }, now: { Self.now }),
             eventSecrets: EventSecrets(records: events, now: { Self.now }, randomBytes: randomBytes),

@@ -40,7 +40,9 @@ struct StoreEventEndpoints: Sendable {
             Array((target ?? "").utf8) + [0x0a] + bytes, signature: signature, keyURL: keyURL)
         let events = try OSSNotification.events(in: bytes, receivedAt: useCase.now())
         var noted = 0
-        for event in events.prefix(1) where try await useCase.take(hint: event) { noted += 1 }
+        for event in events.prefix(1) {
+            if try await useCase.take(hint: event) { noted += 1 }
+        }
         metrics.took(noted: noted, ignored: events.count - noted)
         return .json(.ok) { json in
             json.member("noted", 0)

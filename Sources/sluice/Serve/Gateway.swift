@@ -80,7 +80,7 @@ struct Gateway {
                 records: events, objects: stored,
                 keys: CallbackKeys(
                     fetcher: KeySets(client: cloud, logger: logger), origins: settings.ossKeyOrigins, now: Self.now),
-                isAtOSS: { name throws(GatewayError) in
+                isAtOSS: { name async throws(GatewayError) in
                     try await cache.location(of: name)?.bucket.provider == .oss
                 }, now: Self.now),
             eventSecrets: EventSecrets(records: events, now: Self.now, randomBytes: Self.random),

@@ -120,8 +120,12 @@ static const char migration_0029[] = {
 #embed "../../sql/migrations/0029_know_gateways.sql" suffix(, 0)
 };
 
-static const char migration_0032[] = {
-#embed "../../sql/migrations/0032_limit_sessions.sql" suffix(, 0)
+static const char migration_0030[] = {
+#embed "../../sql/migrations/0030_limit_sessions.sql" suffix(, 0)
+};
+
+static const char migration_0031[] = {
+#embed "../../sql/migrations/0031_close_uploads.sql" suffix(, 0)
 };
 
 static const struct {
@@ -157,7 +161,8 @@ static const struct {
     {"0027_compare_clocks.sql", migration_0027},
     {"0028_settle_by_proof.sql", migration_0028},
     {"0029_know_gateways.sql", migration_0029},
-    {"0032_limit_sessions.sql", migration_0032},
+    {"0030_limit_sessions.sql", migration_0030},
+    {"0031_close_uploads.sql", migration_0031},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

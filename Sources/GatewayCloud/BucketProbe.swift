@@ -47,6 +47,10 @@ struct ProbeRound {
     private let body: [UInt8]
     private let deadline: ContinuousClock.Instant
     private var wasReached = false
+    /// Versions that the store made of the probe object while unsigned headers were tried.
+    private var trialVersions: [NamedValue] = []
+    /// Whether the copy of it may still be there that was tried.
+    private var leavesCopy = false
     private(set) var validation: BucketValidation
 
     private static let type = NamedValue("content-type", "application/octet-stream")
@@ -72,11 +76,16 @@ struct ProbeRound {
             note(.get, await ask("GET", .get)) { $0.status == 200 && $0.body == body }
             let length = Int64(body.count)
             note(.head, await ask("HEAD", .head)) { $0.status == 200 && $0.contentLength == length }
+            if triesUnsigned { await tryUnsigned() }
         } else {
             skip(.get, .head)
+            if triesUnsigned { skip(.unsignedACL, .unsignedCopy, .checksum) }
         }
         guard validation.leavesProbe else { return skip(.delete, .absent) }
         let version = put.answer.flatMap { versionID(in: $0) }
+        for version in trialVersions {
+            _ = await ask("DELETE", .delete, query: [version], timeout: BucketProbe.removalTimeout)
+        }
         let deletion = await ask(
             "DELETE", .delete, query: version.map { [$0] } ?? [], timeout: BucketProbe.removalTimeout)
         let isGone = note(.delete, deletion) { 200..<300 ~= $0.status || $0.status == 404 }
@@ -84,6 +93,53 @@ struct ProbeRound {
         guard isGone else { return skip(.absent) }
         note(.absent, await ask("HEAD", .head)) { $0.status == 404 }
         if case .unexpected? = validation.findings.last?.failure { validation.leavesProbe = true }
+        if leavesCopy { validation.leavesProbe = true }
+    }
+
+    /// Whether the store might obey what is not signed: all other schemes sign every header of the vendor's that is sent.
+    private var triesUnsigned: Bool { bucket.scheme == .awsV4 }
+
+    /// Uses links as users get them for what they are not meant for.
+    private mutating func tryUnsigned() async {
+        let hash = DigestAlgorithm.sha256.digest(of: body).hex
+        let headers = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: hash)
+        let published = await upload(headers, with: HTTPTransfer.Field("x-amz-acl", "public-read"))
+        var isPublic = false
+        if published.isDone {
+            let list = await ask("GET", .get, query: [NamedValue("acl", "")])
+            isPublic = list.answer.map { Self.hold($0.body, "/groups/global/AllUsers") } ?? false
+        }
+        judge(.unsignedACL, published, isObeyed: isPublic)
+
+        // Another object, since none is copied onto itself.
+        if let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") {
+            let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
+            let hash = DigestAlgorithm.sha256.digest(of: other).hex
+            let headers = [Self.type] + bucket.uploadHeaders(length: other.count, sha256: hash)
+            let source = HTTPTransfer.Field("x-amz-copy-source", "/\(bucket.name)/\(validation.probeKey)")
+            let copied = await upload(headers, other, as: copy, with: source)
+            var isCopy = false
+            if copied.isDone {
+                isCopy = await ask("GET", .get, of: copy).answer?.body == body
+            }
+            if copied.mayHaveWritten {
+                let version = copied.answer.flatMap { versionID(in: $0) }.map { [$0] } ?? []
+                let removal = await ask(
+                    "DELETE", .delete, of: copy, query: version, timeout: BucketProbe.removalTimeout)
+                leavesCopy = !(removal.answer.map { 200..<300 ~= $0.status || $0.status == 404 } ?? false)
+            }
+            judge(.unsignedCopy, copied, isObeyed: isCopy)
+        }
+
+        let wrong = DigestAlgorithm.sha256.digest(of: Array("other bytes".utf8))
+        var claim = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: wrong.hex)
+        if !bucket.honoursUnsignedHeaders { claim.append(NamedValue("x-amz-checksum-sha256", wrong.base64)) }
+        let unchecked = await upload(claim)
+        judge(.checksum, unchecked, isObeyed: unchecked.isDone)
+    }
+
+    private static func hold(_ text: [UInt8], _ word: String) -> Bool {
+        String(decoding: text, as: UTF8.self).contains(word)
     }
 
     /// What a browser asks before a page of an origin uploads.
@@ -121,6 +177,9 @@ extension ProbeRound {
         var failure: ProbeFailure?
         var duration: Duration?
 
+        /// Whether the store did what it was asked.
+        var isDone: Bool { answer.map { 200..<300 ~= $0.status } ?? false }
+
         /// Whether the store may have done what it was asked.
         var mayHaveWritten: Bool {
             if let answer { return 200..<300 ~= answer.status || answer.status >= 500 }
@@ -131,15 +190,37 @@ extension ProbeRound {
         }
     }
 
+    /// Uploads by a link that binds some headers, and with one that it does not.
+    private mutating func upload(
+        _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil,
+        with unsigned: HTTPTransfer.Field? = nil
+    ) async -> Reply {
+        // The length is libcurl's business.
+        var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }
+        if let unsigned { fields.append(unsigned) }
+        let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
+        if key == nil, let version = reply.answer.flatMap({ versionID(in: $0) }) { trialVersions.append(version) }
+        return reply
+    }
+
+    /// Notes what came of something that the store should have refused or passed over.
+    private mutating func judge(_ step: BucketValidation.Step, _ reply: Reply, isObeyed: Bool) {
+        let failure: ProbeFailure? = isObeyed ? .unexpected : reply.failure
+        validation.findings.append(
+            BucketValidation.Finding(
+                step: step, outcome: failure == nil ? .passed : .warned, failure: failure, status: reply.answer?.status,
+                duration: reply.duration))
+    }
+
     private mutating func ask(
-        _ signedMethod: String, _ method: HTTPTransfer.Method, headers: [NamedValue] = [], query: [NamedValue] = [],
-        fields: [HTTPTransfer.Field]? = nil, timeout: Duration? = nil
+        _ signedMethod: String, _ method: HTTPTransfer.Method, of key: ObjectKey? = nil, headers: [NamedValue] = [],
+        query: [NamedValue] = [], fields: [HTTPTransfer.Field]? = nil, timeout: Duration? = nil
     ) async -> Reply {
         let left = timeout ?? min(BucketProbe.stepTimeout, ContinuousClock.now.duration(to: deadline))
         guard left > .milliseconds(10) else { return Reply(failure: .timedOut) }
         let start = ContinuousClock.now
         do throws(OutboundError) {
-            let url = try url(signedMethod, headers, query)
+            let url = try url(signedMethod, key ?? validation.probeKey, headers, query)
             let sent = probe.now()
             let answer = try await probe.client.send(
                 method, url.reveal(), fields: fields ?? headers.map { .init($0.name, $0.value) },
@@ -153,11 +234,11 @@ extension ProbeRound {
     }
 
     private func url(
-        _ method: String, _ headers: [NamedValue], _ query: [NamedValue]
+        _ method: String, _ key: ObjectKey, _ headers: [NamedValue], _ query: [NamedValue]
     ) throws(OutboundError) -> Secret<String> {
         do throws(GatewayError) {
             return try probe.signer.url(
-                method, of: validation.probeKey, in: bucket, with: credential, headers: headers, query: query,
+                method, of: key, in: bucket, with: credential, headers: headers, query: query,
                 expiresIn: BucketProbe.urlLife, at: probe.now())
         } catch {
             throw .notSignable

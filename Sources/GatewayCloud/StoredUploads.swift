@@ -35,12 +35,14 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     }
 
     /// Asks for the object that lies under the key now.
-    public func object(_ key: ObjectKey, in bucket: BucketName) async throws(GatewayError) -> StoredObject? {
+    public func object(
+        _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
+    ) async throws(GatewayError) -> StoredObject? {
         guard let (bucket, credential) = try await cache.location(of: bucket) else {
             throw .conflict(reason: "The bucket is no longer known here, so that its store cannot be asked.")
         }
         do {
-            return try await head(key, in: bucket, with: credential).object
+            return try await head(key, in: bucket, with: credential, withSHA256: withSHA256).object
         } catch let error as GatewayError {
             throw error
         } catch OutboundError.status(let status) where status < 500 && status != 200 {
@@ -51,11 +53,14 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     }
 
     private func head(
-        _ key: ObjectKey, in bucket: Bucket, with credential: StorageCredential
+        _ key: ObjectKey, in bucket: Bucket, with credential: StorageCredential, withSHA256: Bool = false
     ) async throws -> StoreLook {
         let sentAt = now()
-        let url = try signer.url("HEAD", of: key, in: bucket, with: credential, expiresIn: Self.urlLife, at: sentAt)
-        let answer = try await client.send(.head, url.reveal(), maxBytes: 0)
+        let headers = withSHA256 && bucket.scheme == .awsV4 ? [NamedValue("x-amz-checksum-mode", "ENABLED")] : []
+        let url = try signer.url(
+            "HEAD", of: key, in: bucket, with: credential, headers: headers, expiresIn: Self.urlLife, at: sentAt)
+        let answer = try await client.send(
+            .head, url.reveal(), fields: headers.map { .init($0.name, $0.value) }, maxBytes: 0)
         let answeredAt = now()
         let difference = Self.clockDifference(answer, between: sentAt, and: answeredAt)
         switch answer.status {
@@ -92,7 +97,8 @@ extension StoredObject {
         let etag = tag.flatMap { Self.plain($0, 128) }
         self.init(
             size: length, etag: etag, contentType: answer.field("content-type").flatMap { Self.plain($0[...], 255) },
-            md5: Self.md5(answer, etag), modifiedAt: Self.modification(answer, at: now))
+            md5: Self.md5(answer, etag), sha256: Self.sha256(answer, etag),
+            modifiedAt: Self.modification(answer, at: now))
     }
 
     /// What may go into answers and rows: visible ASCII and spaces.
@@ -116,6 +122,14 @@ extension StoredObject {
                 || (name.hasSuffix("-server-side-encryption") && field.value != "AES256")
         }
         guard !isEncrypted, let etag, etag.utf8.count == 32 else { return nil }
+        return Hex.decode(etag)
+    }
+
+    /// The SHA-256 that the store tells. That of an upload in parts is one of checksums, and ends in their number.
+    private static func sha256(_ answer: HTTPTransfer.Answer, _ etag: String?) -> [UInt8]? {
+        let told = answer.field("x-amz-checksum-sha256").flatMap { Base64.decode($0) }
+        if let told, told.count == 32 { return told }
+        guard let etag, etag.utf8.count == 64 else { return nil }
         return Hex.decode(etag)
     }
 

@@ -8,6 +8,8 @@ public enum CryptoError: Error, Sendable, Equatable {
     case authenticationFailed
     /// A private key cannot be read, is of another kind, too short, or made of numbers that do not fit together.
     case invalidPrivateKey
+    /// A public key cannot be read, is of another kind, too short or too long.
+    case invalidPublicKey
     /// The system gave no random bytes.
     case randomUnavailable
 }

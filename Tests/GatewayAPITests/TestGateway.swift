@@ -31,6 +31,7 @@ struct TestGateway {
     let records = MemoryUploadRecords()
     let objects = StubObjects()
     let events = MemoryStoreEvents()
+    let callbackKeys = StubCallbackKeys()
 
     init(
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
@@ -67,7 +68,13 @@ struct TestGateway {
             multipartUploads: MultipartUploads(
                 urls: urls, rows: uploads, store: uploads, life: .seconds(3600), now: { Self.now }),
             uploadConfirmation: UploadConfirmation(records: records, objects: objects),
-            storeEvents: StoreEvents(records: events, now: { Self.now }),
+            storeEvents: StoreEvents(
+                records: events, objects: objects,
+                keys: CallbackKeys(
+                    fetcher: callbackKeys, origins: CallbackKeys.defaultOrigins, now: { Self.now }),
+                isAtOSS: { name async throws(GatewayError) in
+                    try await cache.location(of: name)?.bucket.provider == .oss
+                }, now: { Self.now }),
             eventSecrets: EventSecrets(records: events, now: { Self.now }, randomBytes: randomBytes),
             accessOverview: AccessOverview(cache: cache, usage: ledger),
             sessions: Sessions(

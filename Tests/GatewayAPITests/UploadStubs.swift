@@ -52,7 +52,9 @@ final class StubObjects: StoredObjects {
     let answer = Mutex<Result<StoredObject?, GatewayError>>(.success(nil))
     let asked = Mutex<[String]>([])
 
-    func object(_ key: ObjectKey, in bucket: BucketName) async throws(GatewayError) -> StoredObject? {
+    func object(
+        _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
+    ) async throws(GatewayError) -> StoredObject? {
         asked.withLock { $0.append("\(bucket)/\(key)") }
         return try answer.withLock { $0 }.get()
     }
@@ -64,6 +66,18 @@ final class StubObjects: StoredObjects {
             modifiedAt: TestGateway.now)
         change(&object)
         return object
+    }
+}
+
+/// Where Alibaba OSS keeps its key; nothing, until a test puts something there.
+final class StubCallbackKeys: KeySetFetcher {
+    let documents = Mutex<[String: [UInt8]]>([:])
+    let asked = Mutex<[String]>([])
+
+    func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
+        asked.withLock { $0.append(url) }
+        guard let document = documents.withLock({ $0[url] }) else { throw .unavailable(retryAfter: 5) }
+        return document
     }
 }
 
@@ -89,7 +103,11 @@ final class MemoryStoreEvents: StoreEventRecords {
 
     func note(_ objects: [MadeObject], in bucket: BucketName) async throws(GatewayError) -> Int {
         self.objects.withLock { known in
-            let new = objects.filter { object in !known.contains(object) }
+            let new = objects.filter { object in
+                !known.contains {
+                    $0 == object || $0.key == object.key && $0.callbackID != nil && $0.callbackID == object.callbackID
+                }
+            }
             known += new
             return new.count
         }

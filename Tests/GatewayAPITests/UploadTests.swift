@@ -37,6 +37,25 @@ struct UploadTests {
         #expect(found.state == "mismatched" && found.mismatches == ["size", "md5", "type"])
     }
 
+    @Test("is unverified where a SHA-256 was asked for and nobody can know it")
+    func unverified() async {
+        let (digest, other) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
+        func found(_ told: [UInt8]?, signsPayload: Bool = false) async -> (state: String?, mismatches: [String]) {
+            await state(of: StubObjects.fitting { $0.sha256 = told }) {
+                $0.contentSHA256 = digest
+                $0.signsPayload = signsPayload
+            }
+        }
+        #expect(await found(nil).state == "unverified")
+        #expect(await found(digest).state == "landed")
+        #expect(await found(other).mismatches == ["sha256"])
+        // The store compared it when it took the bytes.
+        #expect(await found(nil, signsPayload: true).state == "landed")
+        #expect(await found(other, signsPayload: true).state == "mismatched")
+        let wrong = await state(of: StubObjects.fitting { $0.size = 11 }) { $0.contentSHA256 = digest }
+        #expect(wrong.state == "mismatched" && wrong.mismatches == ["size"])
+    }
+
     @Test("compares what was bound, and nothing that was not or cannot be")
     func comparisons() async {
         #expect(await state(of: StubObjects.fitting { $0.md5 = nil }).state == "landed")

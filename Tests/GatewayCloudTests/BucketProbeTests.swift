@@ -13,9 +13,14 @@ private final class ProbedStore: Sendable {
     let answers: [HTTPRequest.Method: ServerResponse]
     /// Fields of every answer.
     let fields: HeaderFields
+    /// Whether it obeys headers that the signature does not list, and compares no checksum.
+    let isLenient: Bool
     private let isThere = Mutex(false)
 
-    init(_ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:]) {
+    init(
+        _ answers: [HTTPRequest.Method: ServerResponse] = [:], fields: HeaderFields = [:], isLenient: Bool = false
+    ) {
+        self.isLenient = isLenient
         self.answers = answers
         self.fields = fields
     }
@@ -31,6 +36,12 @@ private final class ProbedStore: Sendable {
     private func usual(_ request: RequestHead, _ body: [UInt8]) -> ServerResponse {
         let isThere = isThere.withLock { $0 }
         switch request.method {
+        case .put where !isLenient && Self.isUnsigned(request):
+            return .error("AccessDenied", 403)
+        case .put where !isLenient && Self.hasField("x-amz-checksum-sha256", request):
+            return .error("BadDigest", 400)
+        case .get where isLenient && request.target.contains("acl="):
+            return .bytes("<URI>http://acs.amazonaws.com/groups/global/AllUsers</URI>")
         case .put:
             self.isThere.withLock { $0 = true }
             return .bytes("")
@@ -48,6 +59,18 @@ private final class ProbedStore: Sendable {
             ]
             return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
         }
+    }
+}
+
+extension ProbedStore {
+    private static func isUnsigned(_ request: RequestHead) -> Bool {
+        ["x-amz-acl", "x-amz-copy-source"].contains { name in
+            hasField(name, request) && !request.target.contains(name)
+        }
+    }
+
+    private static func hasField(_ name: String, _ request: RequestHead) -> Bool {
+        HTTPField.Name(name).map { request.headerFields[$0] != nil } ?? false
     }
 }
 
@@ -104,15 +127,35 @@ extension ServerResponse {
         #expect(validation.isValid && !validation.leavesProbe && !store.holdsObject)
         #expect(
             outcomes(validation)
-                == BucketValidation.Step.allCases.map { "\($0.rawValue) passed" }, "\(validation.findings)")
+                == BucketValidation.Step.allCases.filter { scheme == .awsV4 || !Self.unsigned.contains($0) }
+                .map { "\($0.rawValue) passed" }, "\(validation.findings)")
         #expect(validation.findings.allSatisfy { $0.advice == nil && $0.failure == nil })
-        #expect(peer.requests.map(\.method) == [.put, .get, .head, .delete, .head, .options])
+        let unsigned: [HTTPRequest.Method] = scheme == .awsV4 ? [.put, .put, .put] : []
+        #expect(peer.requests.map(\.method) == [.put, .get, .head] + unsigned + [.delete, .head, .options])
         #expect(
             peer.bodies[0] == Self.body && peer.requests[0].headerFields[.contentType] == "application/octet-stream")
-        #expect(peer.requests.allSatisfy { $0.target.hasPrefix("/photos/\(Self.key)?") })
+        #expect(
+            peer.requests.allSatisfy {
+                $0.target.hasPrefix("/photos/\(Self.key)?") || $0.target.hasPrefix("/photos/\(Self.key)-copy?")
+            })
         #expect(peer.requests.allSatisfy { $0.target.contains("ignature=") })
         let preflight = try #require(peer.requests.last?.headerFields)
         #expect(preflight[.origin] == "https://app.example" && preflight[.accessControlRequestMethod] == "PUT")
+    }
+
+    private static let unsigned: [BucketValidation.Step] = [.unsignedACL, .unsignedCopy, .checksum]
+
+    @Test("warns of a store that obeys what is not signed, says what to do, and removes what it made")
+    func lenient() async throws {
+        let (validation, peer) = try await validate(ProbedStore(isLenient: true))
+        #expect(validation.isValid && !validation.leavesProbe)
+        for step in Self.unsigned {
+            let finding = try #require(validation.findings.first { $0.step == step })
+            #expect(
+                finding.outcome == .warned && finding.advice?.contains("'honoursUnsignedHeaders'") == true, "\(finding)"
+            )
+        }
+        #expect(peer.requests.filter { $0.method == .delete }.count == 2, "the probe, and the copy of it")
     }
 
     @Test(

@@ -34,6 +34,21 @@ import Testing
         #expect(rows.sorted() == expected.sorted())
     }
 
+    @Test(.database(.migrated), arguments: RecordingFunction.allCases)
+    func writesDigestsThatAreReadAgain(_ function: RecordingFunction) async throws {
+        let connection = try Self.connect()
+        var proposal = try IssuanceProposal.sample(at: try await connection.position(), action: .putObject)
+        proposal.contentSHA256 = [UInt8](repeating: 9, count: 32)
+        proposal.signsPayload = true
+        _ = try await connection.record([proposal], by: function)
+        let columns = try await connection.execute(
+            Statement<Void, [UInt8]>("SELECT content_md5::bytea FROM issuances") { row throws(PostgresError) in
+                try row.decode(0)
+            })
+        let read = ContentDigests(columns.first)
+        #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256 && read.signsPayload)
+    }
+
     /// A ledger sends one proposal by one of the functions, and what gathers by the other.
     @Test(.database(.migrated)) func writesEveryColumnThroughTheLedger() async throws {
         try await withLedger(TestDatabase.current.connectionString) { ledger, connection in

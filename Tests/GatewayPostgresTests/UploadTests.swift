@@ -114,6 +114,44 @@ import Testing
         #expect(try await list(.mismatched) == [id])
     }
 
+    @Test(.database(.migrated)) func aRepeatedCallbackIsNotNew() async throws {
+        let bucket = try BucketName("demo")
+        let now = Date()
+        func callback(_ mark: String?, _ offset: TimeInterval, key: String = "team/a.txt") throws -> MadeObject {
+            MadeObject(
+                key: try ObjectKey(key), madeAt: now.addingTimeInterval(offset), size: 5, etag: "e", callbackID: mark)
+        }
+        #expect(try await events.note([callback("request:1", 0)], in: bucket) == 1)
+        // It says no time: that of its arrival is another each time.
+        #expect(try await events.note([callback("request:1", 7)], in: bucket) == 0)
+        #expect(try await events.note([callback("request:2", 8)], in: bucket) == 1)
+        #expect(try await events.note([callback("request:1", 9, key: "team/b.txt")], in: bucket) == 1)
+        #expect(try await events.note([callback(nil, 10), callback(nil, 11)], in: bucket) == 2)
+    }
+
+    @Test(.database(.migrated)) func whatNobodyCanKnowIsUnverified() async throws {
+        let id = try await upload()
+        let finding = UploadFinding(kind: .unverified, source: .confirmation, size: 5)
+        #expect(try await uploads.note(finding, on: id).kind == .unverified)
+        #expect(try await list(.unverified) == [id])
+        // Asked again, the store may tell.
+        let other = UploadFinding(kind: .mismatched, mismatches: [.sha256], source: .confirmation)
+        #expect(try await uploads.note(other, on: id).mismatches == [.sha256])
+        _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation), on: id)
+        #expect(try await list(.landed) == [id])
+    }
+
+    @Test(arguments: [true, false], [true, false], [true, false])
+    func digestsShareAColumn(hasMD5: Bool, hasSHA256: Bool, signsPayload: Bool) throws {
+        var proposal = try IssuanceProposal.sample(
+            at: PolicyPosition(sequence: 1, tag: UUID()), action: hasMD5 ? .putObject : .getObject)
+        proposal.contentSHA256 = hasSHA256 ? [UInt8](repeating: 9, count: 32) : nil
+        proposal.signsPayload = signsPayload
+        let read = ContentDigests(ContentDigests.column(of: proposal))
+        #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256)
+        #expect(read.signsPayload == (hasSHA256 && signsPayload))
+    }
+
     @Test(.database(.migrated)) func messagesAboutTheSameObjectsNeverWaitInACircle() async throws {
         let bucket = try BucketName("demo")
         let now = Date()

@@ -28,6 +28,8 @@ extension Bucket: AdminResource {
             allowsUnenforcedSize: try body.bool("allowsUnenforcedSize") ?? false,
             allowsRedirects: try body.bool("allowsRedirects") ?? false,
             externalDeletions: try body.bool("externalDeletions") ?? false,
+            honoursUnsignedHeaders: try body.bool("honoursUnsignedHeaders") ?? false,
+            callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
                 ?? SessionRequest.durations.upperBound,
@@ -54,6 +56,9 @@ extension Bucket: AdminResource {
         json.member("allowsUnenforcedSize", allowsUnenforcedSize)
         json.member("allowsRedirects", allowsRedirects)
         json.member("externalDeletions", externalDeletions)
+        json.member("honoursUnsignedHeaders", honoursUnsignedHeaders)
+        json.member("callback", callback)
+        json.member("callbackVar", callbackVar)
         json.member("allowedOrigins", allowedOrigins)
         json.member("maxSessionTTL", maxSessionTTL)
         json.member("createdAt", createdAt)

@@ -55,8 +55,8 @@ struct MultipartUploadEndpoints: Sendable {
             wishes.append(
                 PartWish(
                     number: Int(clamping: try part.required("partNumber", part.integer("partNumber"))),
-                    contentMD5: try part.string("contentMD5"), contentLength: try part.integer("contentLength"),
-                    expiresIn: expiresIn))
+                    contentMD5: try part.string("contentMD5"), checksumSHA256: try part.string("checksumSHA256"),
+                    contentLength: try part.integer("contentLength"), expiresIn: expiresIn))
             try part.end()
         }
         let answers = try await useCase.issue(wishes, of: id(in: request), by: asked(request, caller))

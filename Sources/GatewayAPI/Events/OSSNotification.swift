@@ -8,7 +8,9 @@ import LibCrypto
 enum OSSNotification {
     /// Reads the events of a message.
     ///
-    /// - Parameter receivedAt: Stands for the time of a callback, which says none.
+    /// A callback says no time, so that another mark tells a repeated one: the identifier of the request that uploaded, where the
+    /// callback has `reqId`, else all that it says.
+    /// - Parameter receivedAt: Stands for the time of a callback.
     /// - Throws: `invalidArgument` for anything else.
     static func events(in bytes: [UInt8], receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
         let start = bytes.first { !($0 == 0x20 || 0x09...0x0d ~= $0) }
@@ -24,7 +26,9 @@ enum OSSNotification {
                 field: "body", reason: "A notification, or a callback with 'bucket' and 'object', is expected.")
         }
         return [
-            callback(bucket, object, receivedAt, size: fields["size"].flatMap { Int64($0) }, etag: fields["etag"])
+            callback(
+                bucket, object, receivedAt, size: fields["size"].flatMap { Int64($0) }, etag: fields["etag"],
+                mark: mark(fields["reqId"], bytes))
         ]
     }
 
@@ -35,7 +39,10 @@ enum OSSNotification {
             let object = try message.required("object", message.string("object"))
             let etag = try message.string("etag")
             let size = (try? message.integer("size")) ?? nil
-            return [callback(bucket, object, receivedAt, size: size, etag: etag)]
+            let requestID = try message.string("reqId")
+            return [
+                callback(bucket, object, receivedAt, size: size, etag: etag, mark: mark(requestID, bytes))
+            ]
         }
         let records = try message.required("events", message.values("events", atMost: StoreEvents.maxEvents))
         var events: [StoreEvent] = []
@@ -64,10 +71,18 @@ enum OSSNotification {
     }
 
     private static func callback(
-        _ bucket: String, _ key: String, _ madeAt: Date, size: Int64?, etag: String?
+        _ bucket: String, _ key: String, _ madeAt: Date, size: Int64?, etag: String?, mark: String
     ) -> StoreEvent {
         StoreEvent(
             bucket: bucket, isCreation: true, key: key, madeAt: madeAt, size: size,
-            etag: etag.map { FormText.unquoted($0) })
+            etag: etag.map { FormText.unquoted($0) }, callbackID: mark)
+    }
+
+    /// A request's identifier is 24 hexadecimal digits; one that is not is as good as any other text.
+    private static func mark(_ requestID: String?, _ body: [UInt8]) -> String {
+        if let requestID, 1...64 ~= requestID.utf8.count, requestID.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) {
+            return "request:" + requestID
+        }
+        return "body:" + DigestAlgorithm.sha256.digest(of: body).hex
     }
 }

@@ -17,10 +17,36 @@ struct StoreEventEndpoints: Sendable {
         try await take(request) { (bytes) throws(GatewayError) in try S3Notification.events(in: bytes) }
     }
 
-    /// Takes notifications of Alibaba OSS, and what it posts as a callback.
+    /// Takes notifications of Alibaba OSS, and what it posts as a callback; one that comes without a secret by its signature.
     @Sendable func oss(_ request: APIRequest) async throws -> ServerResponse {
+        if try request.query("secret") == nil, let keyURL = request.headers[.ossPublicKeyURL] {
+            return try await hint(request, keyURL: keyURL)
+        }
         try await take(request) { (bytes) throws(GatewayError) in
             try OSSNotification.events(in: bytes, receivedAt: useCase.now())
+        }
+    }
+
+    /// Takes a callback that is signed with the key of OSS. Whether it is worth anything is not told: anybody can have one signed,
+    /// and would learn what lies in buckets.
+    private func hint(_ request: APIRequest, keyURL: String) async throws -> ServerResponse {
+        try request.allowQuery([])
+        guard case .collected(let bytes) = request.body else { preconditionFailure("Events are collected.") }
+        let signature = request.headers[.authorization] ?? ""
+        let target = request.target.map {
+            "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")
+        }
+        try await useCase.verify(
+            Array((target ?? "").utf8) + [0x0a] + bytes, signature: signature, keyURL: keyURL)
+        let events = try OSSNotification.events(in: bytes, receivedAt: useCase.now())
+        var noted = 0
+        for event in events.prefix(1) {
+            if try await useCase.take(hint: event) { noted += 1 }
+        }
+        metrics.took(noted: noted, ignored: events.count - noted)
+        return .json(.ok) { json in
+            json.member("noted", 0)
+            json.member("ignored", 0)
         }
     }
 

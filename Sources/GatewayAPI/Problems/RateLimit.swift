@@ -117,6 +117,7 @@ extension HTTPField.Name {
     static let rateLimit = registered("RateLimit")
     static let rateLimitPolicy = registered("RateLimit-Policy")
     static let referrerPolicy = registered("Referrer-Policy")
+    static let ossPublicKeyURL = registered("x-oss-pub-key-url")
     static let idempotencyKey = registered("Idempotency-Key")
     static let idempotencyReplayed = registered("Idempotency-Replayed")
     static let requestID = registered("X-Request-Id")

@@ -31,7 +31,7 @@ func decide(
             """
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }
-    if request.uploads.count > 1, shortest.bucket.scheme.binding.form != .types {
+    if request.uploads.count > 1, shortest.bucket.binding.form != .types {
         let reason = "Forms of the bucket's signing scheme bind one content type; ask for each type apart."
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }

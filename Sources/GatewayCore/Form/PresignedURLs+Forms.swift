@@ -104,7 +104,7 @@ extension URLSigner {
     ///
     /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
     func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
-        let binding = permit.bucket.scheme.binding
+        let binding = permit.bucket.binding
         let types = request.contentTypes
         var fields = types.count == 1 ? [NamedValue("Content-Type", types[0])] : []
         for entry in request.uploads[0].metadata.entries {
@@ -119,7 +119,7 @@ extension URLSigner {
             key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
             expiresIn: permit.expiresIn, at: permit.signedAt
         )
-        let artefact = try FormArtefact(form, of: request, binding: permit.bucket.scheme.binding)
+        let artefact = try FormArtefact(form, of: request, binding: binding)
         try prove(artefact, by: permit, of: request.uploads[0])
         return form
     }

@@ -1,3 +1,4 @@
+import LibCrypto
 import Signing
 
 /// How the size of an upload is bound.
@@ -77,6 +78,11 @@ extension SchemeBinding {
         if request.delivery == .postPolicy, form == .none {
             return .notEnforceable(reason: "The bucket's signing scheme has no browser forms.")
         }
+        if closesUploads, request.isSentByHolder, let flaw = opening(in: request) { return flaw }
+        // Only as the hash of the request itself: stores compare checksums of parts where the upload was started with them.
+        if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
+            return unbound("the SHA-256 of a part; state 'contentMD5'")
+        }
         if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; state 'contentMD5'") }
         if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
         if request.process != nil, processParameter == nil { return unbound("'process'") }
@@ -103,7 +109,38 @@ extension SchemeBinding {
     }
 }
 
+extension SchemeBinding {
+    /// What is missing of an upload, so that it could be turned into something else by headers that are not signed.
+    private func opening(in request: IssueRequest) -> GatewayError? {
+        guard request.checksumSHA256 != nil else {
+            return .invalidArgument(
+                field: "checksumSHA256",
+                reason: "The bucket's store obeys unsigned headers, so that an upload there must state its SHA-256.")
+        }
+        guard let length = request.contentLength else { return .conditionFailed(.contentLengthRequired) }
+        guard length > 0 else {
+            return .invalidArgument(
+                field: "contentLength",
+                reason:
+                    "The bucket's store obeys unsigned headers, so that an upload there has at least 1 byte; use a form."
+            )
+        }
+        return nil
+    }
+}
+
 extension IssueRequest {
+    /// Whether its holder sends bytes with headers that stores look at; those of a form's request they ignore.
+    fileprivate var isSentByHolder: Bool { carriesBytes && delivery != .postPolicy }
+
+    /// The SHA-256 as the header that binds it says it.
+    private func checksumHeader(by binding: SchemeBinding) -> NamedValue? {
+        guard let checksumSHA256, let checksumSHA256Text else { return nil }
+        return binding.closesUploads
+            ? NamedValue("x-amz-content-sha256", Hex.encode(checksumSHA256))
+            : NamedValue("x-amz-checksum-sha256", checksumSHA256Text)
+    }
+
     /// The headers that a URL for this request binds and that the client must send.
     func boundHeaders(by binding: SchemeBinding, size: SizeBinding?) -> [NamedValue] {
         guard action == .putObject else { return [] }
@@ -113,7 +150,10 @@ extension IssueRequest {
         if let contentType, bindsContentType { headers.append(NamedValue("content-type", contentType.text)) }
         if let contentMD5Text { headers.append(NamedValue("content-md5", contentMD5Text)) }
         if let header = size?.header { headers.append(header) }
-        if let checksumSHA256Text { headers.append(NamedValue("x-amz-checksum-sha256", checksumSHA256Text)) }
+        if let header = checksumHeader(by: binding) { headers.append(header) }
+        if binding.closesUploads, multipart == nil, isSentByHolder {
+            headers.append(NamedValue("x-amz-acl", "private"))
+        }
         for entry in metadata.entries {
             headers.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
         }
@@ -122,9 +162,15 @@ extension IssueRequest {
     }
 
     /// The parameters that a URL for this request binds, decoded.
-    func boundQuery(by binding: SchemeBinding, forcesDownload: Bool) -> [NamedValue] {
+    ///
+    /// A callback goes with a link for a whole object. Parts make none, and what completes an upload in parts is the gateway's own
+    /// request, whose answer would be that of whom the store calls.
+    func boundQuery(by binding: SchemeBinding, in bucket: Bucket, forcesDownload: Bool) -> [NamedValue] {
         var query = multipartQuery
-        guard action == .getObject else { return query }
+        guard action == .getObject else {
+            if delivery == .presignedURL, multipart == nil { query += bucket.callbackQuery }
+            return query
+        }
         query += overrides(forcesDownload: forcesDownload).map { NamedValue($0.rawValue, $1) }
         if let process, let name = binding.processParameter { query.append(NamedValue(name, process.text)) }
         if let versionID, let name = binding.versionParameter { query.append(NamedValue(name, versionID.text)) }

@@ -115,7 +115,7 @@ extension PresignedURLs {
         for request: IssueRequest, _ permit: Permit, _ caller: Caller, _ policy: AccessPolicy, _ requestID: String
     ) throws(GatewayError) -> IssuanceProposal {
         let id = try id(of: request, signedAt: permit.signedAt)
-        return IssuanceProposal(
+        var proposal = IssuanceProposal(
             id: id,
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
             position: caller.position,
@@ -136,6 +136,9 @@ extension PresignedURLs {
             requestID: requestID,
             charges: permit.charges
         )
+        proposal.contentSHA256 = request.checksumSHA256
+        proposal.signsPayload = permit.bucketRow.binding.closesUploads
+        return proposal
     }
 
     /// Counts a refusal and hands it back to be thrown.

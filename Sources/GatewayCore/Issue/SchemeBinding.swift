@@ -1,4 +1,4 @@
-import Signing
+public import Signing
 
 /// What a signing scheme can bind, and in which words: what differs between the vendors, and nothing else.
 ///
@@ -12,6 +12,8 @@ final class SchemeBinding: Sendable {
     let lengthRangeHeader: String?
     /// Whether a SHA-256 can be demanded of the store.
     let bindsChecksum: Bool
+    /// Whether headers are bound that keep out what the store would obey though it is not signed.
+    let closesUploads: Bool
     /// The header that keeps an object that exists from being replaced.
     let createsOnlyHeader: NamedValue?
     /// Headers of a download's response that can be set.
@@ -29,13 +31,15 @@ final class SchemeBinding: Sendable {
 
     private init(
         metadataPrefix: String, bindsLength: Bool, lengthRangeHeader: String?, bindsChecksum: Bool,
-        createsOnlyHeader: NamedValue?, overrides: Set<Override>, signsDownloads: Bool = true,
+        closesUploads: Bool = false, createsOnlyHeader: NamedValue?, overrides: Set<Override>,
+        signsDownloads: Bool = true,
         versionParameter: String? = "versionId", processParameter: String?, takesQuestionMarks: Bool, form: Form
     ) {
         self.metadataPrefix = metadataPrefix
         self.bindsLength = bindsLength
         self.lengthRangeHeader = lengthRangeHeader
         self.bindsChecksum = bindsChecksum
+        self.closesUploads = closesUploads
         self.createsOnlyHeader = createsOnlyHeader
         self.overrides = overrides
         self.signsDownloads = signsDownloads
@@ -66,6 +70,36 @@ final class SchemeBinding: Sendable {
     }
 }
 
+extension Bucket {
+    /// What its scheme can bind at its store.
+    ///
+    /// Of the schemes of stores that may obey unsigned headers, the old one has all of the vendor's headers in what is signed.
+    var binding: SchemeBinding {
+        honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
+    }
+}
+
+extension Bucket {
+    /// The headers that a link binds for an upload of bytes, as users get them; with the hash of `claimed` in place of theirs.
+    ///
+    /// - Parameters:
+    ///   - length: Number of the bytes.
+    ///   - claimed: SHA-256 in hexadecimal that is bound where the bucket's links bind one.
+    public func uploadHeaders(length: Int, sha256 claimed: String) -> [NamedValue] {
+        guard binding.closesUploads else { return [NamedValue("content-length", String(length))] }
+        return [
+            NamedValue("content-length", String(length)), NamedValue("x-amz-acl", "private"),
+            NamedValue("x-amz-content-sha256", claimed),
+        ]
+    }
+
+    /// The parameters by which its store calls somebody when an upload is complete.
+    var callbackQuery: [NamedValue] {
+        guard let callback else { return [] }
+        return [NamedValue("callback", callback)] + (callbackVar.map { [NamedValue("callback-var", $0)] } ?? [])
+    }
+}
+
 extension Bucket.Scheme {
     /// What the scheme can bind.
     ///
@@ -87,6 +121,13 @@ extension SchemeBinding {
         metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
         createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases), processParameter: nil,
         takesQuestionMarks: true, form: .oneType
+    )
+    // Ceph 16: `x-amz-acl: private` leaves no room for another list, and refuses grants beside it. A copy in place of the upload
+    // is refused where both the hash and a length above zero are signed; with either alone it is made.
+    static let awsV4Closed = SchemeBinding(
+        metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
+        closesUploads: true, createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases),
+        processParameter: nil, takesQuestionMarks: true, form: .oneType
     )
     // What is not in the string to sign is whatever the client makes it: length and `if-none-match`.
     static let awsV2 = SchemeBinding(

@@ -27,7 +27,7 @@ public final class URLSigner: Sendable {
             addressing = bucket.addressing
             region = bucket.region
             scheme = bucket.scheme
-            binding = bucket.scheme.binding
+            binding = bucket.binding
             self.credential = credential
             address = try BucketAddress(
                 endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
@@ -46,7 +46,8 @@ public final class URLSigner: Sendable {
 
         /// Whether nothing that it is made of has changed.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
-            scheme == bucket.scheme && addressing == bucket.addressing && endpoint.isSameBytes(as: bucket.endpoint)
+            binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing
+                && endpoint.isSameBytes(as: bucket.endpoint)
                 && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
                 && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
                 && hasToken(other.sessionToken?.reveal())

@@ -86,7 +86,8 @@ private func permit(
             life: life,
             signedAt: circumstances.signedAt,
             headers: request.boundHeaders(by: binding, size: size),
-            query: request.boundQuery(by: binding, forcesDownload: grant.grant.conditions.forceDownload == true),
+            query: request.boundQuery(
+                by: binding, in: row.bucket, forcesDownload: grant.grant.conditions.forceDownload == true),
             size: size,
             charges: charges,
             reservedBytes: reserves ? size?.maxBytes : nil

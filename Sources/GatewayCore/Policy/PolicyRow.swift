@@ -55,7 +55,7 @@ final class BucketRow: Sendable {
     /// Lays a bucket out.
     init(_ bucket: Bucket) {
         self.bucket = bucket
-        binding = bucket.scheme.binding
+        binding = bucket.binding
     }
 
     /// The same bucket where another scheme than its own signs.

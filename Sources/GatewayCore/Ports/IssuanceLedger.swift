@@ -86,6 +86,10 @@ public struct IssuanceProposal: Sendable {
     public var contentType: String?
     /// MD5 that is bound, 16 bytes, if any.
     public var contentMD5: [UInt8]?
+    /// SHA-256 that was asked for, 32 bytes, if any.
+    public var contentSHA256: [UInt8]?
+    /// Whether the signature holds for bytes of that SHA-256 alone, so that the store compares it whatever it knows of checksums.
+    public var signsPayload = false
     /// Length that is bound, in bytes, if any.
     public var contentLength: Int64?
     /// Identifier of the request, as in logs.

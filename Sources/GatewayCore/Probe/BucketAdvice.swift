@@ -117,11 +117,31 @@ struct BucketAdvice {
             + (step == .delete ? " Links work without it; the probe object stays." : "")
     }
 
+    private func unsigned(_ step: BucketValidation.Step) -> String {
+        let what =
+            step == .unsignedACL
+            ? "Whoever has a link to upload can publish the object: the store obeys an 'x-amz-acl' that is not signed."
+            : "Whoever has a link to upload can have any object copied that the credential may read: the store obeys an "
+                + "'x-amz-copy-source' that is not signed."
+        return bucket.honoursUnsignedHeaders
+            ? what + " It does so though the bucket's links bind headers against that. Grant no uploads by links here."
+            : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that keep this out."
+    }
+
+    private var checksum: String {
+        bucket.honoursUnsignedHeaders
+            ? "The store does not compare the hash that a request is signed with. Ask for 'contentMD5' as well."
+            : "The store does not compare 'x-amz-checksum-sha256', so that a SHA-256 binds nothing there. Ask for 'contentMD5', or "
+                + "set 'honoursUnsignedHeaders' on the bucket, so that its links bind the hash of the request instead."
+    }
+
     private func unexpected(in step: BucketValidation.Step) -> String {
         switch step {
         case .absent:
             "The probe object is still there. Remove it, and see whether something keeps objects from deletion."
         case .preflight: preflight
+        case .unsignedACL, .unsignedCopy: unsigned(step)
+        case .checksum: checksum
         default: "The store gives back other bytes than it took. Check that the endpoint is one store only."
         }
     }

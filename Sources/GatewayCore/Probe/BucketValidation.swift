@@ -10,6 +10,12 @@ public struct BucketValidation: Sendable, Equatable {
         case get
         /// Its length is asked for.
         case head
+        /// A link to upload comes with an access list that it does not bind, which must not be obeyed.
+        case unsignedACL = "unsigned-acl"
+        /// A link to upload comes with an object to copy that it does not bind, which must not be copied.
+        case unsignedCopy = "unsigned-copy"
+        /// Other bytes arrive than those whose SHA-256 a link binds, which must be refused.
+        case checksum
         /// It is removed.
         case delete
         /// It is asked for once more, and is gone.

@@ -31,7 +31,8 @@ struct RemoteStep {
             throw .unavailable(retryAfter: 60)
         }
         let rules = StringRules(
-            now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal())
+            now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
+            callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) })
         return try string.permitted(by: rules, in: bucket, credential)
     }
 

@@ -52,7 +52,8 @@ public func decideSession(
         return .refuse(Refusal(.accessDenied))
     }
     var builder = SessionBuilder(
-        request: request, subject: subject, circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
+        request: request, subject: subject, bucket: bucket,
+        circumstances: Circumstances(sourceAddress: sourceAddress, now: now))
     policy.forEachGrant(in: request.bucket) { builder.consider($0) }
     let areas: [Action: SessionScope.Areas]
     switch builder.areas(limitedBy: bucket) {

@@ -13,6 +13,7 @@ struct SessionBuilder {
 
     let request: SessionRequest
     let subject: Subject
+    let bucket: Bucket
     let circumstances: Circumstances
 
     /// The grant that covers most, among those that count.
@@ -30,9 +31,10 @@ struct SessionBuilder {
         let refusal: Refusal
     }
 
-    init(request: SessionRequest, subject: Subject, circumstances: Circumstances) {
+    init(request: SessionRequest, subject: Subject, bucket: Bucket, circumstances: Circumstances) {
         self.request = request
         self.subject = subject
+        self.bucket = bucket
         self.circumstances = circumstances
     }
 
@@ -159,6 +161,10 @@ extension SessionBuilder {
         The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
         ask for presigned URLs or browser forms instead.
         """
+    private static let unsignedReason = """
+        Whoever holds temporary credentials signs what headers they like, and the bucket is to keep access lists and copies out \
+        of uploads; ask for presigned URLs or browser forms instead.
+        """
     private static let responseReason = """
         Temporary credentials leave the headers of the answer to whoever holds them, which is for grants with \
         'allowResponseContentType'; ask for presigned URLs instead.
@@ -182,6 +188,9 @@ extension SessionBuilder {
                 conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
             case .getObject: conditions.forceDownload == true
             }
+        if action == .putObject, bucket.honoursUnsignedHeaders {
+            return .notEnforceable(reason: Self.unsignedReason)
+        }
         if binds { return .notEnforceable(reason: Self.bindingReason) }
         if action == .getObject, conditions.allowResponseContentType != true {
             return .notEnforceable(reason: Self.responseReason)

@@ -14,10 +14,13 @@ public struct StoreEvent: Sendable, Equatable {
     public var size: Int64?
     /// Its entity tag, without quotes, where it was told.
     public var etag: String?
+    /// What tells it from others that say no time: the same word twice is one event.
+    public var callbackID: String?
 
     /// Describes an event.
     public init(
-        bucket: String, isCreation: Bool, key: String?, madeAt: Date?, size: Int64? = nil, etag: String? = nil
+        bucket: String, isCreation: Bool, key: String?, madeAt: Date?, size: Int64? = nil, etag: String? = nil,
+        callbackID: String? = nil
     ) {
         self.bucket = bucket
         self.isCreation = isCreation
@@ -25,6 +28,7 @@ public struct StoreEvent: Sendable, Equatable {
         self.madeAt = madeAt
         self.size = size
         self.etag = etag
+        self.callbackID = callbackID
     }
 }
 
@@ -38,13 +42,16 @@ public struct MadeObject: Sendable, Equatable {
     public var size: Int64?
     /// Its entity tag, where that was told.
     public var etag: String?
+    /// What tells a callback from others.
+    public var callbackID: String?
 
     /// Puts it together.
-    public init(key: ObjectKey, madeAt: Date, size: Int64?, etag: String?) {
+    public init(key: ObjectKey, madeAt: Date, size: Int64?, etag: String?, callbackID: String? = nil) {
         self.key = key
         self.madeAt = madeAt
         self.size = size
         self.etag = etag
+        self.callbackID = callbackID
     }
 }
 

@@ -8,6 +8,11 @@ public struct StoreEvents: Sendable {
 
     private let records: any StoreEventRecords
     private let lookUps = EventSecretLookUps()
+    private let objects: any StoredObjects
+    private let keys: CallbackKeys
+    private let isAtOSS: @Sendable (BucketName) async throws(GatewayError) -> Bool
+    /// Anybody can have callbacks signed, and each that is about a bucket of ours has its store asked.
+    private let looks = Gate(size: 16)
     /// The clock.
     public let now: @Sendable () -> Date
 
@@ -18,8 +23,22 @@ public struct StoreEvents: Sendable {
     private static let noHash = [UInt8](repeating: 0, count: 32)
 
     /// Puts the use case together.
-    public init(records: any StoreEventRecords, now: @escaping @Sendable () -> Date) {
+    ///
+    /// - Parameters:
+    ///   - records: Remembers what was told.
+    ///   - objects: Asks stores about objects that somebody without a secret told of.
+    ///   - keys: Those that Alibaba OSS signs its callbacks with.
+    ///   - isAtOSS: Whether there is such a bucket, and its store is Alibaba OSS.
+    ///   - now: The clock.
+    public init(
+        records: any StoreEventRecords, objects: any StoredObjects, keys: CallbackKeys,
+        isAtOSS: @escaping @Sendable (BucketName) async throws(GatewayError) -> Bool,
+        now: @escaping @Sendable () -> Date
+    ) {
         self.records = records
+        self.objects = objects
+        self.keys = keys
+        self.isAtOSS = isAtOSS
         self.now = now
     }
 
@@ -46,6 +65,39 @@ public struct StoreEvents: Sendable {
         return made.isEmpty ? 0 : try await records.note(made, in: bucket)
     }
 
+    /// Checks that Alibaba OSS signed a callback: ``CallbackKeys/verify(_:signature:keyURL:)``.
+    public func verify(_ message: [UInt8], signature: String, keyURL: String) async throws(GatewayError) {
+        try await keys.verify(message, signature: signature, keyURL: keyURL)
+    }
+
+    /// Takes a callback that only Alibaba OSS stands for, whose key signs whatever any of its customers has called: the object is
+    /// written down as the gateway's own look at the store finds it, or not at all.
+    ///
+    /// - Returns: Whether that told of an object that was not known; nobody but metrics may hear it.
+    /// - Throws: `slowDown`, `unavailable`.
+    public func take(hint event: StoreEvent) async throws(GatewayError) -> Bool {
+        guard let told = made(event), told.callbackID != nil, let bucket = try? BucketName(event.bucket),
+            try await isAtOSS(bucket)
+        else { return false }
+        let found: StoredObject?
+        do throws(GatewayError) {
+            found = try await looks.pass { () async throws(GatewayError) in
+                try await objects.object(told.key, in: bucket, withSHA256: false)
+            }
+        } catch {
+            switch error {
+            case .slowDown, .unavailable: throw error
+            default: return false
+            }
+        }
+        guard let found else { return false }
+        let madeAt = found.modifiedAt ?? told.madeAt
+        guard madeAt > now().addingTimeInterval(-Self.memory) else { return false }
+        let object = MadeObject(
+            key: told.key, madeAt: madeAt, size: found.size, etag: found.etag, callbackID: told.callbackID)
+        return try await records.note([object], in: bucket) > 0
+    }
+
     /// What an event is worth: no upload that was permitted can have another kind of key.
     private func made(_ event: StoreEvent) -> MadeObject? {
         let now = now()
@@ -54,7 +106,7 @@ public struct StoreEvents: Sendable {
         else { return nil }
         return MadeObject(
             key: key, madeAt: madeAt, size: event.size.flatMap { $0 >= 0 ? $0 : nil },
-            etag: event.etag.flatMap { $0.isVisible(1...128) ? $0 : nil })
+            etag: event.etag.flatMap { $0.isVisible(1...128) ? $0 : nil }, callbackID: event.callbackID)
     }
 }
 

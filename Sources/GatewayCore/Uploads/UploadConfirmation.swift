@@ -48,7 +48,7 @@ public struct UploadConfirmation: Sendable {
             return ListedUpload(record: record, state: .landed, finding: finding)
         }
         let object = try await gate.pass { () async throws(GatewayError) in
-            try await objects.object(key, in: bucket)
+            try await objects.object(key, in: bucket, withSHA256: record.contentSHA256 != nil)
         }
         let finding = try await records.note(record.finding(of: object, tolerance: Self.tolerance), on: record.id)
         return ListedUpload(record: record, state: record.state(after: finding), finding: finding)
@@ -90,12 +90,22 @@ extension UploadRecord {
             if !fits { mismatches.append(.size) }
         }
         if let contentMD5, let md5 = object.md5, md5 != contentMD5 { mismatches.append(.md5) }
+        // What the store compared when it took the bytes it need not tell.
+        var isVerified = true
+        if let contentSHA256 {
+            if let sha256 = object.sha256 {
+                if sha256 != contentSHA256 { mismatches.append(.sha256) }
+            } else {
+                isVerified = signsPayload
+            }
+        }
         if let completedETag, let etag = object.etag, etag != completedETag { mismatches.append(.md5) }
         if let contentType, let type = object.contentType, !Self.isOne(type, of: contentType) {
             mismatches.append(.type)
         }
+        let fitting: UploadFinding.Kind = isVerified ? .landed : .unverified
         return UploadFinding(
-            kind: mismatches.isEmpty ? .landed : .mismatched, mismatches: mismatches, source: .confirmation,
+            kind: mismatches.isEmpty ? fitting : .mismatched, mismatches: mismatches, source: .confirmation,
             size: object.size, etag: object.etag, contentType: object.contentType)
     }
 
@@ -108,6 +118,7 @@ extension UploadRecord {
         switch finding.kind {
         case .landed: .landed
         case .mismatched: .mismatched
+        case .unverified: .unverified
         case .absent: isDead ? .expired : .issued
         }
     }

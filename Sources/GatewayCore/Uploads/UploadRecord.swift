@@ -24,6 +24,10 @@ public struct UploadRecord: Sendable, Equatable {
     public var contentType: String?
     /// The MD5 that was bound, 16 bytes.
     public var contentMD5: [UInt8]?
+    /// The SHA-256 that was asked for, 32 bytes.
+    public var contentSHA256: [UInt8]?
+    /// Whether the signature held for bytes of that SHA-256 alone.
+    public var signsPayload: Bool
     /// The length that was bound; of forms and uploads in parts the greatest.
     public var contentLength: Int64?
     /// Whether the database's clock is past ``expiresAt``.
@@ -36,8 +40,9 @@ public struct UploadRecord: Sendable, Equatable {
     /// Puts a record together.
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
-        bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentLength: Int64?, isDead: Bool,
-        completedETag: String? = nil, finding: UploadFinding? = nil
+        bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
+        signsPayload: Bool = false, contentLength: Int64?, isDead: Bool, completedETag: String? = nil,
+        finding: UploadFinding? = nil
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -50,6 +55,8 @@ public struct UploadRecord: Sendable, Equatable {
         self.key = key
         self.contentType = contentType
         self.contentMD5 = contentMD5
+        self.contentSHA256 = contentSHA256
+        self.signsPayload = signsPayload
         self.contentLength = contentLength
         self.isDead = isDead
         self.completedETag = completedETag
@@ -65,6 +72,8 @@ public enum UploadState: String, Sendable, CaseIterable {
     case landed
     /// An object is there, but not the one that was bound.
     case mismatched
+    /// An object is there that fits, but the store does not tell whether its SHA-256 is the one that was asked for.
+    case unverified
     /// Nothing is known to have arrived, and it can no more.
     case expired
 }
@@ -76,12 +85,14 @@ public struct UploadFinding: Sendable, Equatable {
         case absent
         case landed
         case mismatched
+        case unverified
     }
 
     /// What differs from what was bound.
     public enum Mismatch: String, Sendable, CaseIterable {
         case size
         case md5
+        case sha256
         case type
     }
 

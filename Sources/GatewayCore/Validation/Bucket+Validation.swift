@@ -1,7 +1,10 @@
+import Foundation
 import LibCrypto
 import Signing
 
 extension Bucket {
+    /// Longest text of a callback in bytes: stores take no URL above 8 KiB.
+    public static let maxCallbackBytes = 4096
     /// Most origins that a bucket lists.
     public static let maxOrigins = 16
 
@@ -24,6 +27,10 @@ extension Bucket {
             "Buckets of '\(provider.rawValue)' are signed for by \(provider.schemes.map(\.quoted).joined(separator: ", "))."
         )
         try checkOrigins()
+        try require(
+            !honoursUnsignedHeaders || provider == .s3, "honoursUnsignedHeaders",
+            "Only stores of 's3' may obey unsigned headers; those of '\(provider.rawValue)' refuse them.")
+        try checkCallback()
         let endpoint = try origin()
         try checkOSS(endpoint)
         let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
@@ -39,6 +46,34 @@ extension Bucket {
         var bucket = self
         bucket.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
         return bucket
+    }
+
+    private func checkCallback() throws(GatewayError) {
+        try require(callbackVar == nil || callback != nil, "callbackVar", "Variables go with 'callback'.")
+        for (field, text) in [("callback", callback), ("callbackVar", callbackVar)] {
+            guard let text else { continue }
+            try require(provider == .oss, field, "Only Alibaba OSS makes callbacks.")
+            let members = try Self.members(text, field)
+            guard field == "callback" else {
+                try require(
+                    members.keys.allSatisfy { $0.hasPrefix("x:") }, field, "The names of variables begin with 'x:'.")
+                continue
+            }
+            try require(
+                members["callbackUrl"]?.isEmpty == false && members["callbackBody"]?.isEmpty == false, field,
+                "The JSON has 'callbackUrl' and 'callbackBody'.")
+        }
+    }
+
+    /// The texts of an object in base64, with which a store calls; no other member is a text but `callbackSNI`.
+    private static func members(_ text: String, _ field: String) throws(GatewayError) -> [String: String] {
+        guard 1...maxCallbackBytes ~= text.utf8.count, let bytes = Base64.decode(text), Base64.encode(bytes) == text,
+            let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+        else {
+            throw .invalidArgument(
+                field: field, reason: "Base64 of one JSON object is expected, 4,096 bytes at the most.")
+        }
+        return members.compactMapValues { $0 as? String }
     }
 
     private func checkOrigins() throws(GatewayError) {

@@ -67,6 +67,13 @@ public struct Bucket: Sendable, Equatable {
     /// Whether objects are deleted there by others than the gateway, such as lifecycle rules; a missing object then proves nothing
     /// of an upload.
     public var externalDeletions: Bool
+    /// Whether the store obeys headers of its own that a signature does not list, as Ceph does; upload links then bind others that
+    /// keep those out.
+    public var honoursUnsignedHeaders: Bool
+    /// What Alibaba OSS calls when an upload by a link is complete: base64 of the JSON of its `callback` parameter.
+    public var callback: String?
+    /// Further variables of that call: base64 of the JSON of the `callback-var` parameter.
+    public var callbackVar: String?
     /// Origins of the pages that use links to the bucket, `scheme://host[:port]`; the store must let them, which is checked
     /// on demand.
     public var allowedOrigins: [String]
@@ -79,7 +86,8 @@ public struct Bucket: Sendable, Equatable {
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
-        allowsRedirects: Bool = false, externalDeletions: Bool = false, allowedOrigins: [String] = [],
+        allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
+        callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
         maxSessionTTL: Int = SessionRequest.durations.upperBound, createdAt: Date
     ) {
         self.name = name
@@ -94,6 +102,9 @@ public struct Bucket: Sendable, Equatable {
         self.allowsUnenforcedSize = allowsUnenforcedSize
         self.allowsRedirects = allowsRedirects
         self.externalDeletions = externalDeletions
+        self.honoursUnsignedHeaders = honoursUnsignedHeaders
+        self.callback = callback
+        self.callbackVar = callbackVar
         self.allowedOrigins = allowedOrigins
         self.maxSessionTTL = maxSessionTTL
         self.createdAt = createdAt

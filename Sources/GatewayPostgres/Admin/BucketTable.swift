@@ -7,7 +7,7 @@ enum BucketStatements {
     private static let columns = WrittenColumns(
         "name", "provider", "endpoint", "region", "addressing", "scheme", "credential_id", "default_ttl", "max_ttl",
         "allows_unenforced_size", "allows_redirects", "external_deletions",
-        "allowed_origins", "max_session_ttl")
+        "allowed_origins", "max_session_ttl", "honours_unsigned_headers", "callback", "callback_var")
 
     private static func values(of bucket: Bucket) -> [any PostgresValue] {
         [
@@ -15,6 +15,7 @@ enum BucketStatements {
             bucket.scheme.rawValue, bucket.credentialID, Int32(clamping: bucket.defaultTTL),
             Int32(clamping: bucket.maxTTL), bucket.allowsUnenforcedSize, bucket.allowsRedirects,
             bucket.externalDeletions, bucket.allowedOrigins, Int32(clamping: bucket.maxSessionTTL),
+            bucket.honoursUnsignedHeaders, bucket.callback, bucket.callbackVar,
         ]
     }
 
@@ -59,7 +60,8 @@ enum BucketStatements {
         'addressing', r.addressing, 'scheme', r.scheme, 'credentialID', r.credential_id, 'defaultTTL', r.default_ttl,
         'maxTTL', r.max_ttl, 'allowsUnenforcedSize', r.allows_unenforced_size,
         'allowsRedirects', r.allows_redirects, 'externalDeletions', r.external_deletions, 'allowedOrigins', r.allowed_origins,
-        'maxSessionTTL', r.max_session_ttl, 'createdAt', r.created_at
+        'maxSessionTTL', r.max_session_ttl, 'honoursUnsignedHeaders', r.honours_unsigned_headers,
+        'callback', r.callback, 'callbackVar', r.callback_var, 'createdAt', r.created_at
         """,
         from: "buckets r WHERE r.name = $1")
 }

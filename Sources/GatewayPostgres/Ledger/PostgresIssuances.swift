@@ -105,7 +105,8 @@ extension RecordedIssuance {
             delivery: try row.decode(3), principal: try row.decode(4), matchedPrincipal: try row.decode(5),
             grantID: try row.decode(6), credentialID: try row.decode(7), actions: try row.decode(8),
             method: try row.decode(9), bucket: try row.decode(10), key: try row.decode(11),
-            contentType: try row.decode(12), contentMD5: try row.decode(13), contentLength: try row.decode(14),
+            contentType: try row.decode(12), contentMD5: ContentDigests(try row.decode(13)).md5,
+            contentLength: try row.decode(14),
             requestID: try row.decode(15), policySequence: try row.decode(16),
             charges: zip(quotas, amounts).map { Charge(quotaID: $0, amount: $1) })
     }

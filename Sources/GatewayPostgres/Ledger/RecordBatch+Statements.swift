@@ -150,7 +150,11 @@ extension RecordBatch {
         }
         try parameters.appendArray(of: .bytea, count: count) { parameters throws(PostgresError) in
             for entry in entries {
-                if let digest = entry.proposal.contentMD5 { parameters.add(digest) } else { parameters.addNull() }
+                if let digests = ContentDigests.column(of: entry.proposal) {
+                    parameters.add(digests)
+                } else {
+                    parameters.addNull()
+                }
             }
         }
         try parameters.appendArray(of: .int8, count: count) { parameters throws(PostgresError) in
@@ -255,7 +259,7 @@ extension IssuanceProposal {
         try key.rawValue.encode(into: &parameters)
         try expiresAt.encode(into: &parameters)
         try contentType.encode(into: &parameters)
-        try contentMD5.encode(into: &parameters)
+        try ContentDigests.column(of: self).encode(into: &parameters)
         try contentLength.encode(into: &parameters)
         try requestID.encode(into: &parameters)
     }

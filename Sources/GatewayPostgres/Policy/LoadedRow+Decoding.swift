@@ -9,10 +9,10 @@ extension LoadedRow {
         principal = try Self.principalRows(row)
         // NULL in a key column: nothing was asked for, or nothing found.
         bucket = try row.decode(25, as: String?.self) == nil ? nil : Bucket(row, from: 25)
-        credential = try row.decode(40, as: UUID?.self) == nil ? nil : StorageCredentialRow(row, from: 40)
-        issuer = try row.decode(49, as: UUID?.self) == nil ? nil : IssuerRow(row, from: 49)
-        apiKey = try row.decode(65, as: UUID?.self) == nil ? nil : APIKey(row, from: 65)
-        ticket = try row.decode(74, as: UUID?.self) == nil ? nil : TicketRow(row, from: 74)
+        credential = try row.decode(43, as: UUID?.self) == nil ? nil : StorageCredentialRow(row, from: 43)
+        issuer = try row.decode(52, as: UUID?.self) == nil ? nil : IssuerRow(row, from: 52)
+        apiKey = try row.decode(68, as: UUID?.self) == nil ? nil : APIKey(row, from: 68)
+        ticket = try row.decode(77, as: UUID?.self) == nil ? nil : TicketRow(row, from: 77)
     }
 
     private static func principalRows(_ row: borrowing PostgresRow) throws(PostgresError) -> PrincipalRows {

@@ -37,7 +37,7 @@ extension Bucket {
     static let columns = """
         b.name, b.provider, b.endpoint, b.region, b.addressing, b.scheme, b.credential_id, b.default_ttl, b.max_ttl,
         b.allows_unenforced_size, b.allows_redirects, b.external_deletions, b.allowed_origins, b.created_at,
-        b.max_session_ttl
+        b.max_session_ttl, b.honours_unsigned_headers, b.callback, b.callback_var
         """
 
     /// Reads a row, the columns of which begin at a place.
@@ -50,7 +50,8 @@ extension Bucket {
             credentialID: try row.decode(first + 6), defaultTTL: Int(try row.decode(first + 7, as: Int32.self)),
             maxTTL: Int(try row.decode(first + 8, as: Int32.self)), allowsUnenforcedSize: try row.decode(first + 9),
             allowsRedirects: try row.decode(first + 10), externalDeletions: try row.decode(first + 11),
-            allowedOrigins: try row.decode(first + 12),
+            honoursUnsignedHeaders: try row.decode(first + 15), callback: try row.decode(first + 16),
+            callbackVar: try row.decode(first + 17), allowedOrigins: try row.decode(first + 12),
             maxSessionTTL: Int(try row.decode(first + 14, as: Int32.self)), createdAt: try row.decode(first + 13))
     }
 }

@@ -95,12 +95,14 @@ extension ListedUpload {
         let isCompleted = try row.decode(13, as: Bool?.self) ?? false
         let etag = try row.decode(14, as: String?.self)
         let madeAt = try row.decode(22, as: Date?.self)
+        let digests = ContentDigests(try row.decode(10))
         let record = UploadRecord(
             id: try row.decode(0), issuedAt: try row.decode(1), expiresAt: try row.decode(2),
             delivery: try row.decode(3), action: try row.decode(4), method: try row.decode(5),
             principal: try row.decode(6), bucket: try row.decode(7), key: try row.decode(8),
-            contentType: try row.decode(9), contentMD5: try row.decode(10), contentLength: try row.decode(11),
-            isDead: try row.decode(12), completedETag: etag, finding: found)
+            contentType: try row.decode(9), contentMD5: digests.md5, contentSHA256: digests.sha256,
+            signsPayload: digests.signsPayload, contentLength: try row.decode(11), isDead: try row.decode(12),
+            completedETag: etag, finding: found)
         // What was found goes before what was told, unless nothing was found.
         let finding: UploadFinding?
         if let found, found.kind != .absent {

@@ -41,11 +41,12 @@ extension ReceivedCanonicalRequest {
             isInQuery
             ? try checkQuery(date: date, credential: "\(signer.accessKeyID)/\(scope)", rules)
             : try checkHeaders(date: date, rules)
-        let parameters = query.filter { !ownNames.contains($0.name) }
+        var parameters = query.filter { !ownNames.contains($0.name) }
+        if vendor == .alibaba { parameters = rules.withoutCallback(parameters, prefix: "", method: method) }
         let operation = try OperationParameters(
             method: method, parameters: parameters, vendor: vendor,
             listing: ["encoding-type", "max-parts", "part-number-marker"])
-        let bound = try checkedHeaders(signer: signer)
+        let bound = try checkedHeaders(signer: signer, rules)
         return PermittedString(
             permission: StringPermission(
                 operation: operation.operation,
@@ -159,13 +160,18 @@ extension ReceivedCanonicalRequest {
         var others: [NamedValue] = []
     }
 
-    private func checkedHeaders(signer: Signer) throws(StringToSignRefusal) -> BoundValues {
+    private func checkedHeaders(
+        signer: Signer, _ rules: StringRules
+    ) throws(StringToSignRefusal) -> BoundValues {
         guard payload == PayloadHash.unsigned.text || PayloadHash(hex: payload) != nil,
             header(dialect.headerForm.payloadHeader) ?? PayloadHash.unsigned.text == payload
         else { throw .invalidCanonicalRequest }
         guard !dialect.bindsHost || header("host") != nil else { throw .wrongHost }
         let own = ["date", "security-token", "content-sha256"].map { dialect.headerPrefix + $0 }
         var bound = BoundValues()
+        let headers =
+            dialect.vendor == .oss
+            ? rules.withoutCallback(self.headers, prefix: dialect.headerPrefix, method: method) : self.headers
         for header in headers where !own.contains(header.name) {
             switch header.name {
             case "host":

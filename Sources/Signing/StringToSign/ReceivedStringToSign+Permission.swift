@@ -6,7 +6,11 @@ extension ReceivedStringToSign {
     /// - Throws: ``StringToSignRefusal``.
     public func permitted(by rules: StringRules) throws(StringToSignRefusal) -> PermittedString {
         let (use, validUntil) = try checkDate(rules)
-        let (headers, query) = try checkToken(use, rules)
+        var (headers, query) = try checkToken(use, rules)
+        if vendor == .alibaba {
+            headers = rules.withoutCallback(headers, prefix: vendor.headerPrefix, method: method)
+            query = rules.withoutCallback(query, prefix: "", method: method)
+        }
         // '?' begins the sub-resources: whoever reads it as part of a key reads a key that is never issued.
         let parameters = try OperationParameters(method: method, parameters: query, vendor: vendor)
         for header in headers { try HeaderRules(vendor).check(header) }

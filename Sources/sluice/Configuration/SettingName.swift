@@ -18,6 +18,7 @@ enum SettingName: String, CaseIterable {
     case trustedProxies = "trusted-proxies"
     case trustedProxyHeader = "trusted-proxy-header"
     case outboundAllow = "outbound.allow"
+    case eventsOSSKeyOrigins = "events.oss-key-origins"
     case httpThreads = "http.threads"
     case httpMaxConnections = "http.max-connections"
     case httpMaxConnectionsPerAddress = "http.max-connections-per-address"
@@ -78,6 +79,8 @@ enum SettingName: String, CaseIterable {
         case .trustedProxyHeader: "Where they tell it: x-forwarded-for or forwarded. Default x-forwarded-for."
         case .outboundAllow:
             "Origins and networks that may be called though they are not https or public. Default none."
+        case .eventsOSSKeyOrigins:
+            "Origins of keys that Alibaba OSS signs callbacks with, comma-separated. Default https://gosspublic.alicdn.com."
         case .httpThreads: "Threads that serve sockets. Default 2."
         case .httpMaxConnections: "Connections at once, per listener. Default 10000."
         case .httpMaxConnectionsPerAddress: "Connections at once of one address. Default 1024."

@@ -37,6 +37,10 @@ extension Settings {
         for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
             reader.refuse(.corsAllowedOrigins, "'\(origin)' is no origin such as https://app.example, in lower case")
         }
+        let keyOrigins = reader.list(.eventsOSSKeyOrigins)
+        for origin in keyOrigins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is no origin such as https://gosspublic.alicdn.com")
+        }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -49,6 +53,7 @@ extension Settings {
         self.bootstrapAdminKey = adminKey?.text
         self.trustedProxies = proxies
         self.allowedOrigins = Set(origins)
+        if !keyOrigins.isEmpty { self.ossKeyOrigins = keyOrigins }
         self.ledgerKeepDays = keepDays
         self.ledgerDaysAhead = daysAhead ?? self.ledgerDaysAhead
         self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge

@@ -70,6 +70,7 @@ struct Settings: Sendable {
     var allowedOrigins: Set<String> = []
     var trustedProxies = TrustedProxies()
     var outbound: OutboundPolicy
+    var ossKeyOrigins = CallbackKeys.defaultOrigins
     var http = HTTP()
     var ledgerKeepDays: Int?
     var ledgerDaysAhead = 7

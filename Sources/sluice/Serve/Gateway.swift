@@ -77,7 +77,13 @@ struct Gateway {
                 records: PostgresUploads(
                     pool: database.adminPool, ledgerPool: database.ledgerPool, logger: logger, now: Self.now),
                 objects: stored),
-            storeEvents: StoreEvents(records: events, now: Self.now),
+            storeEvents: StoreEvents(
+                records: events, objects: stored,
+                keys: CallbackKeys(
+                    fetcher: KeySets(client: cloud, logger: logger), origins: settings.ossKeyOrigins, now: Self.now),
+                isAtOSS: { name async throws(GatewayError) in
+                    try await cache.location(of: name)?.bucket.provider == .oss
+                }, now: Self.now),
             eventSecrets: EventSecrets(records: events, now: Self.now, randomBytes: Self.random),
             accessOverview: AccessOverview(
                 cache: cache, usage: PostgresQuotaUsage(connection: database.queries)),

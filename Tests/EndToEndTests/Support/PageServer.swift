@@ -26,8 +26,10 @@ final class PageServer: HTTPResponder {
     func response(to failure: ServerFailure) -> ServerResponse {
         ServerResponse(head: ResponseHead(status: failure.status))
     }
+}
 
-    /// Runs the site while `body` runs, which gets the site's origin.
+extension HTTPResponder {
+    /// Serves on loopback while `body` runs, which gets the origin.
     func serve(_ body: (_ origin: String) async throws -> Void) async throws {
         let logger = Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() })
         var configuration = HTTPServerConfiguration()

@@ -1,0 +1,64 @@
+import CLibCrypto
+
+/// An RSA key that verifies RSASSA-PKCS1-v1_5 with MD5 (RFC 8017, section 8.2), as Alibaba OSS signs its callbacks.
+///
+/// Whoever can make two messages of one MD5 can have one of them signed and show the other; what is verified so is a hint at most.
+///
+/// - Invariant: The context is made ready to verify in `init` and afterwards only duplicated, which reads it.
+@safe public final class RSAPublicKey: @unchecked Sendable {
+    /// Fewest and most bits of a key; that of Alibaba OSS has 512. Verification by a very long one would take long.
+    public static let bits = 512...8192
+
+    private let context: OpaquePointer
+
+    /// Reads a public key in PEM, `BEGIN PUBLIC KEY`.
+    ///
+    /// - Throws: ``CryptoError/invalidPublicKey`` for anything else, and for keys of another length.
+    public init(pem: String) throws(CryptoError) {
+        guard let context = unsafe Self.context(pem: pem) else {
+            ERR_clear_error()
+            throw .invalidPublicKey
+        }
+        unsafe self.context = context
+    }
+
+    deinit {
+        unsafe EVP_PKEY_CTX_free(context)
+    }
+
+    /// Whether a signature is this key's for a message.
+    public func verifiesMD5(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard let verifying = unsafe EVP_PKEY_CTX_dup(context) else { preconditionFailure("Out of memory") }
+        defer { unsafe EVP_PKEY_CTX_free(verifying) }
+        let bytes = DigestAlgorithm.md5.digest(of: message).bytes
+        let isRight = unsafe EVP_PKEY_verify(verifying, signature, signature.count, bytes, bytes.count) == 1
+        if !isRight { ERR_clear_error() }
+        return isRight
+    }
+
+    /// A context that is ready to verify, `nil` when the text holds no key that can.
+    private static func context(pem: String) -> OpaquePointer? {
+        guard let key = unsafe key(pem: Array(pem.utf8)) else { return nil }
+        defer { unsafe EVP_PKEY_free(key) }
+        guard unsafe EVP_PKEY_is_a(key, "RSA") == 1, unsafe bits.contains(Int(EVP_PKEY_get_bits(key))),
+            let context = unsafe EVP_PKEY_CTX_new(key, nil)
+        else { return nil }
+        guard unsafe EVP_PKEY_verify_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
+            unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_md5()) == 1
+        else {
+            unsafe EVP_PKEY_CTX_free(context)
+            return nil
+        }
+        return unsafe context
+    }
+
+    private static func key(pem: [UInt8]) -> OpaquePointer? {
+        unsafe pem.withUnsafeBufferPointer { text -> OpaquePointer? in
+            guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
+            else { return nil }
+            defer { unsafe BIO_free(source) }
+            return unsafe PEM_read_bio_PUBKEY(source, nil, nil, nil)
+        }
+    }
+}

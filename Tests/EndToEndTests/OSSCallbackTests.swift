@@ -1,0 +1,115 @@
+import Foundation
+import HTTPServing
+import HTTPTesting
+import HTTPTypes
+import LibCrypto
+import PostgresTesting
+import Synchronization
+import Testing
+
+/// Callbacks signed by a made-up key, which a peer serves that stands for Alibaba OSS, as does the store behind the bucket.
+@Suite struct OSSCallbackTests {
+    /// Serves a key, and one object that can be asked for.
+    private final class Peer: HTTPResponder {
+        let key = Mutex<[UInt8]>([])
+        let object = Mutex("")
+        let looks = Mutex(0)
+
+        func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 0) }
+
+        func respond(to request: ServerRequest) async -> ServerResponse {
+            if request.head.target == "/key.pem" {
+                return ServerResponse(head: ResponseHead(status: .ok), body: .bytes(key.withLock { $0 }))
+            }
+            let wanted = object.withLock { $0 }
+            guard request.head.method == .head, !wanted.isEmpty, request.head.target.contains(wanted) else {
+                return ServerResponse(head: ResponseHead(status: .notFound))
+            }
+            looks.withLock { $0 += 1 }
+            return ServerResponse(
+                head: ResponseHead(status: .ok, headerFields: [.eTag: "\"E\""]), body: .bytes(Array("12345".utf8)))
+        }
+
+        func response(to failure: ServerFailure) -> ServerResponse {
+            ServerResponse(head: ResponseHead(status: failure.status))
+        }
+    }
+
+    private static func openssl(_ arguments: [String], input: [UInt8] = []) throws -> [UInt8] {
+        let process = Process()
+        let (standardInput, standardOutput) = (Pipe(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.standardInput = standardInput
+        process.standardOutput = standardOutput
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: Data(input))
+        try standardInput.fileHandleForWriting.close()
+        let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0, "\(arguments)")
+        return Array(output)
+    }
+
+    private static func call(
+        _ port: UInt16, _ body: String, signedWith key: String, keyURL: String
+    ) async throws -> RawResponse {
+        let bytes = Array(body.utf8)
+        let message = Array("/v1/events/oss\n".utf8) + bytes
+        let signature = Base64.encode(try openssl(["dgst", "-md5", "-sign", key], input: message))
+        let request = RawRequest(
+            "POST", "/v1/events/oss",
+            headers: [
+                (name: "Host", value: "127.0.0.1:\(port)"), (name: "Connection", value: "close"),
+                (name: "Content-Type", value: "application/x-www-form-urlencoded"),
+                (name: "Content-Length", value: "\(bytes.count)"), (name: "Authorization", value: signature),
+                (name: "x-oss-pub-key-url", value: Base64.encode(Array(keyURL.utf8))),
+            ], body: bytes)
+        return try await request.answer(fromPort: port)
+    }
+
+    @Test func `a callback that OSS signed is a hint, which the gateway's own look decides`() async throws {
+        let peer = Peer()
+        let folder = FileManager.default.temporaryDirectory.appending(path: "sluice-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let key = folder.appending(path: "key.pem").path
+        _ = try Self.openssl(["genrsa", "-out", key, "1024"])
+        let publicKey = try Self.openssl(["rsa", "-in", key, "-pubout"])
+        peer.key.withLock { $0 = publicKey }
+        try await peer.serve { origin in
+            let settings = ["SLUICE_OUTBOUND_ALLOW": origin, "SLUICE_EVENTS_OSS_KEY_ORIGINS": origin]
+            try await Deployment.with(settings: settings) { site in
+                let bucket = try await site.makeBucket(
+                    "oss-\(UUID().uuidString.lowercased())", endpoint: origin, region: "cn-hangzhou",
+                    options: ["provider": "oss", "scheme": "oss-v4"])
+                let user = try await site.makeUser("alice")
+                try await site.grant(["PutObject"], to: user.principal, in: bucket)
+                let issued = try await user.ask(.upload("a.bin", to: bucket))
+                site.keepSecret(urlOf: issued)
+                let id = try #require(issued.json["id"].text, "\(issued.text)")
+                let port = site.gateways[0].port
+                func call(_ body: String, keyURL: String? = nil) async throws -> Int {
+                    try await Self.call(port, body, signedWith: key, keyURL: keyURL ?? origin + "/key.pem").status
+                }
+                func states() async throws -> [String?] {
+                    let list = try await site.admin.call("GET", "/admin/v1/uploads?bucket=\(bucket)&state=landed")
+                    return list.json["items"].items.map { $0["id"].text }
+                }
+                let body = "bucket=\(bucket)&object=a.bin&size=99&etag=X&reqId=5C06A3B67B8B5A3DA422299D"
+                // Nothing lies there yet, whoever says otherwise.
+                #expect(try await call(body) == 200)
+                #expect(try await states().isEmpty)
+                peer.object.withLock { $0 = "a.bin" }
+                #expect(try await call(body, keyURL: "http://127.0.0.1:9/key.pem") == 401)
+                #expect(try await call(body) == 200)
+                #expect(try await call(body) == 200)
+                #expect(try await states() == [id])
+                let landed = try await site.admin.call("GET", "/admin/v1/uploads?bucket=\(bucket)&state=landed")
+                #expect(landed.json["items"].items.first?["size"] == 5, "as the store says: \(landed.text)")
+                #expect(peer.looks.withLock { $0 } == 2)
+            }
+        }
+    }
+}

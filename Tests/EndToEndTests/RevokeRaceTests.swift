@@ -14,7 +14,7 @@ extension LoadTests {
         private static let clients = 64
         private static let users = 8
         private static let admins = 4
-        private static let revokes = setting("SLUICE_TEST_REVOKES", default: 400)
+        private static let revokes = setting("SLUICE_TEST_REVOKES", default: 240)
 
         @Test func `nothing is issued under a grant after its revoke`() async throws {
             let findings = try await race(revokes: Self.revokes, withoutLock: false)
@@ -28,7 +28,7 @@ extension LoadTests {
             #expect(!findings.serverLog.contains("deadlock detected"))
             // A gateway that has to wait for a processor gives up a change, and the admin asks again.
             #expect(findings.repeats <= Self.revokes / 10, "\(findings.complaints)")
-            if Self.revokes > 400 {
+            if Self.revokes > 240 {
                 print("\(findings.revokes) revokes, rows \(findings.rows), \(findings.repeats) changes repeated")
             }
         }
@@ -36,7 +36,7 @@ extension LoadTests {
         @Test func `the judge finds what a function without the lock lets through`() async throws {
             let findings = try await race(revokes: max(200, Self.revokes / 2), withoutLock: true)
             #expect(Set(findings.lateRows.keys) == findings.ways, "\(findings.lateRows) of \(findings.rows)")
-            if Self.revokes > 400 { print("without the lock: late \(findings.lateRows) of \(findings.rows)") }
+            if Self.revokes > 240 { print("without the lock: late \(findings.lateRows) of \(findings.rows)") }
         }
 
         /// What came of a race.

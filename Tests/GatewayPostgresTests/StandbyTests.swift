@@ -115,7 +115,7 @@ import Testing
             let before = await Self.record(3, at: position, in: ledger, within: .seconds(20))
             try await pair.standby.stop()
             var after: [String: Answers] = [:]
-            for _ in 0..<5 {
+            for _ in 0..<2 {
                 after["one at a time", default: Answers()] += await Self.record(
                     1, at: position, in: ledger, within: Self.patience)
             }

@@ -83,6 +83,16 @@ struct BodyTests {
         }
     }
 
+    @Test("that is long is refused unread where a signature over it is all that is shown")
+    func signed() async throws {
+        var headers: HeaderFields = [.authorization: "c2lnbmF0dXJl"]
+        headers[try #require(HTTPField.Name("x-oss-pub-key-url"))] = Data("https://key.example/pem".utf8)
+            .base64EncodedString()
+        let (answer, asked) = await send(
+            .post, "/v1/events/oss", token: nil, headers: headers, pieces: Self.pieces(of: "bucket=photos"))
+        #expect(answer.status == 413 && asked == 0, "\(answer.text)")
+    }
+
     @Test("that is coded is refused unread, wherever one is taken", arguments: AccessControlTests.routes.indices)
     func coded(index: Int) async {
         let route = AccessControlTests.routes[index]

@@ -67,7 +67,7 @@ import Testing
                 client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)),
                 cache: PolicyCache(source: StoreRows(endpoint: origin)),
                 now: { Date(timeIntervalSince1970: 1_900_000_000) })
-            return try await uploads.object(ObjectKey("uploads/a b.bin"), in: BucketName("photos"))
+            return try await uploads.object(ObjectKey("uploads/a b.bin"), in: BucketName("photos"), withSHA256: false)
         }
     }
 

@@ -222,7 +222,22 @@ import Testing
         func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool { false }
     }
 
+    /// Nobody is asked here.
+    private struct Nobody: StoredObjects, KeySetFetcher {
+        func object(
+            _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
+        ) async throws(GatewayError) -> StoredObject? { nil }
+        func keySet(at url: String) async throws(GatewayError) -> [UInt8] { throw .unavailable(retryAfter: 1) }
+    }
+
     private let records = Records()
+
+    private var events: StoreEvents {
+        StoreEvents(
+            records: records, objects: Nobody(),
+            keys: CallbackKeys(fetcher: Nobody(), origins: [], now: { Fixture.now }), isAtOSS: { _ in false },
+            now: { [records] in records.clock.withLock { $0 } })
+    }
 
     private func text(_ number: UInt16) throws -> EventSecretText {
         var bytes = [UInt8](repeating: 0, count: EventSecretText.randomByteCount)
@@ -243,7 +258,7 @@ import Testing
     }
 
     @Test func `unknown ones are looked up once, and so many a second; known ones always`() async throws {
-        let events = StoreEvents(records: records, now: { [records] in records.clock.withLock { $0 } })
+        let events = events
         let good = try text(60_000)
         let bucket = try BucketName("demo-bucket")
         records.known.withLock { $0 = (good.name, bucket, good.hash) }
@@ -273,7 +288,7 @@ import Testing
     }
 
     @Test func `the name of a good secret does not help without the rest`() async throws {
-        let events = StoreEvents(records: records, now: { [records] in records.clock.withLock { $0 } })
+        let events = events
         let good = try text(7)
         let other = try text(8)
         let bucket = try BucketName("demo-bucket")

@@ -1,4 +1,6 @@
 import Foundation
+import HTTPServing
+import HTTPTypes
 import MicroHTTPD
 import Testing
 

@@ -29,11 +29,10 @@ struct EndpointChange: Sendable {
                 throw body.invalid(
                     "secretAccessKey", "The credential does not sign for this endpoint yet: its secret is needed.")
             }
-        } catch .notFound where old == nil {
+        } catch {
+            guard case .notFound = error else { throw error }
             // A new row without its credential is refused by whoever keeps the rows.
-            return
-        } catch .notFound {
-            throw GatewayError.conflict(reason: "The credential does not exist.")
+            if old != nil { throw GatewayError.conflict(reason: "The credential does not exist.") }
         }
     }
 }

@@ -22,16 +22,23 @@ struct StoreEventEndpoints: Sendable {
         if try request.query("secret") == nil, let keyURL = request.headers[.ossPublicKeyURL] {
             return try await hint(request, keyURL: keyURL)
         }
-        try await take(request) { (bytes) throws(GatewayError) in
+        return try await take(request) { (bytes) throws(GatewayError) in
             try OSSNotification.events(in: bytes, receivedAt: useCase.now())
         }
     }
+
+    /// Bytes of a signed callback, whose body an app's own template makes.
+    private static let maxHintBytes: Int64 = 65_536
 
     /// Takes a callback that is signed with the key of OSS. Whether it is worth anything is not told: anybody can have one signed,
     /// and would learn what lies in buckets.
     private func hint(_ request: APIRequest, keyURL: String) async throws -> ServerResponse {
         try request.allowQuery([])
-        guard case .collected(let bytes) = request.body else { preconditionFailure("Events are collected.") }
+        guard !request.headers.nameContentCoding else { throw APIError.unsupportedContentCoding }
+        // A body that was not collected is long, and nobody reads such a one for a caller who is not known.
+        guard case .collected(let bytes) = request.body else {
+            throw ServerFailure.contentTooLarge(maxBytes: Self.maxHintBytes)
+        }
         let signature = request.headers[.authorization] ?? ""
         let target = request.target.map {
             "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")

@@ -147,7 +147,8 @@ let package = Package(
             // A test's function runs where its caller wants it to: on a loop.
             swiftSettings: onCallersExecutor
         ),
-        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing"], swiftSettings: strict),
+        .testTarget(
+            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing"], swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
             dependencies: ["GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", logging],

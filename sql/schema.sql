@@ -403,6 +403,26 @@ BEGIN
 END
 $_$;
 
+CREATE TABLE public.gateways (
+    id uuid NOT NULL,
+    version text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    policy_seq bigint,
+    policy_tag uuid,
+    clock_difference double precision NOT NULL,
+    key_ids text[] NOT NULL,
+    CONSTRAINT gateways_policy_check CHECK (((policy_seq IS NULL) = (policy_tag IS NULL)))
+);
+
+CREATE FUNCTION public.forget_gateway(p_id uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ DELETE FROM public.gateways g
+   WHERE (g.id = forget_gateway.p_id);
+END;
+
 CREATE TABLE public.issuance_sums (
     minute timestamp with time zone NOT NULL,
     bucket text NOT NULL COLLATE pg_catalog."C",
@@ -519,6 +539,10 @@ CREATE FUNCTION public.idempotency_claim_end() RETURNS timestamp with time zone
     LANGUAGE sql
     RETURN (clock_timestamp() + '00:00:05'::interval);
 
+CREATE FUNCTION public.is_live_gateway(p_last_seen_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN (p_last_seen_at > (statement_timestamp() - '00:00:30'::interval));
+
 CREATE TABLE public.buckets (
     name text NOT NULL COLLATE pg_catalog."C",
     provider text NOT NULL,
@@ -540,9 +564,15 @@ END) STORED NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
     allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
     external_deletions boolean DEFAULT false NOT NULL,
+    max_session_ttl integer DEFAULT 43200 NOT NULL,
+    honours_unsigned_headers boolean DEFAULT false NOT NULL,
+    callback text,
+    callback_var text,
     CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
+    CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
     CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
     CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
+    CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
     CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
 );
 
@@ -593,7 +623,9 @@ CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key
  SELECT (EXISTS ( SELECT
             FROM (public.issuances i
               JOIN public.buckets b ON (((b.name = is_unused.p_bucket) AND (NOT b.external_deletions))))
-           WHERE ((i.id = is_unused.p_issuance_id) AND (i.issued_at > (is_unused.p_dead_at - '8 days'::interval)) AND (i.issued_at < (is_unused.p_dead_at + '1 day'::interval)) AND ((i.delivery)::text <> 'multipart-part'::text) AND (NOT (EXISTS ( SELECT
+           WHERE ((i.id = is_unused.p_issuance_id) AND (i.issued_at > (is_unused.p_dead_at - '8 days'::interval)) AND (i.issued_at < (is_unused.p_dead_at + '1 day'::interval)) AND ((i.delivery)::text <> 'multipart-part'::text) AND (EXISTS ( SELECT
+                    FROM public.policy_log l
+                   WHERE (l.seq = i.policy_seq))) AND (NOT (EXISTS ( SELECT
                     FROM public.policy_log l
                    WHERE ((l.seq > i.policy_seq) AND (l.scopes && (ARRAY['all'::text, ('bucket:'::text || is_unused.p_bucket), ('credential:'::text || i.credential_id)] COLLATE "C")))))) AND (NOT (EXISTS ( SELECT
                     FROM public.remote_uploads u
@@ -626,6 +658,14 @@ CREATE FUNCTION public.leading_segments(p_key text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN ((split_part(p_key, '/'::text, 1) || '/'::text) || split_part(p_key, '/'::text, 2));
 
+CREATE FUNCTION public.note_gateway(p_id uuid, p_version text, p_started_at timestamp with time zone, p_sent_at timestamp with time zone, p_policy_seq bigint, p_policy_tag uuid, p_key_ids text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO public.gateways AS g (id, version, started_at, last_seen_at, policy_seq, policy_tag, clock_difference, key_ids)
+   VALUES (note_gateway.p_id, note_gateway.p_version, note_gateway.p_started_at, clock_timestamp(), note_gateway.p_policy_seq, note_gateway.p_policy_tag, date_part('epoch'::text, (note_gateway.p_sent_at - statement_timestamp())), note_gateway.p_key_ids) ON CONFLICT(id) DO UPDATE SET last_seen_at = excluded.last_seen_at, policy_seq = excluded.policy_seq, policy_tag = excluded.policy_tag, clock_difference = excluded.clock_difference, key_ids = excluded.key_ids;
+END;
+
 CREATE TABLE public.landings (
     issuance_id uuid NOT NULL,
     finding text NOT NULL,
@@ -635,8 +675,8 @@ CREATE TABLE public.landings (
     etag text,
     content_type text,
     found_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    CONSTRAINT landings_finding_check CHECK ((finding = ANY (ARRAY['absent'::text, 'landed'::text, 'mismatched'::text]))),
-    CONSTRAINT landings_mismatches_check CHECK (((mismatches <@ '{size,md5,type}'::text[]) AND ((cardinality(mismatches) > 0) = (finding = 'mismatched'::text)))),
+    CONSTRAINT landings_finding_check CHECK ((finding = ANY (ARRAY['absent'::text, 'landed'::text, 'mismatched'::text, 'unverified'::text]))),
+    CONSTRAINT landings_mismatches_check CHECK (((mismatches <@ '{size,md5,sha256,type}'::text[]) AND ((cardinality(mismatches) > 0) = (finding = 'mismatched'::text)))),
     CONSTRAINT landings_source_check CHECK ((source = ANY (ARRAY['confirmation'::text, 'settlement'::text])))
 );
 
@@ -830,6 +870,48 @@ BEGIN
     ));
     GET DIAGNOSTICS v_count = ROW_COUNT;
     RETURN v_count;
+END
+$$;
+
+CREATE FUNCTION public.prune_policy_log(p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+DECLARE
+    v_below bigint;
+    v_removed integer;
+BEGIN
+    DELETE FROM gateways g WHERE g.last_seen_at < clock_timestamp() - interval '1 day';
+    -- One at a time.
+    IF NOT pg_try_advisory_xact_lock(7310868748) THEN
+        RETURN 0;
+    END IF;
+    SELECT least(
+        (SELECT max(l.seq) FROM policy_log l),
+        (SELECT min(l.seq) FROM policy_log l) + p_most,
+        (SELECT min(g.policy_seq) FROM gateways g WHERE is_live_gateway(g.last_seen_at)),
+        (SELECT l.seq FROM policy_log l WHERE l.at > clock_timestamp() - interval '32 days' ORDER BY l.seq LIMIT 1)
+    ) INTO v_below;
+
+    INSERT INTO past_changes (tag, seq, at)
+    SELECT l.tag, l.seq, l.at
+    FROM policy_log l
+    WHERE l.seq < v_below
+        AND (
+            EXISTS (SELECT FROM grants g WHERE g.created_change = l.tag)
+            OR EXISTS (SELECT FROM grants g WHERE g.removed_change = l.tag)
+            OR EXISTS (SELECT FROM group_member_history h WHERE h.created_change = l.tag)
+            OR EXISTS (SELECT FROM group_member_history h WHERE h.removed_change = l.tag)
+            OR EXISTS (SELECT FROM storage_credentials s WHERE s.rotated_change = l.tag)
+        );
+    DELETE FROM policy_changes c USING policy_log l
+    WHERE l.seq < v_below AND c.id = l.tag AND NOT EXISTS (SELECT FROM past_changes p WHERE p.tag = l.tag);
+    DELETE FROM policy_log l WHERE l.seq < v_below;
+    GET DIAGNOSTICS v_removed = ROW_COUNT;
+    RETURN v_removed;
 END
 $$;
 
@@ -1623,6 +1705,23 @@ CREATE TABLE public.event_secrets (
     CONSTRAINT event_secrets_previous_check CHECK ((num_nulls(previous_name, previous_hash, previous_until) = ANY (ARRAY[0, 3])))
 );
 
+CREATE TABLE public.past_changes (
+    tag uuid NOT NULL,
+    seq bigint NOT NULL,
+    at timestamp with time zone NOT NULL
+);
+
+CREATE VIEW public.policy_moments AS
+ SELECT l.seq,
+    l.tag,
+    l.at
+   FROM public.policy_log l
+UNION ALL
+ SELECT c.seq,
+    c.tag,
+    c.at
+   FROM public.past_changes c;
+
 CREATE VIEW public.grant_history AS
  SELECT g.id,
     g.principal,
@@ -1644,8 +1743,8 @@ CREATE VIEW public.grant_history AS
     g.removed_at,
     g.removed_by
    FROM ((public.grants g
-     JOIN public.policy_log c ON ((c.tag = g.created_change)))
-     LEFT JOIN public.policy_log r ON ((r.tag = g.removed_change)));
+     JOIN public.policy_moments c ON ((c.tag = g.created_change)))
+     LEFT JOIN public.policy_moments r ON ((r.tag = g.removed_change)));
 
 CREATE TABLE public.group_member_history (
     member_principal text NOT NULL COLLATE pg_catalog."C",
@@ -1753,7 +1852,8 @@ CREATE TABLE public.store_events (
     made_at timestamp with time zone NOT NULL,
     size bigint,
     etag text,
-    received_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    received_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    callback_id text COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.tickets (
@@ -1806,7 +1906,7 @@ CREATE VIEW public.uploads AS
     t.size AS event_size,
     t.etag AS event_etag,
         CASE
-            WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text])) THEN l.finding
+            WHEN (l.finding = ANY (ARRAY['landed'::text, 'mismatched'::text, 'unverified'::text])) THEN l.finding
             WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN 'landed'::text
             WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
             ELSE 'issued'::text
@@ -1851,6 +1951,9 @@ ALTER TABLE ONLY public.event_secrets
 ALTER TABLE ONLY public.event_secrets
     ADD CONSTRAINT event_secrets_previous_name_key UNIQUE (previous_name);
 
+ALTER TABLE ONLY public.gateways
+    ADD CONSTRAINT gateways_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_pkey PRIMARY KEY (id, created_change);
 
@@ -1894,13 +1997,16 @@ ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_pkey PRIMARY KEY (issuance_id);
 
 ALTER DOMAIN public.md5_digest
-    ADD CONSTRAINT md5_digest_check CHECK ((octet_length(VALUE) = 16)) NOT VALID;
+    ADD CONSTRAINT md5_digest_check CHECK ((octet_length(VALUE) = ANY (ARRAY[16, 32, 33, 48, 49]))) NOT VALID;
 
 ALTER TABLE ONLY public.multipart_parts
     ADD CONSTRAINT multipart_parts_pkey PRIMARY KEY (issuance_id);
 
 ALTER TABLE ONLY public.multipart_uploads
     ADD CONSTRAINT multipart_uploads_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.past_changes
+    ADD CONSTRAINT past_changes_pkey PRIMARY KEY (tag);
 
 ALTER TABLE ONLY public.policy_changes
     ADD CONSTRAINT policy_changes_pkey PRIMARY KEY (id);
@@ -1958,15 +2064,23 @@ CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
 
 CREATE INDEX grants_bucket_prefix_principal_idx ON public.grants USING btree (bucket, prefix, principal) WHERE (removed_at IS NULL);
 
+CREATE INDEX grants_created_change_idx ON public.grants USING btree (created_change);
+
 CREATE UNIQUE INDEX grants_live_id_idx ON public.grants USING btree (id) WHERE (removed_at IS NULL);
 
 CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
+
+CREATE INDEX grants_removed_change_idx ON public.grants USING btree (removed_change) WHERE (removed_change IS NOT NULL);
 
 CREATE INDEX grants_removed_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NOT NULL);
 
 CREATE INDEX grants_removed_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NOT NULL));
 
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
+
+CREATE INDEX group_member_history_created_change_idx ON public.group_member_history USING btree (created_change);
+
+CREATE INDEX group_member_history_removed_change_idx ON public.group_member_history USING btree (removed_change) WHERE (removed_change IS NOT NULL);
 
 CREATE INDEX group_members_member_principal_idx ON public.group_members USING btree (member_principal);
 
@@ -1982,6 +2096,8 @@ CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING bt
 
 CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btree (bucket, object_key);
 
+CREATE INDEX past_changes_seq_idx ON public.past_changes USING btree (seq);
+
 CREATE UNIQUE INDEX policy_log_tag_idx ON public.policy_log USING btree (tag);
 
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
@@ -1995,6 +2111,10 @@ CREATE INDEX remote_uploads_object_idx ON public.remote_uploads USING btree (buc
 CREATE INDEX remote_uploads_started_at_idx ON public.remote_uploads USING btree (started_at);
 
 CREATE INDEX reservations_check_at_idx ON public.reservations USING btree (check_at);
+
+CREATE INDEX storage_credentials_rotated_change_idx ON public.storage_credentials USING btree (rotated_change) WHERE (rotated_change IS NOT NULL);
+
+CREATE UNIQUE INDEX store_events_callback_idx ON public.store_events USING btree (bucket, object_key, callback_id) WHERE (callback_id IS NOT NULL);
 
 CREATE INDEX store_events_received_at_idx ON public.store_events USING btree (received_at);
 

@@ -61,7 +61,7 @@ public final class CallbackKeys: Sendable {
             if text.utf8.starts(with: (origin + "/").utf8) { return text }
             guard origin.utf8.starts(with: "https://".utf8) else { continue }
             let plain = "http://\(origin.dropFirst(8))/"
-            if text.utf8.starts(with: plain.utf8) { return "https://\(text.dropFirst(7))" }
+            if text.utf8.starts(with: plain.utf8) { return "https\(Substring(text.utf8.dropFirst(4)))" }
         }
         return nil
     }

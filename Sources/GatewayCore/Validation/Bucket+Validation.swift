@@ -56,7 +56,8 @@ extension Bucket {
             let members = try Self.members(text, field)
             guard field == "callback" else {
                 try require(
-                    members.keys.allSatisfy { $0.hasPrefix("x:") }, field, "The names of variables begin with 'x:'.")
+                    members.keys.allSatisfy { $0.utf8.starts(with: "x:".utf8) }, field,
+                    "The names of variables begin with 'x:'.")
                 continue
             }
             try require(

@@ -4,6 +4,7 @@ import Logging
 import MicroHTTPD
 import ServiceLifecycle
 import Synchronization
+import Testing
 
 /// A server on loopback that answers as the test says, and remembers what it was asked.
 final class TestPeer: HTTPResponder {
@@ -24,7 +25,10 @@ final class TestPeer: HTTPResponder {
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         var body: [UInt8] = []
-        if case .collected(let bytes) = request.body { body = bytes }
+        switch request.body {
+        case .collected(let bytes): body = bytes
+        case .stream(let pieces): do { for try await piece in pieces { body += piece } } catch { Issue.record(error) }
+        }
         state.withLock { $0.append((request.head, body)) }
         return await answer(request.head)
     }

@@ -87,6 +87,13 @@ import Testing
     }
 
     @Test func `rows that left for want of room are held by nobody, and are read again`() async throws {
+        source.set { [alice] tables in
+            tables.apiKeys = (0..<10).map {
+                APIKey(
+                    id: Fixture.id(900 + $0), prefix: "k\($0)", hash: [], name: "n", principal: alice,
+                    createdAt: Fixture.now)
+            }
+        }
         let cache = PolicyCache(source: source, limits: PolicyCache.Limits(maxEntries: 5))
         weak let everyone = try await access(cache).principals.last
         #expect(everyone != nil)

@@ -10,7 +10,7 @@ import Testing
         let testDescription: String
         let request: String
         let status: Int
-        /// The problem's code; `nil` where the server answers before there is a request.
+        /// The problem's code; `nil` where there is none.
         var code: String?
 
         /// A request without a body, by its request line and further header lines.
@@ -63,8 +63,12 @@ import Testing
             testDescription: "a length that is no number",
             request: "POST /v1/presigned-urls HTTP/1.1\r\nHost: a\r\nContent-Length: 0x2\r\n\r\n{}", status: 400,
             code: "MalformedRequest"),
-        Probe(testDescription: "no version", request: "GET /healthz\r\nHost: a\r\n\r\n", status: 400),
-        Probe(testDescription: "HTTP/2.0", request: "GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", status: 505),
+        Probe(
+            testDescription: "no version", request: "GET /healthz\r\nHost: a\r\n\r\n", status: 400,
+            code: "MalformedRequest"),
+        Probe(
+            testDescription: "HTTP/2.0", request: "GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", status: 400,
+            code: "MalformedRequest"),
     ]
 
     @Test(arguments: smuggling)

@@ -118,7 +118,8 @@ extension PolicyRows {
             """
             INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, created_by)
             SELECT gen_random_uuid(), 'user:hog', 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', '{}', 'user:root'
-            FROM generate_series(1, 300) n
+            FROM generate_series(1, 300) n;
+            SELECT append_policy_log('{user:hog}', 'test', '');
             """)
         let source = CountingSource(world.source)
         let cache = PolicyCache(source: source)
@@ -145,7 +146,8 @@ extension PolicyRows {
             """
             INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, created_by)
             SELECT gen_random_uuid(), 'group:g' || p, 'demo', 'p' || n || '/', false, '{GetObject}', 'allow', '{}', 'user:root'
-            FROM generate_series(1, 300) n CROSS JOIN generate_series(1, 20) p
+            FROM generate_series(1, 300) n CROSS JOIN generate_series(1, 20) p;
+            SELECT append_policy_log('{all}', 'test', '');
             """)
         let groups = try (1...20).map { try Principal("group:g\($0)") }
         let load = try await world.source.grants(of: groups, in: bucket, around: ExactText(""), limit: 257)

@@ -141,17 +141,6 @@ import Testing
         #expect(try await list(.landed) == [id])
     }
 
-    @Test(arguments: [true, false], [(false, false), (true, false), (true, true), (false, true)])
-    func digestsShareAColumn(hasMD5: Bool, sha256: (isThere: Bool, signsPayload: Bool)) throws {
-        var proposal = try IssuanceProposal.sample(
-            at: PolicyPosition(sequence: 1, tag: UUID()), action: hasMD5 ? .putObject : .getObject)
-        proposal.contentSHA256 = sha256.isThere ? [UInt8](repeating: 9, count: 32) : nil
-        proposal.signsPayload = sha256.signsPayload
-        let read = ContentDigests(ContentDigests.column(of: proposal))
-        #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256)
-        #expect(read.signsPayload == (sha256.isThere && sha256.signsPayload))
-    }
-
     @Test(.database(.migrated)) func messagesAboutTheSameObjectsNeverWaitInACircle() async throws {
         let bucket = try BucketName("demo")
         let now = Date()
@@ -306,5 +295,19 @@ import Testing
         for statement in ["DELETE FROM landings", "DELETE FROM store_events", "UPDATE store_events SET size = 1"] {
             await #expect(throws: PostgresError.self) { try await connection.runScript(statement) }
         }
+    }
+}
+
+/// The column of an upload's digests.
+@Suite struct ContentDigestsTests {
+    @Test(arguments: [true, false], [(false, false), (true, false), (true, true), (false, true)])
+    func digestsShareAColumn(hasMD5: Bool, sha256: (isThere: Bool, signsPayload: Bool)) throws {
+        var proposal = try IssuanceProposal.sample(
+            at: PolicyPosition(sequence: 1, tag: UUID()), action: hasMD5 ? .putObject : .getObject)
+        proposal.contentSHA256 = sha256.isThere ? [UInt8](repeating: 9, count: 32) : nil
+        proposal.signsPayload = sha256.signsPayload
+        let read = ContentDigests(ContentDigests.column(of: proposal))
+        #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256)
+        #expect(read.signsPayload == (sha256.isThere && sha256.signsPayload))
     }
 }

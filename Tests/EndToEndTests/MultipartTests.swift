@@ -84,7 +84,7 @@ import Testing
         let grant = try await bench.deployment.grant(["PutObject"], to: bob.principal, in: bench.bucket)
         var own = bench
         own.user = bob
-        let upload = try await open(own, bench.freshKey("large ü+.png"))
+        let upload = try await open(own, bench.freshKey("listed ü+.png"))
         let none = try await bob.client.call("GET", "\(upload)/parts")
         #expect(none.status == 200 && none.json["items"].items.isEmpty, "\(none.text)")
         let bodies = [Self.bytes(1), Self.bytes(2), Array("the last one".utf8)]

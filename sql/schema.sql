@@ -893,7 +893,8 @@ BEGIN
         (SELECT max(l.seq) FROM policy_log l),
         (SELECT min(l.seq) FROM policy_log l) + p_most,
         (SELECT min(g.policy_seq) FROM gateways g WHERE is_live_gateway(g.last_seen_at)),
-        (SELECT l.seq FROM policy_log l WHERE l.at > clock_timestamp() - interval '32 days' ORDER BY l.seq LIMIT 1)
+        -- What was decided 32 days ago was decided at this one, however old it was then.
+        coalesce((SELECT max(l.seq) FROM policy_log l WHERE l.at <= clock_timestamp() - interval '32 days'), 0)
     ) INTO v_below;
 
     INSERT INTO past_changes (tag, seq, at)

@@ -31,9 +31,10 @@ public final class APIResponder: HTTPResponder {
     /// Puts the API of one listener together.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
         let metrics = RequestMetrics(factory: parts.metricsFactory)
-        let rate = settings.requestsPerSecond.map { perSecond in
-            RequestRate("requests", perSecond: perSecond, burst: 2 * perSecond, from: .now)
+        let makeRate = {
+            settings.requestsPerSecond.map { RequestRate("requests", perSecond: $0, burst: 2 * $0, from: .now) }
         }
+        let rate = makeRate()
         let routes = Routes(parts, settings, metrics, rate)
         switch listener {
         case .everything: router = Router(routes.app + routes.inner)
@@ -47,7 +48,8 @@ public final class APIResponder: HTTPResponder {
         renderProblems = RenderProblems(logger: parts.logger)
         authenticate = Authenticate(
             authenticator: parts.authenticator, advancePolicy: parts.advancePolicy,
-            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger), rate: rate)
+            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger), rate: rate,
+            ticketRate: makeRate())
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
             // Without random bytes nothing will be issued, but the answer that says so is still to be named.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText

@@ -49,7 +49,7 @@ extension Exchange {
         case .chunked: return refuse(.badRequest("This route takes no chunked body."))
         case .length(let length):
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
-            guard length <= Int64(core.configuration.maxUnreadBodyBytes) else {
+            guard length <= Int64(core.configuration.maxGatheredBodyBytes) else {
                 return handOver(
                     IncomingBody(maxBytes: length, highWater: core.configuration.maxUnreadBodyBytes, isKept: true))
             }

@@ -39,8 +39,10 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxHeadBytes = 12 * 1_024
     /// Header fields of a request; more are answered with 431. Default 100.
     public var maxHeaderFields = 100
-    /// Bytes of a body that are held before anybody asks for them. A longer one is handed over as it arrives, and as many of
-    /// its bytes may wait unread. Default 64 KiB.
+    /// Bytes of a body that are gathered before anybody asks for them; a longer one is handed over as it arrives. With as many on
+    /// each of the connections that there may be, there is still memory for bodies. Default 16 KiB.
+    public var maxGatheredBodyBytes = 16 * 1_024
+    /// Bytes that were asked for and may wait unread. Default 64 KiB.
     public var maxUnreadBodyBytes = 64 * 1_024
     /// What bodies that are held whole may take; servers can share one. Default 256 MiB.
     public var bodyMemory = BodyMemory()

@@ -13,6 +13,20 @@ struct BodyTests {
     private static let batch = "/v1/presigned-urls/batch"
     private static let quota = #"{"principal":"user:a","metric":"urls","period":"day","limit":5}"#
 
+    /// Knows a caller once.
+    private final class ForgettingAuthenticator: Authenticator {
+        private let isFirst = Mutex(true)
+
+        func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
+            let isFirst = isFirst.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            guard isFirst else { throw .unauthenticated(reason: "The key is gone.") }
+            return try await StubAuthenticator().authenticate(token)
+        }
+    }
+
     /// Sends a request whose body comes in pieces, and tells how many of them were asked for.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, token: String?, headers: HeaderFields = [:],
@@ -80,6 +94,32 @@ struct BodyTests {
                 .post, path, token: token, pieces: [.success(Array("{".utf8)), .failure(error)])
             #expect(answer.status == status, "\(path): \(answer.text)")
             #expect(answer.headers[.retryAfter] == (status == 503 ? "1" : nil))
+        }
+    }
+
+    @Test("that comes when its sender is an admin no more changes nothing")
+    func late() async {
+        let gateway = TestGateway(authenticator: ForgettingAuthenticator())
+        let (answer, asked) = await send(
+            .post, "/admin/v1/quotas", token: "admin-token", pieces: Self.pieces(of: Self.quota), to: gateway)
+        #expect(answer.status == 401 && asked > 1, "\(answer.text)")
+    }
+
+    @Test("is one of few where it is long: each principal has a share of the memory")
+    func shares() async throws {
+        let bodies = LongBodies()
+        let (alice, bob) = (try Principal.user("alice"), try Principal.user("bob"))
+        let half = LongBodies.maxBytes / 2
+        for _ in 0..<2 {
+            try await bodies.hold(half, of: alice) {
+                try await bodies.hold(half, of: alice) {
+                    await #expect(throws: GatewayError.slowDown(retryAfter: 1)) {
+                        try await bodies.hold(1, of: alice) {}
+                    }
+                    try await bodies.hold(half, of: bob) {}
+                }
+                try await bodies.hold(half, of: alice) {}
+            }
         }
     }
 

@@ -55,7 +55,7 @@ struct OSSCallbackTests {
         let made = gateway.events.objects.withLock { $0 }
         #expect(made.map(\.key.rawValue) == ["users/alice/cat.png"])
         // What the store says, not what the callback says.
-        #expect(made.first?.size == 12 && made.first?.callbackID == "request:5C06A3B67B8B5A3DA422299D")
+        #expect(made.first?.size == 12 && made.first?.callbackID?.hasPrefix("found:") == true)
         #expect(gateway.callbackKeys.asked.withLock { $0 } == [Self.keyURL], "by https, and once")
         #expect(gateway.objects.asked.withLock { $0 } == Array(repeating: "oss-photos/users/alice/cat.png", count: 2))
     }
@@ -69,6 +69,26 @@ struct OSSCallbackTests {
         let foreign = gateway()
         #expect(await send(foreign, Self.elsewhere).text == usual)
         #expect(foreign.events.objects.withLock { $0.isEmpty } && foreign.objects.asked.withLock { $0.isEmpty })
+    }
+
+    @Test("may be sent again, but not without end: the store is asked so often and no more")
+    func replayed() async {
+        let gateway = gateway()
+        for _ in 0..<64 { #expect(await send(gateway).status == 200) }
+        #expect(await send(gateway).status == 503)
+        #expect(gateway.objects.asked.withLock(\.count) == 64)
+        #expect(gateway.events.objects.withLock(\.count) == 1)
+    }
+
+    @Test("with addresses of keys that nobody has keep out no key that is held")
+    func unknownKeys() async {
+        let gateway = gateway()
+        #expect(await send(gateway).status == 200)
+        for number in 0..<40 {
+            #expect(await send(gateway, key: "https://gosspublic.alicdn.com/\(number)").status == 503)
+        }
+        #expect(gateway.callbackKeys.asked.withLock(\.count) == 8)
+        #expect(await send(gateway).status == 200)
     }
 
     @Test("are refused where the signature is of another body, path or key")

@@ -67,14 +67,20 @@ struct RequestRateTests {
         #expect(refusal { try rate.take(5, from: alice, at: at(1500)) } == nil)
     }
 
-    @Test("who asks for more than the bucket holds gets it when it is full", arguments: [10, 11, 1000])
+    @Test(
+        "who asks for more than half of the bucket gets it when half is there, and owes the rest",
+        arguments: [10, 11, 1000])
     func large(count: Int) {
         let rate = RequestRate("requests", perSecond: 10, burst: 10, from: Self.origin)
         #expect(refusal { try rate.take(from: alice, at: at(0)) } == nil)
         #expect(refusal { try rate.take(count - 1, after: 1, from: alice, at: at(0)) } == nil)
         #expect(refusal { try rate.take(from: alice, at: at(99)) } != nil)
-        #expect(refusal { try rate.take(count, from: alice, at: at(999)) } != nil)
-        #expect(refusal { try rate.take(count, from: alice, at: at(1000)) } == nil)
+        let refused = refusal { try rate.take(count, from: alice, at: at(499)) }
+        #expect(refused?.retryAfter == 1 && refused?.remaining == 4)
+        #expect(refusal { try rate.take(count, from: alice, at: at(500)) } == nil)
+        // Ten in all were there by now, and twenty were taken.
+        #expect(refusal { try rate.take(from: alice, at: at(1099)) }?.remaining == 0)
+        #expect(refusal { try rate.take(from: alice, at: at(1100)) } == nil)
     }
 
     @Test("memory is bounded: the bucket that was used longest ago is forgotten")

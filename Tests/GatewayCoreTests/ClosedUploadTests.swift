@@ -33,6 +33,19 @@ import Testing
         }
     }
 
+    /// What the ledger tells is asked again by `simulate` and `explain`.
+    @Test func `an upload on record is asked for again with its hash`() throws {
+        let row = RecordedIssuance(
+            id: Fixture.id(1), issuedAt: Fixture.now, expiresAt: Fixture.now.addingTimeInterval(60),
+            delivery: "presigned-url", principal: "user:alice", matchedPrincipal: "user:alice", grantID: Fixture.id(1),
+            credentialID: Fixture.id(500), actions: ["PutObject"], method: "PUT", bucket: "demo-bucket", key: "team/a",
+            contentType: "image/png", contentSHA256: Self.digest.bytes, contentLength: 10, requestID: "r",
+            policySequence: 1)
+        let request = try IssueRequest(recorded: row)
+        #expect(request.checksumSHA256 == Self.digest.bytes)
+        #expect(try decided(request, in: Self.bucket(.awsV4)).error == nil)
+    }
+
     @Test(arguments: Wish.allCases, [true, false])
     func `a link binds access list, hash and length above zero, or is refused`(wish: Wish, isClosed: Bool) throws {
         let bucket = try Self.bucket(.awsV4, isClosed: isClosed)

@@ -272,13 +272,13 @@ import Testing
         #expect(records.asked.withLock { $0 } == [good.name, try text(1).name])
 
         var told: [GatewayError?] = []
-        for number in 2..<300 { told.append(await outcome(events, try text(UInt16(number)).text)) }
+        for number in 2..<700 { told.append(await outcome(events, try text(UInt16(number)).text)) }
         #expect(told.contains(.slowDown(retryAfter: 1)))
         #expect(records.asked.withLock(\.count) == Int(EventSecretLookUps.burst))
         #expect(await outcome(events, good.text) == nil)
         #expect(records.asked.withLock(\.count) == Int(EventSecretLookUps.burst) + 1)
         records.clock.withLock { $0 += 1 }
-        for number in 300..<400 { _ = await outcome(events, try text(UInt16(number)).text) }
+        for number in 700..<1400 { _ = await outcome(events, try text(UInt16(number)).text) }
         #expect(
             records.asked.withLock(\.count)
                 == Int(EventSecretLookUps.burst) + 1 + Int(EventSecretLookUps.perSecond))

@@ -75,6 +75,18 @@ import Testing
         #expect(try await world.gateway.record([.sample(at: last)], by: .one).allSatisfy(\.isRecorded))
     }
 
+    /// Whoever decided a month ago did so at that line, however old it was.
+    @Test(.database(.migrated)) func theLineThatWasInForceAMonthAgoStays() async throws {
+        let world = try World()
+        for _ in 0..<2 { try await world.gateway.append(scopes: ["bucket:a"]) }
+        let inForce = try await world.gateway.position()
+        try await world.age()
+        try await world.gateway.append(scopes: ["bucket:b"])
+        await world.prune()
+        #expect(try await world.lines() == [inForce.sequence, inForce.sequence + 1])
+        #expect(try await world.gateway.record([.sample(at: inForce, scopes: ["bucket:a"])]).allSatisfy(\.isRecorded))
+    }
+
     @Test(.database(.migrated)) func whatALiveGatewayHasNotReadStays() async throws {
         let world = try World()
         var positions: [PolicyPosition] = []

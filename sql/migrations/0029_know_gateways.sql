@@ -86,8 +86,8 @@ LEFT JOIN policy_moments r ON r.tag = g.removed_change;
 
 -- Removes the oldest lines of policy_log and gateways not seen for a day; answers how many lines.
 --
--- A line is kept for 32 days, as long as anything is that is looked up by it; as long as a live gateway has not read it; and as
--- long as it is the last one. What remains is without gaps: a decision proves that nothing changed since its line by the lines
+-- A line is kept for 32 days after the next one, as long as anything is that is looked up by it; as long as a live gateway has not
+-- read it; and as long as it is the last one. What remains is without gaps: a decision proves that nothing changed since its line by the lines
 -- after it, so that none of these may be missing while its own is there.
 --
 --   p_most  how many lines at the most
@@ -112,7 +112,8 @@ BEGIN
         (SELECT max(l.seq) FROM policy_log l),
         (SELECT min(l.seq) FROM policy_log l) + p_most,
         (SELECT min(g.policy_seq) FROM gateways g WHERE is_live_gateway(g.last_seen_at)),
-        (SELECT l.seq FROM policy_log l WHERE l.at > clock_timestamp() - interval '32 days' ORDER BY l.seq LIMIT 1)
+        -- What was decided 32 days ago was decided at this one, however old it was then.
+        coalesce((SELECT max(l.seq) FROM policy_log l WHERE l.at <= clock_timestamp() - interval '32 days'), 0)
     ) INTO v_below;
 
     INSERT INTO past_changes (tag, seq, at)

@@ -28,7 +28,7 @@ struct StoreEventEndpoints: Sendable {
     }
 
     /// Bytes of a signed callback, whose body an app's own template makes.
-    private static let maxHintBytes: Int64 = 65_536
+    private static let maxHintBytes: Int64 = 16_384
 
     /// Takes a callback that is signed with the key of OSS. Whether it is worth anything is not told: anybody can have one signed,
     /// and would learn what lies in buckets.

@@ -11,15 +11,19 @@ final class Authenticate: Sendable {
     let idempotency: Idempotency
     /// How many requests each principal may send; without limit where `nil`.
     let rate: RequestRate?
+    /// The same of requests with tickets, so that whoever came by one keeps nobody from taking it back.
+    let ticketRate: RequestRate?
+    private let longBodies = LongBodies()
 
     init(
         authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void,
-        idempotency: Idempotency, rate: RequestRate?
+        idempotency: Idempotency, rate: RequestRate?, ticketRate: RequestRate?
     ) {
         self.authenticator = authenticator
         self.advancePolicy = advancePolicy
         self.idempotency = idempotency
         self.rate = rate
+        self.ticketRate = ticketRate
     }
 
     /// Calls the endpoint of a matched route.
@@ -29,30 +33,48 @@ final class Authenticate: Sendable {
             return try await endpoint(request)
         case .authenticated(let endpoint):
             let caller = try await caller(of: request, for: route.access)
-            // Not before: nobody holds a long body for a caller who is not known.
-            let request = try await request.withBody()
-            guard request.method == .post, request.headers.contains(.idempotencyKey) else {
-                return try await endpoint(request, caller)
+            try (caller.hasTicket ? ticketRate : rate)?.take(from: caller.principal, at: request.start)
+            try Self.check(caller.roles, reach: route.access)
+            guard case .stream = request.body, case .collect(let maxBytes) = route.bodyPlan else {
+                return try await call(endpoint, with: request.withBody(), from: caller, on: route)
             }
-            return try await idempotency.answer(request, from: caller, on: route, endpoint)
+            // Nobody holds a long body for a caller who is not known.
+            let length = request.headers[.contentLength].flatMap { Int($0) } ?? maxBytes
+            return try await longBodies.hold(min(length, maxBytes), of: caller.principal) {
+                let request = try await request.withBody()
+                // Whoever was an admin when it began need not be one when the last of it comes.
+                let caller = try await self.caller(of: request, for: route.access)
+                try Self.check(caller.roles, reach: route.access)
+                return try await call(endpoint, with: request, from: caller, on: route)
+            }
         }
     }
 
-    private func caller(of request: APIRequest, for access: Route.Access) async throws -> Caller {
+    private func call(
+        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse, with request: APIRequest,
+        from caller: Caller, on route: Route
+    ) async throws -> ServerResponse {
+        guard request.method == .post, request.headers.contains(.idempotencyKey) else {
+            return try await endpoint(request, caller)
+        }
+        return try await idempotency.answer(request, from: caller, on: route, endpoint)
+    }
+
+    private func caller(of request: APIRequest, for access: Route.Access) async throws(GatewayError) -> Caller {
         let token = try Self.token(of: request, for: access)
         // A revoked admin must not act on what this gateway has not read yet: nothing after this proves the key anew.
         if access == .admin || access == .auditor { try await advancePolicy() }
-        return try admit(await authenticator.authenticate(token), to: access, request)
+        return try Self.admit(await authenticator.authenticate(token), to: access, request)
     }
 
     // Apart from what waits, which would find room for all that is looked at here.
-    private func admit(_ caller: Caller, to access: Route.Access, _ request: APIRequest) throws -> Caller {
+    private static func admit(
+        _ caller: Caller, to access: Route.Access, _ request: APIRequest
+    ) throws(GatewayError) -> Caller {
         guard !caller.hasTicket || access == .userOrTicket else {
-            throw GatewayError.unauthenticated(reason: "A ticket is not accepted here.")
+            throw .unauthenticated(reason: "A ticket is not accepted here.")
         }
         request.notes.note(principal: caller.principal)
-        try rate?.take(from: caller.principal, at: request.start)
-        try Self.check(caller.roles, reach: access)
         return caller
     }
 

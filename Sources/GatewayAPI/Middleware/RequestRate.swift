@@ -57,7 +57,8 @@ final class RequestRate: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
     }
 
-    /// Takes tokens from a principal's bucket, all or none; never more than it can hold, so that whoever waits gets them.
+    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where they are more than half of that,
+    /// half is enough, and the bucket owes the rest: it is seldom full where others of the same principal ask as well.
     ///
     /// - Parameters:
     ///   - instant: When they are asked for.
@@ -68,25 +69,26 @@ final class RequestRate: Sendable {
     ) throws(APIError) {
         let cost = Int64(min(count, burst - taken)) * period
         guard cost > 0 else { return }
+        let needed = min(cost, Int64((burst + 1) / 2) * period)
         let now = (instant - origin).nanoseconds
         let latest = now + Int64(burst) * period
         let shard = shards[Int(UInt(bitPattern: principal.hashValue) % UInt(Self.shardCount))]
         let fullAt = shard.fullAt.withLock { buckets in
-            let old = buckets.withValue(for: principal) { fullAt in
-                let new = max(fullAt, now) + cost
-                if new <= latest { fullAt = new }
-                return new
+            let known = buckets.withValue(for: principal) { fullAt in
+                let known = max(fullAt, now)
+                if known + needed <= latest { fullAt = known + cost }
+                return known
             }
-            if let old { return old }
+            if let known { return known }
             buckets.insert(now + cost, for: principal, cost: 1)
-            return now + cost
+            return now
         }
-        guard fullAt > latest else { return }
+        guard fullAt + needed > latest else { return }
         let second: Int64 = 1_000_000_000
         throw .tooManyRequests(
             Refusal(
                 name: name, burst: burst, window: Int((Int64(burst) * period + second - 1) / second),
-                remaining: Int((latest + cost - fullAt) / period),
-                retryAfter: Int((fullAt - latest + second - 1) / second)))
+                remaining: Int(max(0, latest - fullAt) / period),
+                retryAfter: Int((fullAt + needed - latest + second - 1) / second)))
     }
 }

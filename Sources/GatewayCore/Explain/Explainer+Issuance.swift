@@ -68,6 +68,7 @@ extension IssueRequest {
             fields.contentType = row.contentType ?? "application/octet-stream"
             fields.contentLength = row.contentLength
             fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
+            fields.checksumSHA256 = row.contentSHA256.map { Data($0).base64EncodedString() }
         } else {
             fields.method = row.method == "HEAD" ? "HEAD" : nil
         }

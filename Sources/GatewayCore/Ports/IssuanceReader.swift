@@ -168,6 +168,8 @@ public struct RecordedIssuance: Sendable, Equatable {
     public var contentType: String?
     /// MD5 that is bound, 16 bytes, if any.
     public var contentMD5: [UInt8]?
+    /// SHA-256 that was asked for, 32 bytes, if any.
+    public var contentSHA256: [UInt8]?
     /// Length that is bound, in bytes, if any.
     public var contentLength: Int64?
     /// Identifier of the request, as in logs.
@@ -181,8 +183,8 @@ public struct RecordedIssuance: Sendable, Equatable {
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, principal: String, matchedPrincipal: String,
         grantID: UUID, credentialID: UUID, actions: [String], method: String, bucket: String, key: String,
-        contentType: String? = nil, contentMD5: [UInt8]? = nil, contentLength: Int64? = nil, requestID: String,
-        policySequence: Int64, charges: [Charge] = []
+        contentType: String? = nil, contentMD5: [UInt8]? = nil, contentSHA256: [UInt8]? = nil,
+        contentLength: Int64? = nil, requestID: String, policySequence: Int64, charges: [Charge] = []
     ) {
         self.id = id
         self.issuedAt = issuedAt
@@ -198,6 +200,7 @@ public struct RecordedIssuance: Sendable, Equatable {
         self.key = key
         self.contentType = contentType
         self.contentMD5 = contentMD5
+        self.contentSHA256 = contentSHA256
         self.contentLength = contentLength
         self.requestID = requestID
         self.policySequence = policySequence

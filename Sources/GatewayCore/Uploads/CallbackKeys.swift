@@ -20,8 +20,10 @@ public final class CallbackKeys: Sendable {
     private let origins: [String]
     private let now: @Sendable () -> Date
     private let held = Mutex(LeastRecentlyUsed<String, Held>(maxCount: 8, maxCost: 8))
-    /// Anybody may name an address at the listed origins.
+    /// Anybody may name an address at the listed origins: those of keys that are held do not stand behind others.
     private let fetches = Gate(size: 4)
+    private let allowance = Mutex(Allowance(burst: 8, perSecond: 2))
+    private let refetches = Gate(size: 1)
 
     private static let maxAge: TimeInterval = 86_400
 
@@ -68,9 +70,18 @@ public final class CallbackKeys: Sendable {
 
     private func key(at address: String) async throws(GatewayError) -> RSAPublicKey {
         let start = now()
-        let known = held.withLock { $0.value(for: address) }
-        if let known, 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return known.key }
-        let document = try await fetches.pass { () async throws(GatewayError) in
+        guard let known = held.withLock({ $0.value(for: address) }) else {
+            guard allowance.withLock({ $0.take(at: start) }) else { throw .slowDown(retryAfter: 1) }
+            return try await fetch(address, through: fetches)
+        }
+        if 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return known.key }
+        // An old key is better than none.
+        do throws(GatewayError) { return try await fetch(address, through: refetches) } catch { return known.key }
+    }
+
+    private func fetch(_ address: String, through gate: Gate) async throws(GatewayError) -> RSAPublicKey {
+        let start = now()
+        let document = try await gate.pass { () async throws(GatewayError) in
             try await fetcher.keySet(at: address)
         }
         guard let text = String(validating: document, as: UTF8.self), let key = try? RSAPublicKey(pem: text) else {

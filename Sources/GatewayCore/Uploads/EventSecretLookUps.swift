@@ -12,13 +12,12 @@ final class EventSecretLookUps: Sendable {
     private struct State {
         var refused = LeastRecentlyUsed<Digest, Void>(maxCount: 16_384, maxCost: .max)
         var accepted = LeastRecentlyUsed<Digest, Void>(maxCount: 4096, maxCost: .max)
-        var allowance = EventSecretLookUps.burst
-        var countedAt: Date?
+        var allowance = Allowance(burst: EventSecretLookUps.burst, perSecond: EventSecretLookUps.perSecond)
     }
 
     /// Most look-ups of unknown secrets at once, and in a second after that.
-    static let burst = 64.0
-    static let perSecond = 32.0
+    static let burst = 512.0
+    static let perSecond = 512.0
 
     private let state = Mutex(State())
 
@@ -29,13 +28,7 @@ final class EventSecretLookUps: Sendable {
         let answer = state.withLock { state -> Bool? in
             if state.refused.value(for: digest) != nil { return true }
             if state.accepted.value(for: digest) != nil { return false }
-            // A clock that was set back gives nothing.
-            let passed = state.countedAt.map { max(0, now.timeIntervalSince($0)) } ?? 0
-            state.countedAt = now
-            state.allowance = min(Self.burst, state.allowance + passed * Self.perSecond)
-            guard state.allowance >= 1 else { return nil }
-            state.allowance -= 1
-            return false
+            return state.allowance.take(at: now) ? false : nil
         }
         guard let answer else { throw .slowDown(retryAfter: 1) }
         return answer

@@ -1,5 +1,6 @@
 public import Foundation
 import LibCrypto
+import Synchronization
 
 /// Takes what stores tell. It is a hint: it changes what is known of uploads, and frees no reserved bytes.
 public struct StoreEvents: Sendable {
@@ -11,8 +12,9 @@ public struct StoreEvents: Sendable {
     private let objects: any StoredObjects
     private let keys: CallbackKeys
     private let isAtOSS: @Sendable (BucketName) async throws(GatewayError) -> Bool
-    /// Anybody can have callbacks signed, and each that is about a bucket of ours has its store asked.
+    /// Anybody can have callbacks signed and send them again, and each that is about a bucket of ours has its store asked.
     private let looks = Gate(size: 16)
+    private let allowance = Hints()
     /// The clock.
     public let now: @Sendable () -> Date
 
@@ -79,6 +81,7 @@ public struct StoreEvents: Sendable {
         guard let told = made(event), told.callbackID != nil, let bucket = try? BucketName(event.bucket),
             try await isAtOSS(bucket)
         else { return false }
+        guard allowance.left.withLock({ [now = now()] in $0.take(at: now) }) else { throw .slowDown(retryAfter: 1) }
         let found: StoredObject?
         do throws(GatewayError) {
             found = try await looks.pass { () async throws(GatewayError) in
@@ -93,8 +96,9 @@ public struct StoreEvents: Sendable {
         guard let found else { return false }
         let madeAt = found.modifiedAt ?? told.madeAt
         guard madeAt > now().addingTimeInterval(-Self.memory) else { return false }
-        let object = MadeObject(
-            key: told.key, madeAt: madeAt, size: found.size, etag: found.etag, callbackID: told.callbackID)
+        // Of what the store says, as whoever has callbacks signed may say anything: one object has one row, within minutes.
+        let mark = "found:\(Int64(madeAt.timeIntervalSince1970 / 600)):\(found.etag ?? "")"
+        let object = MadeObject(key: told.key, madeAt: madeAt, size: found.size, etag: found.etag, callbackID: mark)
         return try await records.note([object], in: bucket) > 0
     }
 
@@ -108,6 +112,11 @@ public struct StoreEvents: Sendable {
             key: key, madeAt: madeAt, size: event.size.flatMap { $0 >= 0 ? $0 : nil },
             etag: event.etag.flatMap { $0.isVisible(1...128) ? $0 : nil }, callbackID: event.callbackID)
     }
+}
+
+/// How often stores are asked because of hints.
+private final class Hints: Sendable {
+    let left = Mutex(Allowance(burst: 64, perSecond: 32))
 }
 
 /// The secrets of buckets, as admins see to them.

@@ -4,7 +4,7 @@ import Signing
 
 extension Bucket {
     /// Longest text of a callback in bytes: stores take no URL above 8 KiB.
-    public static let maxCallbackBytes = 4096
+    public static let maxCallbackBytes = 2048
     /// Most origins that a bucket lists.
     public static let maxOrigins = 16
 

@@ -100,14 +100,14 @@ extension RecordedIssuance {
     init(_ row: borrowing PostgresRow) throws(PostgresError) {
         let quotas = try row.decode(17, as: [UUID]?.self) ?? []
         let amounts = try row.decode(18, as: [Int64]?.self) ?? []
+        let digests = ContentDigests(try row.decode(13))
         self.init(
             id: try row.decode(0), issuedAt: try row.decode(1), expiresAt: try row.decode(2),
             delivery: try row.decode(3), principal: try row.decode(4), matchedPrincipal: try row.decode(5),
             grantID: try row.decode(6), credentialID: try row.decode(7), actions: try row.decode(8),
             method: try row.decode(9), bucket: try row.decode(10), key: try row.decode(11),
-            contentType: try row.decode(12), contentMD5: ContentDigests(try row.decode(13)).md5,
-            contentLength: try row.decode(14),
-            requestID: try row.decode(15), policySequence: try row.decode(16),
+            contentType: try row.decode(12), contentMD5: digests.md5, contentSHA256: digests.sha256,
+            contentLength: try row.decode(14), requestID: try row.decode(15), policySequence: try row.decode(16),
             charges: zip(quotas, amounts).map { Charge(quotaID: $0, amount: $1) })
     }
 }

@@ -131,11 +131,15 @@ class Issue(Wrk):
 
     def run(self, seconds):
         self.ledger.mark()
-        sample = super().run(seconds)
+        sample = self.send(seconds)
         # wrk hangs up on what is under way at its end: recorded, though nobody reads the answer.
         good = (sample.answers - sample.refused) * self.each
         self.ledger.compare(good, good + self.connections * self.each)
         return sample
+
+    def send(self, seconds):
+        """Sends the requests; nothing is under way before and after."""
+        return super().run(seconds)
 
 
 class Batch(Issue):
@@ -155,9 +159,9 @@ class During(Issue):
         super().__init__(*arguments, **others)
         self.disturbance = disturbance
 
-    def run(self, seconds):
+    def send(self, seconds):
         with self.disturbance.during(seconds) if self.disturbance else contextlib.nullcontext():
-            return super().run(seconds)
+            return super().send(seconds)
 
 
 class Offer(Load):

@@ -59,6 +59,8 @@ public final class PolicyCache: Sendable {
     private static let keysAtOnce = 1024
     /// Places from which on a request has them loaded in the line of the large ones.
     private static let manyPlaces = 256
+    /// Objects whose places are looked for before others have a turn.
+    private static let attemptsAtOnce = 8
     /// Places at which a request has them loaded before it looks for more.
     private static let placesAtOnce = 4096
     /// Most places that one request has loaded; what needs more is told to slow down, and finds them held the next time.
@@ -151,6 +153,8 @@ public final class PolicyCache: Sendable {
                     rest += pending[order...]
                     break
                 }
+                // Looking for many places takes long: others go between.
+                if order % Self.attemptsAtOnce == 0, !places.isEmpty || !asked.isEmpty { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
                 case .complete(let policy): results[index] = .success(policy)
                 case .missing(let missing):
@@ -277,11 +281,12 @@ extension PolicyCache.Store {
     fileprivate func load(_ places: [GrantPlace]) async throws(GatewayError) -> Bool {
         let epoch = held.withLock { $0.epoch }
         let load = try await source.grants(at: places)
-        // In parts, so that nobody waits long for the lock.
+        // In parts, so that nobody waits long for the lock or for the thread.
         for start in stride(from: 0, to: places.count, by: 256) {
             let part = start..<min(start + 256, places.count)
             let rows = PolicyLoad(position: load.position, rows: Array(load.rows[part]))
             guard held.withLock({ $0.admit(rows, at: Array(places[part]), askedAt: epoch) }) else { return false }
+            await Task.yield()
         }
         return true
     }

@@ -71,12 +71,14 @@ class PolicyChanges:
 
 
 class DeepBatches:
-    """Asks without end, so many times at once, for 1,000 keys of 64 segments that nobody asked for before.
+    """Asks, so many times at once, for 1,000 keys of 64 segments that nobody asked for before.
 
-    None is granted, so that the ledger stays that of the load beside it.
+    Each asker comes again as often as the rate of requests lets a principal, unless told otherwise. None is granted, so that the
+    ledger stays that of the load beside it.
     """
 
     ITEMS, SLASHES = 1_000, 64
+    PAUSE = ITEMS / 500
 
     def __init__(self, gateway, caller, at_once):
         self.gateway = gateway
@@ -104,6 +106,7 @@ class DeepBatches:
         try:
             with Admin(self.gateway, self.caller.key) as connection:
                 while not stop.is_set():
+                    next_time = time.monotonic() + self.PAUSE
                     rest = "/s" * self.SLASHES
                     items = [{"action": "GetObject", "bucket": rows.BUCKET, "key": secrets.token_hex(8) + rest}
                              for _ in range(self.ITEMS)]
@@ -111,6 +114,7 @@ class DeepBatches:
                     if status != 200:
                         raise RuntimeError(f"a batch of deep keys: {status} {body.decode(errors='replace')}")
                     self.answered += 1
+                    stop.wait(max(0, next_time - time.monotonic()))
         except Exception as error:
             failures.append(error)
 

@@ -64,7 +64,7 @@ public final class PolicyCache: Sendable {
     /// Places at which a request has them loaded before it looks for more.
     private static let placesAtOnce = 4096
     /// Most places that one request has loaded; what needs more is told to slow down, and finds them held the next time.
-    static let maxPlacesOfRequest = 16_384
+    static let maxPlacesOfRequest = 10_000
     /// Most places of one key: the deepest one has 66 for each principal with more grants than are held.
     static let maxPlacesOfKey = 4096
     /// Most grants that are looked at where a request leaves the key open.
@@ -142,7 +142,7 @@ public final class PolicyCache: Sendable {
     ) async throws(GatewayError) -> [Result<AccessPolicy, GatewayError>] {
         var results = [Result<AccessPolicy, GatewayError>?](repeating: nil, count: questions.count)
         var pending = Array(questions.indices)
-        var asked: Set<GrantPlace> = []
+        var asked = 0
         var rounds = 0
         while rounds < Self.maxRounds {
             var keys: Set<PolicyKey> = []
@@ -154,7 +154,7 @@ public final class PolicyCache: Sendable {
                     break
                 }
                 // Looking for many places takes long: others go between.
-                if order % Self.attemptsAtOnce == 0, !places.isEmpty || !asked.isEmpty { await Task.yield() }
+                if order % Self.attemptsAtOnce == 0, !places.isEmpty || asked > 0 { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
                 case .complete(let policy): results[index] = .success(policy)
                 case .missing(let missing):
@@ -174,8 +174,8 @@ public final class PolicyCache: Sendable {
             pending = rest
             if !keys.isEmpty { try await rowLoads.run(keys) }
             guard !places.isEmpty else { continue }
-            asked.formUnion(places)
-            guard asked.count <= Self.maxPlacesOfRequest else {
+            asked += places.count
+            guard asked <= Self.maxPlacesOfRequest else {
                 for index in pending { results[index] = .failure(.slowDown(retryAfter: 1)) }
                 return results.compactMap(\.self)
             }

@@ -33,6 +33,9 @@ public final class PolicyCache: Sendable {
 
     /// What is held and where it comes from; the calls that are gathered refer to this part only.
     fileprivate final class Store: Sendable {
+        /// Places of what was loaded that are taken in before others have a turn.
+        static let placesPerTurn = 64
+
         let source: any PolicySource
         let held: Mutex<HeldPolicy>
         let literalGrantLimit: Int
@@ -59,8 +62,6 @@ public final class PolicyCache: Sendable {
     private static let keysAtOnce = 1024
     /// Places from which on a request has them loaded in the line of the large ones.
     private static let manyPlaces = 256
-    /// Objects whose places are looked for before others have a turn.
-    private static let attemptsAtOnce = 8
     /// Places at which a request has them loaded before it looks for more.
     private static let placesAtOnce = 4096
     /// Most places that one request has loaded; what needs more is told to slow down, and finds them held the next time.
@@ -153,8 +154,9 @@ public final class PolicyCache: Sendable {
                     rest += pending[order...]
                     break
                 }
-                // Looking for many places takes long: others go between.
-                if order % Self.attemptsAtOnce == 0, !places.isEmpty || asked > 0 { await Task.yield() }
+                // Looking for many places takes long: others go between. A loop gives its tasks several turns before it looks
+                // at its sockets, so that each is to be short.
+                if !places.isEmpty || asked > 0 { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
                 case .complete(let policy): results[index] = .success(policy)
                 case .missing(let missing):
@@ -282,8 +284,8 @@ extension PolicyCache.Store {
         let epoch = held.withLock { $0.epoch }
         let load = try await source.grants(at: places)
         // In parts, so that nobody waits long for the lock or for the thread.
-        for start in stride(from: 0, to: places.count, by: 256) {
-            let part = start..<min(start + 256, places.count)
+        for start in stride(from: 0, to: places.count, by: Self.placesPerTurn) {
+            let part = start..<min(start + Self.placesPerTurn, places.count)
             let rows = PolicyLoad(position: load.position, rows: Array(load.rows[part]))
             guard held.withLock({ $0.admit(rows, at: Array(places[part]), askedAt: epoch) }) else { return false }
             await Task.yield()

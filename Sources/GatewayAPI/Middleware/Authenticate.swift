@@ -36,7 +36,9 @@ final class Authenticate: Sendable {
             try (caller.hasTicket ? ticketRate : rate)?.take(from: caller.principal, at: request.start)
             try Self.check(caller.roles, reach: route.access)
             guard case .stream = request.body, case .collect(let maxBytes) = route.bodyPlan else {
-                return try await call(endpoint, with: request.withBody(), from: caller, on: route)
+                try request.refuseCodedBody()
+                guard request.isRepeatable else { return try await endpoint(request, caller) }
+                return try await idempotency.answer(request, from: caller, on: route, endpoint)
             }
             // Nobody holds a long body for a caller who is not known.
             let length = request.headers[.contentLength].flatMap { Int($0) } ?? maxBytes
@@ -45,19 +47,10 @@ final class Authenticate: Sendable {
                 // Whoever was an admin when it began need not be one when the last of it comes.
                 let caller = try await self.caller(of: request, for: route.access)
                 try Self.check(caller.roles, reach: route.access)
-                return try await call(endpoint, with: request, from: caller, on: route)
+                guard request.isRepeatable else { return try await endpoint(request, caller) }
+                return try await idempotency.answer(request, from: caller, on: route, endpoint)
             }
         }
-    }
-
-    private func call(
-        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse, with request: APIRequest,
-        from caller: Caller, on route: Route
-    ) async throws -> ServerResponse {
-        guard request.method == .post, request.headers.contains(.idempotencyKey) else {
-            return try await endpoint(request, caller)
-        }
-        return try await idempotency.answer(request, from: caller, on: route, endpoint)
     }
 
     private func caller(of request: APIRequest, for access: Route.Access) async throws(GatewayError) -> Caller {
@@ -155,4 +148,9 @@ final class Authenticate: Sendable {
         default: false
         }
     }
+}
+
+extension APIRequest {
+    /// Whether it comes with a key by which it may be sent again.
+    fileprivate var isRepeatable: Bool { method == .post && headers.contains(.idempotencyKey) }
 }

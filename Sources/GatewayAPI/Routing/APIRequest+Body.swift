@@ -6,8 +6,8 @@ extension APIRequest {
     /// The same request with its body, once it is known who asks: one whose body is coded is refused before any of it is read,
     /// and one that the server handed over as it arrives is gathered, where the route collects it.
     func withBody() async throws -> APIRequest {
-        guard case .route(let route, _, _) = match, route.takesBody else { return self }
-        guard !headers.nameContentCoding else { throw APIError.unsupportedContentCoding }
+        try refuseCodedBody()
+        guard case .route(let route, _, _) = match else { return self }
         guard case .stream(let pieces) = body, case .collect(let maxBytes) = route.bodyPlan else { return self }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(min(maxBytes, headers[.contentLength].flatMap { Int($0) } ?? 0))
@@ -17,6 +17,12 @@ extension APIRequest {
             throw ServerFailure(error, maxBytes: Int64(maxBytes))
         }
         return with(body: .collected(bytes))
+    }
+
+    /// Refuses a body that is coded, where there may be one.
+    func refuseCodedBody() throws(APIError) {
+        guard headers.nameContentCoding, case .route(let route, _, _) = match, route.takesBody else { return }
+        throw .unsupportedContentCoding
     }
 }
 

@@ -41,28 +41,31 @@ import Testing
     }
 
     @Test func `the bootstrap key and the password of the database may come from files`() async throws {
-        let site = try Deployment.current
-        let (login, key) = ("\(site.databaseName)_login", "from-a-file-\(UUID().uuidString.lowercased())")
-        let password = "pass word 'of' \\ é-\(UUID().uuidString)"
-        for secret in [key, password] { site.keepSecret(secret) }
-        try await site.requirePassword(password, of: login)
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        var settings = [
-            "SLUICE_BOOTSTRAP_ADMIN_KEY": "",
-            "SLUICE_DATABASE_URL": site.cluster.connectionString(database: site.databaseName)
-                .replacing("user=postgres", with: "user=\(login)"),
-        ]
-        for (name, text) in [("SLUICE_BOOTSTRAP_ADMIN_KEY_FILE", key), ("SLUICE_DATABASE_PASSWORD_FILE", password)] {
-            let file = folder.appending(path: name)
-            try Data((text + "\n").utf8).write(to: file)
-            settings[name] = file.path
+        // Of its own: the test before gives the secrets in its database another master key.
+        try await Deployment.with { site in
+            let (login, key) = ("\(site.databaseName)_login", "from-a-file-\(UUID().uuidString.lowercased())")
+            let password = "pass word 'of' \\ é-\(UUID().uuidString)"
+            for secret in [key, password] { site.keepSecret(secret) }
+            try await site.requirePassword(password, of: login)
+            let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            var settings = [
+                "SLUICE_BOOTSTRAP_ADMIN_KEY": "",
+                "SLUICE_DATABASE_URL": site.cluster.connectionString(database: site.databaseName)
+                    .replacing("user=postgres", with: "user=\(login)"),
+            ]
+            for (name, text) in [("SLUICE_BOOTSTRAP_ADMIN_KEY_FILE", key), ("SLUICE_DATABASE_PASSWORD_FILE", password)]
+            {
+                let file = folder.appending(path: name)
+                try Data((text + "\n").utf8).write(to: file)
+                settings[name] = file.path
+            }
+            let gateway = try await site.startGateway(settings)
+            let admin = APIClient(port: gateway.port, token: key)
+            #expect(try await admin.call("GET", "/admin/v1/buckets").status == 200)
+            #expect(try await site.admin.at(gateway.port).call("GET", "/admin/v1/buckets").status == 401)
         }
-        let gateway = try await site.startGateway(settings)
-        let admin = APIClient(port: gateway.port, token: key)
-        #expect(try await admin.call("GET", "/admin/v1/buckets").status == 200)
-        #expect(try await site.admin.at(gateway.port).call("GET", "/admin/v1/buckets").status == 401)
     }
 }
 

@@ -72,6 +72,8 @@ public struct Sessions: Sendable {
             switch decision {
             // No position covers both the caller's token and the rows: only after a failover or a restart of the cache.
             case _ where !caller.position.mayPrecede(policy.position): break
+            // A role may have been set up since the rows were read, and a refusal is nowhere proved.
+            case .permit(let permit) where permit.credential.sessionRole == nil && !isConfirmed: break
             case .permit(let permit):
                 let session = try await open(permit, for: caller, policy)
                 let proposal = try proposal(request, permit, session, caller, policy, requestID)

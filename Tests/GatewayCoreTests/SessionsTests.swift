@@ -25,9 +25,9 @@ struct SessionsTests {
 
     private func issue(
         _ ledger: ScriptedLedger, _ opener: ScriptedOpener = ScriptedOpener(), prefix: String = "team/",
-        limits: PolicyCache.Limits = .init()
+        limits: PolicyCache.Limits = .init(), cache: PolicyCache? = nil
     ) async throws -> IssuedSession {
-        let cache = PolicyCache(source: source, limits: limits)
+        let cache = cache ?? PolicyCache(source: source, limits: limits)
         let authenticator = CacheAuthenticator(cache: cache)
         let sessions = Sessions(
             cache: cache, authenticator: authenticator, ledger: ledger,
@@ -97,6 +97,16 @@ struct SessionsTests {
         } catch GatewayError.notEnforceable(let reason) {
             #expect(reason.contains("presigned URLs"))
         }
+    }
+
+    @Test("sees a role that was set up after the rows were read")
+    func newRole() async throws {
+        source.set { $0.credential?.sessionRole = nil }
+        let alice = try Principal("user:alice")
+        _ = try await cache.access(
+            of: alice, groups: [], to: BucketName("demo-bucket"), around: ExactText("team/"))
+        source.change([.credential(Fixture.id(500))]) { $0.credential?.sessionRole = Fixture.role }
+        _ = try await issue(ScriptedLedger(), cache: cache)
     }
 
     @Test("names the session after the user, in the services' alphabet, and nobody after somebody else")

@@ -32,7 +32,7 @@ extension Bucket: AdminResource {
             callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
-                ?? SessionRequest.durations.upperBound,
+                ?? SessionRole.durations.upperBound,
             createdAt: new.now
         )
     }

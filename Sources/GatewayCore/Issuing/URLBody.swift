@@ -74,9 +74,10 @@ extension IssuanceProposal {
         for issuing: ProvenIssuing
     ) throws(GatewayError) {
         let caller = attempt.caller
-        let id = if let fixed = request.issuance { fixed } else {
-            try issuing.id(of: request.repeatable, at: permit.signedAt)
-        }
+        let id =
+            if let fixed = request.issuance { fixed } else {
+                try issuing.id(of: request.repeatable, at: permit.signedAt)
+            }
         self.init(
             id: id,
             // The proof covers what happened since the oldest thing that was relied on: the token was checked first.

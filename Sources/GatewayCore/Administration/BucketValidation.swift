@@ -154,7 +154,9 @@ public enum ProbeKey {
 
     /// Makes a name that nobody can guess.
     public static func make(randomBytes: [UInt8]) throws(GatewayError) -> ObjectKey {
-        guard randomBytes.count == randomByteCount else { throw .unavailable(retryAfter: 1) }
+        guard randomBytes.count == randomByteCount else {
+            throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")
+        }
         return try ObjectKey(prefix + Hex.encode(randomBytes))
     }
 }

@@ -117,7 +117,7 @@ public final class PolicyCache: Sendable {
     ) async throws(GatewayError) -> AccessPolicy {
         if let bucket, let policy = held(of: principal, groups: groups, to: bucket) { return policy }
         let question = HeldPolicy.Question(principal: principal, groups: groups, bucket: bucket, key: key)
-        guard let policy = try await policies(for: [question]).first else { throw .slowDown(retryAfter: 1) }
+        guard let policy = try await policies(for: [question]).first else { throw Self.restless }
         return try policy.get()
     }
 
@@ -178,14 +178,20 @@ public final class PolicyCache: Sendable {
             guard !places.isEmpty else { continue }
             asked += places.count
             guard asked <= Self.maxPlacesOfRequest else {
-                for index in pending { results[index] = .failure(.slowDown(retryAfter: 1)) }
+                for index in pending { results[index] = .failure(Self.tooMuchToLoad) }
                 return results.compactMap(\.self)
             }
             try await (places.count < Self.manyPlaces ? placeLoads : largePlaceLoads).run(places)
         }
-        throw .slowDown(retryAfter: 1)
+        throw Self.restless
     }
 
+    private static let restless = GatewayError.slowDown(
+        retryAfter: 1, cause: "what was loaded of policy was gone again, or old, each time")
+    private static let tooMuchToLoad = GatewayError.slowDown(
+        retryAfter: 1, cause: "the request needs more places of grants than one may have loaded")
+    private static let misplaced = GatewayError.unavailable(
+        retryAfter: 1, cause: "the cache holds a row of another kind")
     private static let tooManyPlaces = GatewayError.invalidArgument(
         field: "key",
         reason: "The key has too many '/' for a caller in so many groups that each have a great many grants.")
@@ -204,7 +210,7 @@ public final class PolicyCache: Sendable {
         let load = try await store.source.grants(
             of: incomplete, in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
         // What was read later covers what was read before only if the log went on; else it is another one.
-        guard policy.position.mayPrecede(load.position) else { throw .slowDown(retryAfter: 1) }
+        guard policy.position.mayPrecede(load.position) else { throw Self.restless }
         var counts: [Principal: Int] = [:]
         for grant in load.rows { counts[grant.principal, default: 0] += 1 }
         guard load.rows.count <= Self.maxGrantsAround, counts.values.allSatisfy({ $0 <= store.literalGrantLimit })
@@ -218,7 +224,7 @@ public final class PolicyCache: Sendable {
     /// - Throws: `slowDown`, `unavailable`.
     public func issuer(_ issuer: String) async throws(GatewayError) -> PolicyLoad<Issuer?> {
         let (position, content) = try await content(of: .issuer(ExactText(issuer)))
-        guard case .issuer(let row) = content else { throw .unavailable(retryAfter: 1) }
+        guard case .issuer(let row) = content else { throw Self.misplaced }
         return PolicyLoad(position: position, rows: row)
     }
 
@@ -227,7 +233,7 @@ public final class PolicyCache: Sendable {
     /// - Throws: `slowDown`, `unavailable`.
     public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKeyRow?> {
         let (position, content) = try await content(of: .apiKey(prefix: prefix))
-        guard case .apiKey(let row) = content else { throw .unavailable(retryAfter: 1) }
+        guard case .apiKey(let row) = content else { throw Self.misplaced }
         return PolicyLoad(position: position, rows: row)
     }
 
@@ -236,7 +242,7 @@ public final class PolicyCache: Sendable {
     /// - Throws: `slowDown`, `unavailable`.
     public func ticket(name: String) async throws(GatewayError) -> PolicyLoad<Ticket?> {
         let (position, content) = try await content(of: .ticket(name: name))
-        guard case .ticket(let row) = content else { throw .unavailable(retryAfter: 1) }
+        guard case .ticket(let row) = content else { throw Self.misplaced }
         return PolicyLoad(position: position, rows: row)
     }
 
@@ -267,7 +273,7 @@ public final class PolicyCache: Sendable {
             if let found = store.held.withLock({ $0.content(of: key) }) { return found }
             try await (key.isIdentity ? identityLoads : rowLoads).run([key])
         }
-        throw .slowDown(retryAfter: 1)
+        throw Self.restless
     }
 }
 

@@ -64,7 +64,7 @@ private func permit(
     // Nothing the caller can do: an admin has to renew the credential.
     guard let credential = policy.shared.credential,
         let life = circumstances.life(of: request, by: grant, in: row, credential: credential)
-    else { return .refuse(Refusal(.unavailable(retryAfter: 60), grant: grant.grant)) }
+    else { return .refuse(Refusal(.unusableCredential(of: row.bucket), grant: grant.grant)) }
     let binding = row.binding
     let size = binding.size(of: request, limit: grant.grant.conditions.maxBytes)
     var charges = policy.charges(for: request, reserving: size?.maxBytes ?? 0)

@@ -61,7 +61,7 @@ public func decideSession(
     case .success(let found): areas = found
     }
     guard let credential = policy.credential, credential.expiresAt.map({ now < $0 }) ?? true, let grant = builder.chief
-    else { return .refuse(Refusal(.unavailable(retryAfter: 60))) }
+    else { return .refuse(Refusal(.unusableCredential(of: bucket))) }
     let quotas = policy.quotas(on: Set(areas.keys), in: request.bucket)
     if quotas.contains(where: { $0.metric == .bytes }) {
         return .refuse(Refusal(.notEnforceable(reason: SessionBuilder.byteQuotaReason), grant: grant))

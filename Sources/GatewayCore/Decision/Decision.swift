@@ -99,3 +99,10 @@ public struct Refusal: Sendable {
         self.grant = grant
     }
 }
+
+extension GatewayError {
+    /// Nothing the caller can do: an admin has to renew the credential of the bucket.
+    static func unusableCredential(of bucket: Bucket) -> GatewayError {
+        .unavailable(retryAfter: 60, cause: "the storage credential of bucket \(bucket.name) is gone or has ended")
+    }
+}

@@ -27,7 +27,9 @@ extension IssuanceLedger {
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {
-        guard let answer = await record([proposal], deadline: deadline).first else { throw .unavailable(retryAfter: 1) }
+        guard let answer = await record([proposal], deadline: deadline).first else {
+            throw .unavailable(retryAfter: 1, cause: "the ledger gave no verdict")
+        }
         return try answer.get()
     }
 }

@@ -87,7 +87,7 @@ public final class ProvenIssuing: Sendable {
             if let answer = try await body(attempt) { return answer }
             attempt.isConfirmed = true
         }
-        throw .slowDown(retryAfter: 1)
+        throw .slowDown(retryAfter: 1, cause: "policy changed under every attempt")
     }
 }
 
@@ -174,7 +174,9 @@ extension ProvenIssuing {
     ///
     /// - Throws: `unavailable` without random bytes.
     func newID(at instant: Date) throws(GatewayError) -> UUID {
-        guard let bytes = try? randomBytes(10), bytes.count == 10 else { throw .unavailable(retryAfter: 1) }
+        guard let bytes = try? randomBytes(10), bytes.count == 10 else {
+            throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")
+        }
         return .version7(at: instant, randomBytes: bytes)
     }
 }

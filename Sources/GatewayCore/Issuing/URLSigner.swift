@@ -85,7 +85,7 @@ public final class URLSigner: Sendable {
                 instant: try Self.instant(permit.signedAt), binding: place.binding)
             url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
         } catch {
-            throw .unavailable(retryAfter: 60)
+            throw Self.unsignable(bucket, error)
         }
         try prove(artefact, by: permit, of: request)
         return Secret(url)
@@ -115,7 +115,7 @@ public final class URLSigner: Sendable {
             )
             return Secret(try Self.url(request, bucket.scheme, with: place.signer, at: Self.instant(signedAt)))
         } catch {
-            throw .unavailable(retryAfter: 60)
+            throw Self.unsignable(bucket, error)
         }
     }
 
@@ -159,7 +159,7 @@ public final class URLSigner: Sendable {
                 return try OSSV1.sign(form, with: key, at: instant)
             }
         } catch {
-            throw .unavailable(retryAfter: 60)
+            throw Self.unsignable(bucket, error)
         }
     }
 
@@ -172,6 +172,11 @@ public final class URLSigner: Sendable {
         case .gcsV4RSA, .gcsV4HMAC: try GCSV4.sign(form, with: key, at: instant)
         case .awsV2, .ossV1, .gcsV2RSA: throw .keyOfAnotherScheme
         }
+    }
+
+    /// Only an admin can mend rows that cannot be signed with.
+    private static func unsignable(_ bucket: Bucket, _ error: SigningError) -> GatewayError {
+        .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
     }
 
     private static func instant(_ date: Date) throws(SigningError) -> SigningInstant {

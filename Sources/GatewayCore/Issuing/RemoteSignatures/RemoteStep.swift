@@ -18,7 +18,7 @@ struct RemoteStep {
     /// The bucket and the credential that would sign.
     func signer() throws(GatewayError) -> (Bucket, StorageCredential) {
         guard let bucket = policy.bucket else { throw .accessDenied }
-        guard let credential = policy.credential else { throw .unavailable(retryAfter: 60) }
+        guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
         guard scheme.fits(bucket), credential.secretKind == .accessKey else {
             throw .notEnforceable(reason: "The bucket's store takes no such signatures; " + Self.otherDeliveries)
         }
@@ -28,7 +28,7 @@ struct RemoteStep {
     /// Holds the string to the rules that need no grants.
     func permitted(in bucket: Bucket, with credential: StorageCredential) throws(GatewayError) -> PermittedString {
         guard let instant = SigningInstant(epochSeconds: Int64(now.timeIntervalSince1970)) else {
-            throw .unavailable(retryAfter: 60)
+            throw .unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say")
         }
         let rules = StringRules(
             now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
@@ -166,7 +166,7 @@ struct RemoteStep {
                 return (try permitted.sign(with: key), nil)
             }
         } catch {
-            throw .unavailable(retryAfter: 60)
+            throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
         }
     }
 }

@@ -82,7 +82,7 @@ public enum RemoteString: Sendable {
             guard let endpoint = try? StoreEndpoint(bucket.endpoint),
                 let address = try? BucketAddress(
                     endpoint: endpoint, bucket: bucket.name.rawValue, addressing: bucket.addressing.forSigning)
-            else { throw .unavailable(retryAfter: 60) }
+            else { throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) has no usable endpoint") }
             let signer = ReceivedCanonicalRequest.Signer(
                 address: address, scope: .oss(region: bucket.region), accessKeyID: credential.accessKeyID)
             return try RemoteString.read("content") { () throws(StringToSignRefusal) in

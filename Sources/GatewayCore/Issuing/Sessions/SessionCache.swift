@@ -66,7 +66,8 @@ public final class SessionCache: Sendable {
         while true {
             switch await turn(order, latestEnd) {
             case .found(let session): return session
-            case .refused: throw .slowDown(retryAfter: 1)
+            case .refused:
+                throw .slowDown(retryAfter: 1, cause: "SLUICE_SESSIONS_PER_SECOND sessions were opened in this second")
             case .again: continue
             case .done(let result): return try result.get()
             case .lead:
@@ -113,7 +114,10 @@ public final class SessionCache: Sendable {
         do throws(GatewayError) {
             let session = try await opener.open(order)
             // A service whose clock is wrong, or that does as it likes.
-            guard Self.isGood(session, at: now(), latestEnd) else { throw .unavailable(retryAfter: 60) }
+            guard Self.isGood(session, at: now(), latestEnd) else {
+                throw .unavailable(
+                    retryAfter: 60, cause: "the session that the service opened ends too early or too late")
+            }
             return .success(session)
         } catch {
             return .failure(error)

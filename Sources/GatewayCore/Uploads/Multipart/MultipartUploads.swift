@@ -42,7 +42,9 @@ public struct MultipartUploads: Sendable {
         let wanted = try IssueRequest(starting: fields) { () throws(GatewayError) in
             try urls.issuing.newName(at: 0, in: context.repeatable)
         }
-        guard let contentType = wanted.contentType else { throw .unavailable(retryAfter: 1) }
+        guard let contentType = wanted.contentType else {
+            throw .unavailable(retryAfter: 1, cause: "an upload has no content type")
+        }
         let issued = try await urls.issue(wanted, in: context)
         let startedAt = now()
         var upload = MultipartUpload(
@@ -112,7 +114,10 @@ public struct MultipartUploads: Sendable {
                 result.isRefusal && context.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
             })
         var rest = results[...]
-        return drafts.map { draft in draft.flatMap { _ in rest.popFirst() ?? .failure(.unavailable(retryAfter: 1)) } }
+        return drafts.map { draft in
+            draft.flatMap { _ in rest.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "a part has no answer"))
+            }
+        }
     }
 
     /// Puts the parts of an upload together; doing so again changes nothing.

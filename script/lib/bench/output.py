@@ -1,10 +1,10 @@
-"""What was measured, as text: tables in Markdown, for a terminal and for the README."""
+"""What was measured, as text: tables in Markdown, for a terminal and for docs/performance.md."""
 
 import re
 
 from targets import TARGETS, number
 
-BEGIN, END = "<!-- script/bench --readme writes what follows -->", "<!-- until here -->"
+BEGIN, END = "<!-- script/bench --publish writes what follows -->", "<!-- until here -->"
 
 
 def print_all(parts, names):
@@ -94,8 +94,8 @@ def table(header, rows):
     return "\n".join(lines)
 
 
-def write_readme(parts, file):
-    """Replaces what stands between the two marks of the README."""
+def write_page(parts, file):
+    """Replaces what is between the two marks of the page."""
     text = file.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"error: {file} needs the lines {BEGIN} and {END}, once each")
@@ -124,7 +124,7 @@ def _section(parts):
     if notes:
         pieces.append(notes)
     if parts.get("issue", {}).get("series"):
-        pieces.append("![Rate and p99 against connections](Benchmarks/results.svg)")
+        pieces.append("![Rate and p99 against connections](../Benchmarks/results.svg)")
         pieces.append(table(
             ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms"],
             [_series_row(one)[:7] for one in parts["issue"]["series"]]))

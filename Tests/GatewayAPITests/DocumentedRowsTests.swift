@@ -6,26 +6,22 @@ import Testing
 
 @testable import GatewayAPI
 
-/// The rows that the README has its reader make, and what the README then does with them.
-@Suite("The README's rows") struct ReadmeTests {
-    /// The bodies that are posted to a collection, in order.
-    private func bodies(_ collection: String, in text: Substring) -> [String] {
+/// The rows that the documents have their readers make, and what the documents then do with them.
+@Suite("The documents' rows") struct DocumentedRowsTests {
+    /// The bodies that a page posts to a collection, in order.
+    private func bodies(_ collection: String, in text: String) -> [String] {
         text.split(separator: "admin $api/\(collection) -d '").dropFirst().compactMap { rest in
             rest.range(of: "'\n").map { String(rest[..<$0.lowerBound]) }
         }
     }
 
-    private func readme() throws -> (rows: Substring, mobile: Substring) {
-        let text = try String(
-            contentsOf: ContractDocument.repository.appending(path: "README.md"), encoding: .utf8)
-        let rows = try #require(text.range(of: "The first rows, with the bootstrap key"))
-        let mobile = try #require(text.range(of: "## Mobile SDKs of Alibaba OSS"))
-        return (text[rows.upperBound..<mobile.lowerBound], text[mobile.upperBound...])
+    private func page(_ name: String) throws -> String {
+        try String(contentsOf: ContractDocument.repository.appending(path: "docs/\(name)"), encoding: .utf8)
     }
 
     @Test("are taken by the API, and give the SDKs whole sessions")
     func grants() async throws {
-        let (rows, mobile) = try readme()
+        let (rows, mobile) = (try page("operations.md"), try page("oss-sdks.md"))
         let first = try #require(bodies("grants", in: rows).first)
         let ofMobile = bodies("grants", in: mobile)
         try #require(ofMobile.count == 1)

@@ -69,20 +69,24 @@ let package = Package(
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
 
+        // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
+        .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
+
         // The contract and the migrations, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
-        .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
-        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: onCallersExecutor),
+        .target(name: "Signing", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
+        .target(
+            name: "GatewayCore", dependencies: ["Signing", "LibCrypto", "StrictJSON"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
-        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", yams], swiftSettings: strict),
+        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", "StrictJSON", yams], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing", "StrictJSON",
                 httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: onCallersExecutor
@@ -101,7 +105,8 @@ let package = Package(
         .target(
             name: "GatewayPostgres",
             dependencies: [
-                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle,
+                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
+                logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -116,13 +121,14 @@ let package = Package(
             dependencies: [
                 "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing",
+                "Signing", "StrictJSON",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
             dependencies: ["Signing"],
@@ -190,8 +196,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
-                "PrometheusMetrics",
-                "Signing",
+                "PrometheusMetrics", "Signing", "StrictJSON",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],
             swiftSettings: strict

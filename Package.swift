@@ -127,11 +127,11 @@ let package = Package(
             swiftSettings: strict
         ),
 
-        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
-            dependencies: ["Signing"],
+            dependencies: ["Signing", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -154,17 +154,20 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
         .testTarget(
-            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing"], swiftSettings: strict),
+            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", logging],
+            dependencies: [
+                "GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", "TestSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
-                "PostgresTesting", "Signing",
+                "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [.copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs")],
@@ -172,6 +175,8 @@ let package = Package(
         ),
         // Support of tests: whether requests and answers are what the contract describes.
         .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
+        // Support of tests: keys, random numbers that repeat, the stores that run, and the openssl command.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
@@ -184,7 +189,9 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayPostgresTests",
-            dependencies: ["GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", logging, serviceLifecycle],
+            dependencies: [
+                "GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", "TestSupport", logging, serviceLifecycle,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -196,7 +203,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
-                "PrometheusMetrics", "Signing", "StrictJSON",
+                "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],
             swiftSettings: strict

@@ -9,7 +9,7 @@ import Synchronization
 public actor PostgresConnection {
     private let configuration: PostgresConfiguration
     private let executor: ConnectionExecutor
-    private let wakeUp = WakeUp()
+    private let waiter = SocketWaiter()
     private var session: Session?
     private var reconnection: Reconnection
     private let connected = Atomic(false)
@@ -97,7 +97,7 @@ public actor PostgresConnection {
                 return .failure(error)
             }
         } onCancel: {
-            wakeUp.wake()
+            waiter.wake()
         }
         return try outcome.get()
     }
@@ -138,11 +138,11 @@ public actor PostgresConnection {
 
 extension PostgresConnection {
     private func connect(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
-        let attempt = try reconnection.begin(wakeUp)
-        try attempt.wait(wakeUp, until: reconnection.limit(deadline))
+        let attempt = try reconnection.begin(waiter)
+        try attempt.wait(waiter, until: reconnection.limit(deadline))
         reconnection.end()
         do throws(PostgresError) {
-            let session = try Session.opened(by: attempt, configuration, wakeUp: wakeUp)
+            let session = try Session.opened(by: attempt, configuration, waiter: waiter)
             reconnection.succeed()
             return session
         } catch {

@@ -87,7 +87,7 @@ public final class EmbeddedStore: HTTPResponder {
             logger.error("The embedded store failed", metadata: ["error": "\(error)"])
             response = self.response(to: .internalError, path: request.head.target)
         }
-        CrossOrigin(configuration.allowedOrigins).complete(&response.head, for: request.head)
+        StoreOrigins(configuration.allowedOrigins).complete(&response.head, for: request.head)
         return response
     }
 
@@ -112,7 +112,7 @@ public final class EmbeddedStore: HTTPResponder {
 
     private func answer(to request: ServerRequest) async throws -> ServerResponse {
         if request.head.method == .options {
-            return try CrossOrigin(configuration.allowedOrigins).preflight(request.head)
+            return try StoreOrigins(configuration.allowedOrigins).preflight(request.head)
         }
         let instant = now()
         let (name, query) = try authorize(request.head, at: instant)

@@ -25,8 +25,9 @@ public final class LoopConnection {
     ///   - statement: What to execute.
     ///   - parameters: Its parameters.
     ///   - deadline: When to cancel it.
-    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was undone,
-    ///   ``PostgresError/connectionLost(reason:)`` or ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
+    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was
+    ///   undone, ``PostgresError/connectionLost(reason:)`` or
+    ///   ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Row] {

@@ -3,9 +3,9 @@ public import Logging
 
 /// Listens to channels over a connection of its own, which comes back by itself.
 ///
-/// An endless sequence that never throws: it ends only when the task that reads it is cancelled. Notifications sent while
-/// there was no connection are lost, so each ``Event/connected`` and ``Event/reconnected`` says that whatever the channels
-/// announce has to be read anew. One reader at a time.
+/// An endless sequence that never throws: it ends only when the task that reads it is cancelled. Notifications sent
+/// while there was no connection are lost, so each ``Event/connected`` and ``Event/reconnected`` says that whatever the
+/// channels announce has to be read anew. One reader at a time.
 public actor PostgresListener: AsyncSequence {
     /// What happened.
     public enum Event: Sendable, Equatable {

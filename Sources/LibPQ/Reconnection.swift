@@ -31,8 +31,8 @@ struct Reconnection {
         return attempt
     }
 
-    /// Until when to wait for it. During an outage nobody waits for long: the attempt goes on, and a call that finds it ended
-    /// takes the connection.
+    /// Until when to wait for it. During an outage nobody waits for long: the attempt goes on, and a
+    /// call that finds it ended takes the connection.
     func limit(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
         failures == 0 ? deadline : min(deadline, .now + Self.patience)
     }

@@ -4,8 +4,8 @@ import Glibc
 
 /// An established connection. Its functions block, for as long as their deadline says; they run on its owner's queue.
 ///
-/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so that
-/// a deadline or a cancellation is noticed whatever the server or the network does.
+/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so
+/// that a deadline or a cancellation is noticed whatever the server or the network does.
 final class Session {
     let handle: Handle
     let waiter: SocketWaiter

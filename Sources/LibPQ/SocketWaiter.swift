@@ -4,8 +4,8 @@ import Glibc
 
 /// Waits for a socket, or until another thread ends the wait.
 ///
-/// Waking only says "look again": who waits checks for itself whether its task was cancelled or its deadline has passed,
-/// so a call that comes late or for nothing does no harm.
+/// Waking only says "look again": who waits checks for itself whether its task was cancelled or its deadline has
+/// passed, so a call that comes late or for nothing does no harm.
 final class SocketWaiter: Sendable {
     private let descriptor: Int32
 

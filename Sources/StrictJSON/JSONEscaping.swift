@@ -2,13 +2,13 @@ import LibCrypto
 
 /// Which characters of a text are written as escapes.
 public enum JSONEscaping: Sendable {
-    /// What RFC 8259 demands and nothing else: quotes, backslashes, and the characters below U+0020, of which tab, line feed
-    /// and carriage return have their short forms.
+    /// What RFC 8259 demands and nothing else: quotes, backslashes, and the characters below U+0020, of which tab, line
+    /// feed and carriage return have their short forms.
     case least
     /// The same, and U+007F, which a terminal obeys.
     case terminal
-    /// Everything but visible ASCII and the space, each as `\uXXXX`, without short forms. Policies are signed in this form:
-    /// their bytes survive whatever way they are sent, and AWS takes no character beyond Latin-1.
+    /// Everything but visible ASCII and the space, each as `\uXXXX`, without short forms. Policies are signed in this
+    /// form: their bytes survive whatever way they are sent, and AWS takes no character beyond Latin-1.
     case ascii
 }
 

@@ -1,7 +1,7 @@
 /// Reads one JSON text (RFC 8259) where there is only one way to read it.
 ///
-/// Refused are: bytes that are not UTF-8, more than 32 levels, members named twice, lone surrogates, U+0000, and anything
-/// after the value. What two parsers might understand differently is an error here.
+/// Refused are: bytes that are not UTF-8, more than 32 levels, members named twice, lone surrogates, U+0000, and
+/// anything after the value. What two parsers might understand differently is an error here.
 public struct JSONReader: Sendable {
     static let maxDepth = 32
 

@@ -1,8 +1,8 @@
 public import LibCrypto
 
 extension JSONWriter {
-    /// Writes a member with a name of the program's own, in which nothing is to be escaped, and a value of at most so many
-    /// bytes, which `write` appends as it stands in JSON.
+    /// Writes a member with a name of the program's own, in which nothing is to be escaped, and a value of at most so
+    /// many bytes, which `write` appends as it stands in JSON.
     @inlinable
     public mutating func member(
         _ name: StaticString, room: Int, _ write: (inout OutputSpan<UInt8>) -> Void

@@ -8,8 +8,8 @@ enum AsyncConnectionError: Error {
     case malformed(String)
 }
 
-/// A TCP connection that sends exactly the bytes it is told to, as `RawConnection` does. Its calls are asynchronous: they
-/// block a queue of its own, never the threads of tasks.
+/// A TCP connection that sends exactly the bytes it is told to, as `RawConnection` does. Its calls are asynchronous:
+/// they block a queue of its own, never the threads of tasks.
 final class AsyncConnection: Sendable {
     /// What a server sent back.
     struct Response: Sendable, Equatable {

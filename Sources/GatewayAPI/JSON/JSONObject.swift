@@ -101,7 +101,8 @@ struct JSONObject {
         return pairs
     }
 
-    /// Takes a string and reads it as a value that names itself wrongly in its errors: the member's own name is put there.
+    /// Takes a string and reads it as a value that names itself wrongly in
+    /// its errors: the member's own name is put there.
     mutating func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {

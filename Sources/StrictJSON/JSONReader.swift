@@ -20,7 +20,7 @@ public struct JSONReader: Sendable {
     ///
     /// - Parameter allowsNUL: Whether strings may hold U+0000, written `\u0000`. PostgreSQL cannot store it.
     public static func read(_ bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) -> JSONValue {
-        try JSONText(bytes, allowsNUL: allowsNUL).root.value
+        try JSONText(reading: bytes, allowsNUL: allowsNUL).root.value
     }
 
     /// Finds the values of a whole text, each before those within it.

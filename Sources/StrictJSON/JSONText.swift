@@ -28,7 +28,7 @@ public final class JSONText: Sendable {
     ///
     /// - Parameter allowsNUL: Whether strings may hold U+0000.
     /// - Throws: ``JSONError`` where the bytes are not exactly one JSON value, as ``JSONReader`` has it.
-    public init(_ bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) {
+    public init(reading bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) {
         self.bytes = bytes
         places = try JSONReader.places(in: bytes, allowsNUL: allowsNUL)
     }

@@ -8,7 +8,7 @@ import Testing
 struct JSONObjectTests {
     /// The object that a text is, as it is taken apart in the text and in a tree.
     private func objects(_ text: String) throws -> [JSONObject] {
-        [try JSONObject(JSONText(Array(text.utf8))), try JSONObject(JSONReader.read(Array(text.utf8)))]
+        [try JSONObject(JSONText(reading: Array(text.utf8))), try JSONObject(JSONReader.read(Array(text.utf8)))]
     }
 
     @Test("an integer is exact, or refused", arguments: ["1.0", "1e3", "9223372036854775808", "-9223372036854775809"])
@@ -71,7 +71,7 @@ struct JSONObjectTests {
             try object.end()
         }
         for text in ["[]", "null", "7", #""x""#] {
-            #expect(throws: GatewayError.self) { try JSONObject(JSONText(Array(text.utf8))) }
+            #expect(throws: GatewayError.self) { try JSONObject(JSONText(reading: Array(text.utf8))) }
         }
     }
 
@@ -95,7 +95,7 @@ struct JSONObjectTests {
     @Test("a member's name that is sent back is cut")
     func longNames() throws {
         let long = String(repeating: "x", count: 5000)
-        var object = try JSONObject(JSONText(Array("{\"m\":{\"\(long)\":1},\"\(long)\":1}".utf8)))
+        var object = try JSONObject(JSONText(reading: Array("{\"m\":{\"\(long)\":1},\"\(long)\":1}".utf8)))
         let cut = String(repeating: "x", count: 64) + "…"
         #expect(throws: GatewayError.invalidArgument(field: "m." + cut, reason: "A string is expected, not a number."))
         {

@@ -7,7 +7,7 @@ extension JSONText {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `body` where it is not exactly one JSON value.
     static func body(_ bytes: [UInt8]) throws(GatewayError) -> JSONText {
         do throws(JSONError) {
-            return try JSONText(bytes)
+            return try JSONText(reading: bytes)
         } catch {
             throw .invalidArgument(field: "body", reason: reason(of: error))
         }

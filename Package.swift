@@ -69,20 +69,24 @@ let package = Package(
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
 
+        // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
+        .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
+
         // The contract and the migrations, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
-        .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
-        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: onCallersExecutor),
+        .target(name: "Signing", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
+        .target(
+            name: "GatewayCore", dependencies: ["Signing", "LibCrypto", "StrictJSON"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
-        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", yams], swiftSettings: strict),
+        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", "StrictJSON", yams], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing", "StrictJSON",
                 httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: onCallersExecutor
@@ -101,7 +105,8 @@ let package = Package(
         .target(
             name: "GatewayPostgres",
             dependencies: [
-                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle,
+                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
+                logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -116,16 +121,17 @@ let package = Package(
             dependencies: [
                 "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing",
+                "Signing", "StrictJSON",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
 
-        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
-            dependencies: ["Signing"],
+            dependencies: ["Signing", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -148,17 +154,20 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
         .testTarget(
-            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing"], swiftSettings: strict),
+            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", logging],
+            dependencies: [
+                "GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", "TestSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
-                "PostgresTesting", "Signing",
+                "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [.copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs")],
@@ -166,6 +175,8 @@ let package = Package(
         ),
         // Support of tests: whether requests and answers are what the contract describes.
         .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
+        // Support of tests: keys, random numbers that repeat, the stores that run, and the openssl command.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
@@ -178,7 +189,9 @@ let package = Package(
         ),
         .testTarget(
             name: "GatewayPostgresTests",
-            dependencies: ["GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", logging, serviceLifecycle],
+            dependencies: [
+                "GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", "TestSupport", logging, serviceLifecycle,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -190,8 +203,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
-                "PrometheusMetrics",
-                "Signing",
+                "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],
             swiftSettings: strict

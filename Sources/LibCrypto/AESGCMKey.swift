@@ -2,8 +2,8 @@ import CLibCrypto
 
 /// A 256-bit key of AES in Galois/Counter Mode (NIST SP 800-38D).
 ///
-/// Sealed bytes are `nonce (12) ‖ ciphertext ‖ tag (16)`. The nonce is drawn at random, so one key should not seal more than
-/// 2³² messages.
+/// Sealed bytes are `nonce (12) ‖ ciphertext ‖ tag (16)`. The nonce is drawn at random, so
+/// one key should not seal more than 2³² messages.
 public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Length of a key in bytes.
     public static let byteCount = 32
@@ -66,8 +66,8 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Decrypts what ``seal(_:authenticating:)`` made.
     ///
-    /// - Throws: ``CryptoError/sealedBytesTooShort``, or ``CryptoError/authenticationFailed`` when a bit of the sealed bytes or
-    ///   of the associated data differs, or the key does.
+    /// - Throws: ``CryptoError/sealedBytesTooShort``, or ``CryptoError/authenticationFailed`` when a bit of the sealed
+    ///   bytes or of the associated data differs, or the key does.
     public func open(_ sealed: [UInt8], authenticating associatedData: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard sealed.count >= Self.nonceByteCount + Self.tagByteCount else { throw .sealedBytesTooShort }
         let nonce = Array(sealed.prefix(Self.nonceByteCount))
@@ -112,8 +112,8 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A cipher implementation of libcrypto, looked up once.
 ///
-/// - Invariant: The first caller sets the pointer, all others wait for that and only read it. Behind it nothing changes but the
-///   count of references, which libcrypto keeps atomically; it is never freed.
+/// - Invariant: The first caller sets the pointer, all others wait for that and only read it. Behind it nothing changes
+///   but the count of references, which libcrypto keeps atomically; it is never freed.
 @safe private struct FetchedCipher: @unchecked Sendable {
     static let aes256GCM = FetchedCipher(named: "AES-256-GCM")
 

@@ -34,8 +34,8 @@ public enum Base64 {
 
     /// Reads base64; `nil` unless the text is exactly what ``encode(_:)`` writes for some bytes.
     ///
-    /// White space, missing padding, other alphabets and stray bits in the last character are all refused, so that no two
-    /// texts stand for the same bytes.
+    /// White space, missing padding, other alphabets and stray bits in the last character are all refused,
+    /// so that no two texts stand for the same bytes.
     public static func decode(_ text: String) -> [UInt8]? {
         let characters = text.utf8Span.span
         let count = characters.count

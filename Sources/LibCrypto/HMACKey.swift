@@ -2,10 +2,11 @@ import CLibCrypto
 
 /// A key of HMAC (RFC 2104) that has already gone through the hash function.
 ///
-/// The state after the padded key is kept for the inner and the outer hash, so that each message costs only its own blocks.
+/// The state after the padded key is kept for the inner and the outer hash,
+/// so that each message costs only its own blocks.
 ///
-/// - Invariant: `init` alone writes the states, before anybody else has the key. After that any thread copies from them, which
-///   only reads them; `deinit` wipes and frees them once nobody has the key.
+/// - Invariant: `init` alone writes the states, before anybody else has the key. After that any thread copies from
+///   them, which only reads them; `deinit` wipes and frees them once nobody has the key.
 @safe public final class HMACKey: @unchecked Sendable {
     /// The state of the inner hash and, behind it, of the outer one.
     @unsafe private enum States {

@@ -2,8 +2,8 @@ import CLibCrypto
 
 /// An RSA key that signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 8017, section 8.2).
 ///
-/// - Invariant: The context is made ready to sign in `init` and afterwards only duplicated, which reads it; the key inside
-///   counts its references atomically and guards what it caches with a lock of its own.
+/// - Invariant: The context is made ready to sign in `init` and afterwards only duplicated, which reads it; the key
+///   inside counts its references atomically and guards what it caches with a lock of its own.
 @safe public final class RSAPrivateKey: @unchecked Sendable {
     /// Fewer bits than any issuer of keys has made for years.
     public static let minBits = 2048
@@ -12,7 +12,8 @@ import CLibCrypto
     /// Length of a signature in bytes.
     public let signatureByteCount: Int
 
-    /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and signs once to see that its numbers fit together.
+    /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and
+    /// signs once to see that its numbers fit together.
     ///
     /// - Throws: ``CryptoError/invalidPrivateKey`` for anything else, and for keys of less than ``minBits`` bits.
     public init(pem: String) throws(CryptoError) {

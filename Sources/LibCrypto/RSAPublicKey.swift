@@ -2,7 +2,8 @@ import CLibCrypto
 
 /// An RSA key that verifies RSASSA-PKCS1-v1_5 with MD5 (RFC 8017, section 8.2), as Alibaba OSS signs its callbacks.
 ///
-/// Whoever can make two messages of one MD5 can have one of them signed and show the other; what is verified so is a hint at most.
+/// Whoever can make two messages of one MD5 can have one of them signed and show
+/// the other; what is verified so is a hint at most.
 ///
 /// - Invariant: The context is made ready to verify in `init` and afterwards only duplicated, which reads it.
 @safe public final class RSAPublicKey: @unchecked Sendable {

@@ -18,7 +18,8 @@ extension Span where Element == UInt8 {
         return found & Self.top == 0
     }
 
-    /// Whether all are letters, digits or of `-._~/`: what of a path RFC 3986 leaves as it is. Eight are looked at at once.
+    /// Whether all are letters, digits or of `-._~/`: what of a path RFC
+    /// 3986 leaves as it is. Eight are looked at at once.
     public var isPlainPath: Bool {
         guard count >= 8 else {
             // What is left over is filled with a letter.
@@ -44,8 +45,8 @@ extension Span where Element == UInt8 {
 
     @inline(__always)
     private static func arePlain(_ eight: UInt64) -> Bool {
-        // The topmost bit of each byte says whether it is, if only the others were set before, at least as great as a first one
-        // and not as great as the one behind a last.
+        // The topmost bit of each byte says whether it is, if only the others were set before, at least as great as a
+        // first one and not as great as the one behind a last.
         func isIn(_ bytes: UInt64, _ first: UInt8, _ last: UInt8) -> UInt64 {
             (bytes &+ each &* UInt64(0x80 - first)) & ~(bytes &+ each &* UInt64(0x7F - last))
         }

@@ -8,8 +8,8 @@ import CLibCurl
 
     /// Makes a handle that connects to these addresses whatever its URL names; `nil` without memory.
     ///
-    /// They lie in a share (libcurl-share(3)) that no other handle has: the cache of the multi handle would hand them on to
-    /// transfers that were given others. It is used by one thread, and therefore needs no locks.
+    /// They lie in a share (libcurl-share(3)) that no other handle has: the cache of the multi handle would hand them
+    /// on to transfers that were given others. It is used by one thread, and therefore needs no locks.
     init?(port: Int, addresses texts: [String]) {
         let list = texts.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
         guard CurlLibrary.isSetUp, let pointer = unsafe curl_easy_init() else { return nil }
@@ -33,8 +33,8 @@ import CLibCurl
         unsafe curl_slist_free_all(addresses)
     }
 
-    /// Sets the addresses. A name is never looked up by libcurl: it would do so on a thread of its own, and freeing or removing
-    /// the handle would wait for the end of that thread.
+    /// Sets the addresses. A name is never looked up by libcurl: it would do so on a thread of its own, and freeing or
+    /// removing the handle would wait for the end of that thread.
     func attachAddresses() -> CURLcode {
         guard unsafe sluice_curl_share_addresses(share) == CURLSHE_OK else { return CURLE_FAILED_INIT }
         let refuse: curl_resolver_start_callback = { _, _, _ in 1 }
@@ -44,8 +44,9 @@ import CLibCurl
 
 /// A transfer as libcurl has it.
 ///
-/// Retain contract: libcurl keeps pointers to `progress` and to the headers while the handle exists. Both live as long as this
-/// object, which ``TransferDesk`` holds from before curl_multi_add_handle(3) until after curl_multi_remove_handle(3).
+/// Retain contract: libcurl keeps pointers to `progress` and to the headers while the handle exists.
+/// Both live as long as this object, which ``TransferDesk`` holds from before
+/// curl_multi_add_handle(3) until after curl_multi_remove_handle(3).
 @safe final class EasyTransfer {
     let handle: EasyHandle
     private let headers: HeaderLines
@@ -112,8 +113,9 @@ import CLibCurl
                 (CURLOPT_FRESH_CONNECT, 1), (CURLOPT_FORBID_REUSE, 1), (CURLOPT_SSL_SESSIONID_CACHE, 0),
                 (CURLOPT_CA_CACHE_TIMEOUT, 600),
             ])
-        // To read the certificates takes 40 ms, in which no other transfer goes on. libcurl keeps what it has read from a file
-        // (CURLOPT_CA_CACHE_TIMEOUT(3)), unless there is a folder besides, as in Debian, which holds the same ones.
+        // To read the certificates takes 40 ms, in which no other transfer goes on. libcurl keeps
+        // what it has read from a file (CURLOPT_CA_CACHE_TIMEOUT(3)), unless there is a folder
+        // besides, as in Debian, which holds the same ones.
         guard code == CURLE_OK, CurlLibrary.hasCertificateFile else { return code }
         return unsafe sluice_curl_set_no_certificate_folder(handle)
     }

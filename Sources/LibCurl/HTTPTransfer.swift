@@ -1,7 +1,7 @@
 /// One HTTP request and its answer, on a connection of its own; ``HTTPTransfers`` makes it.
 ///
-/// Nothing is taken from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept connections.
-/// Redirects are answers like others. Certificates are verified against the system's.
+/// Nothing is taken from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept
+/// connections. Redirects are answers like others. Certificates are verified against the system's.
 public struct HTTPTransfer: Sendable {
     /// What is asked for.
     public enum Method: Sendable, Equatable {

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The way in which a process makes its transfers: all on one thread, so many at once, none at the expense of others.
 ///
-/// Transfers belong to shares, each with limits of its own, so that what one share waits for takes nothing from another. Within a
-/// share, ``TransferTurns`` is fair between origins. A transfer's time begins with the call: waiting for a turn and looking the
-/// name up are part of it. Whoever waits is told at the deadline, whatever hangs.
+/// Transfers belong to shares, each with limits of its own, so that what one share waits for takes nothing from
+/// another. Within a share, ``TransferTurns`` is fair between origins. A transfer's time begins with the call: waiting
+/// for a turn and looking the name up are part of it. Whoever waits is told at the deadline, whatever hangs.
 public final class HTTPTransfers: Sendable {
     /// How much a share may have under way.
     public struct Limits: Sendable {

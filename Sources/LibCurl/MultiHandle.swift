@@ -3,9 +3,10 @@ import Glibc
 
 /// Owns a multi handle.
 ///
-/// - Invariant: One thread uses it, that of its ``TransferLoop``, except for ``wakeUp()``: libcurl allows curl_multi_wakeup(3) from
-///   every thread and at every time, and nothing else (libcurl-thread(3)). The loop holds this object, and its thread and whoever
-///   wakes it hold the loop, so that nobody is left who could use the handle when it is freed.
+/// - Invariant: One thread uses it, that of its ``TransferLoop``, except for ``wakeUp()``: libcurl
+///   allows curl_multi_wakeup(3) from every thread and at every time, and nothing else
+///   (libcurl-thread(3)). The loop holds this object, and its thread and whoever wakes it hold the loop,
+///   so that nobody is left who could use the handle when it is freed.
 @safe final class MultiHandle: @unchecked Sendable {
     private let pointer: UnsafeMutableRawPointer
 
@@ -27,8 +28,8 @@ import Glibc
         unsafe curl_multi_add_handle(pointer, transfer.handle.pointer) == CURLM_OK
     }
 
-    /// Ends a transfer, wherever it is; never inside a callback (curl_multi_remove_handle(3)). It closes sockets and waits for
-    /// nothing, since no name is being looked up for it.
+    /// Ends a transfer, wherever it is; never inside a callback (curl_multi_remove_handle(3)). It closes sockets and
+    /// waits for nothing, since no name is being looked up for it.
     func remove(_ transfer: EasyTransfer) {
         unsafe curl_multi_remove_handle(pointer, transfer.handle.pointer)
     }
@@ -39,7 +40,8 @@ import Glibc
         unsafe curl_multi_perform(pointer, &count)
     }
 
-    /// A transfer that has ended, and how. What libcurl hands out is good until the next call only (curl_multi_info_read(3)).
+    /// A transfer that has ended, and how. What libcurl hands out is good
+    /// until the next call only (curl_multi_info_read(3)).
     func nextEnded() -> (identity: UInt, code: CURLcode)? {
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(pointer, &left) {

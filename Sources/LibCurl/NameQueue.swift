@@ -1,7 +1,7 @@
 /// Which names of one share are being looked up, and who waits for them.
 ///
-/// There is one look-up of a name at a time, and a bounded number of all. One whose callers have all gone still counts until it
-/// ends, so that look-ups that hang cannot pile up.
+/// There is one look-up of a name at a time, and a bounded number of all. One whose callers have all gone still counts
+/// until it ends, so that look-ups that hang cannot pile up.
 struct NameQueue {
     typealias Ticket = TransferTurns.Ticket
 

@@ -2,11 +2,11 @@ import CLibCurl
 
 /// One HTTP request whose bodies need not fit into memory, from a program to a server that its user chose.
 ///
-/// Nothing is taken from the environment: no proxy, cookies or `.netrc`. Redirects are answers like others. Certificates are
-/// verified against the system's.
+/// Nothing is taken from the environment: no proxy, cookies or `.netrc`. Redirects are answers like others.
+/// Certificates are verified against the system's.
 ///
-/// The call blocks its thread, and so do the closures that read and write files for it: for commands, which do nothing else
-/// meanwhile. What serves others makes an ``HTTPTransfer``.
+/// The call blocks its thread, and so do the closures that read and write files for it: for commands, which do nothing
+/// else meanwhile. What serves others makes an ``HTTPTransfer``.
 public struct StreamedTransfer: Sendable {
     /// The body of a request.
     public enum Upload: Sendable {

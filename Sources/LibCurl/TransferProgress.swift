@@ -52,7 +52,8 @@ final class TransferProgress: Sendable {
         state.withLock { $0.fields }
     }
 
-    /// Sets the callbacks, which get a pointer that retains nothing: the caller holds this object until the handle is freed.
+    /// Sets the callbacks, which get a pointer that retains nothing: the
+    /// caller holds this object until the handle is freed.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe sluice_curl_set_callbacks(
             handle, Unmanaged.passUnretained(self).toOpaque(), takeBodyPart, takeHeadPart, openSocket)

@@ -1,7 +1,7 @@
 /// Whose turn it is among those who wait for the use of one share of transfers.
 ///
-/// An origin has at most as many transfers at once as are free to the others: one that hangs holds half of them, three that
-/// hang a quarter each, and the next origin finds room whatever they do. The same goes for waiting.
+/// An origin has at most as many transfers at once as are free to the others: one that hangs holds half of them, three
+/// that hang a quarter each, and the next origin finds room whatever they do. The same goes for waiting.
 struct TransferTurns {
     /// Names a transfer.
     typealias Ticket = UInt64

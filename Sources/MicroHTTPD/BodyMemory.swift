@@ -2,8 +2,8 @@ import Synchronization
 
 /// How much memory the bodies of requests take together, and how much they may.
 ///
-/// Bytes count from their arrival until the request is over. The last quarter is for bodies that are short, so that long ones
-/// do not keep them out.
+/// Bytes count from their arrival until the request is over. The last quarter is for bodies that are
+/// short, so that long ones do not keep them out.
 public final class BodyMemory: Sendable {
     /// Bytes that there may be.
     public let limit: Int

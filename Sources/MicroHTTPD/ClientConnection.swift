@@ -43,7 +43,8 @@ final class ClientConnection: Sendable {
         state.withLock { $0.socket = -1 }
     }
 
-    /// Writes a whole answer past libmicrohttpd, which takes none while a body arrives, and ends our side of the connection.
+    /// Writes a whole answer past libmicrohttpd, which takes none while a
+    /// body arrives, and ends our side of the connection.
     func answer(raw bytes: [UInt8]) {
         state.withLock {
             sendNow(bytes, to: $0.socket)
@@ -51,7 +52,8 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// Ends the connection with an answer, or without one where nothing may be written past libmicrohttpd, which has more to say.
+    /// Ends the connection with an answer, or without one where nothing may be
+    /// written past libmicrohttpd, which has more to say.
     func answerAtOnce(_ response: ServerResponse) {
         if !core.isSecure, let bytes = rawBytes(of: response) { return answer(raw: bytes) }
         state.withLock { state in

@@ -3,8 +3,8 @@ import Glibc
 
 /// Owns one `MHD_Daemon`, which has no thread of its own.
 ///
-/// - Invariant: pointer and descriptor are constant from start to stop. All but `init` is called on the one thread of its event
-///   loop, `stop()` once, as the last.
+/// - Invariant: pointer and descriptor are constant from start to stop. All but `init` is called on the one thread
+///   of its event loop, `stop()` once, as the last.
 @safe final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
     /// Readable when ``work()`` has something to do.
@@ -50,7 +50,8 @@ import Glibc
         epollDescriptor = unsafe sluice_epoll_descriptor(pointer)
     }
 
-    /// How long libmicrohttpd may be left alone unless something happens, in milliseconds: 0 where it has work, -1 for ever.
+    /// How long libmicrohttpd may be left alone unless something happens, in
+    /// milliseconds: 0 where it has work, -1 for ever.
     var timeout: Int32 {
         var milliseconds: UInt64 = 0
         guard unsafe MHD_get_timeout(pointer, &milliseconds) == MHD_Result.YES else { return -1 }

@@ -8,9 +8,9 @@ import Synchronization
 
 /// An HTTP/1.1 server on one address and port.
 ///
-/// It listens from the moment it is made, so that a busy port is an error at once and clients wait rather than fail; it answers
-/// while ``run()`` runs. On graceful shutdown it stops accepting, lets the answers under way finish until the drain deadline,
-/// and ends. When its task is cancelled it ends without waiting.
+/// It listens from the moment it is made, so that a busy port is an error at once and clients wait rather than fail; it
+/// answers while ``run()`` runs. On graceful shutdown it stops accepting, lets the answers under way finish until the
+/// drain deadline, and ends. When its task is cancelled it ends without waiting.
 public final class HTTPServer: Service, Sendable {
     /// Where it listens and what it allows.
     public let configuration: HTTPServerConfiguration

@@ -26,8 +26,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxConnections = 10_000
     /// Open connections of one IPv4 address or one IPv6 /64 network; further ones are answered as above. Default 1,024.
     public var maxConnectionsPerAddress = 1_024
-    /// File descriptors that stay free for the rest of the process, for example to reach a database; clients that would take
-    /// them are answered as above. Default 128.
+    /// File descriptors that stay free for the rest of the process, for example to reach a database; clients that
+    /// would take them are answered as above. Default 128.
     public var reservedDescriptors = 128
     /// Requests whose answer is being made; further ones are answered with 503. Default 4,096.
     public var maxRequestsInFlight = 4_096
@@ -35,26 +35,28 @@ public struct HTTPServerConfiguration: Sendable {
     public var maxTargetBytes = 8 * 1_024
     /// Bytes of request line and header section; a longer one is answered with 431. Default 12 KiB.
     ///
-    /// The memory of a connection is 4 KiB more, and never grows. It is cleared after each request, which is felt in the rate.
+    /// The memory of a connection is 4 KiB more, and never grows. It is cleared
+    /// after each request, which is felt in the rate.
     public var maxHeadBytes = 12 * 1_024
     /// Header fields of a request; more are answered with 431. Default 100.
     public var maxHeaderFields = 100
-    /// Bytes of a body that are gathered before anybody asks for them; a longer one is handed over as it arrives. With as many on
-    /// each of the connections that there may be, there is still memory for bodies. Default 16 KiB.
+    /// Bytes of a body that are gathered before anybody asks for them; a longer one is handed over as it arrives. With
+    /// as many on each of the connections that there may be, there is still memory for bodies. Default 16 KiB.
     public var maxGatheredBodyBytes = 16 * 1_024
     /// Bytes that were asked for and may wait unread. Default 64 KiB.
     public var maxUnreadBodyBytes = 64 * 1_024
     /// What bodies that are held whole may take; servers can share one. Default 256 MiB.
     public var bodyMemory = BodyMemory()
-    /// Bytes that are read and thrown away so that a client sees the refusal of a body it is still sending. Default 1 MiB.
+    /// Bytes that are read and thrown away so that a client sees the
+    /// refusal of a body it is still sending. Default 1 MiB.
     public var maxDiscardedBytes = 1_024 * 1_024
-    /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer; for the last it
-    /// may be up to 3 s more. Default 30 s.
+    /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer; for
+    /// the last it may be up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)
     /// How long the head of a request and a body that is held whole may take to arrive; 408 after that. Default 30 s.
     public var requestTimeout: Duration = .seconds(30)
-    /// How long making an answer may take; then 503, and its task is cancelled. It starts anew with every piece of a streamed
-    /// body, in or out. Default 15 s.
+    /// How long making an answer may take; then 503, and its task is cancelled. It starts anew with every
+    /// piece of a streamed body, in or out. Default 15 s.
     public var answerDeadline: Duration = .seconds(15)
     /// How long answers under way may take to finish after a graceful shutdown began. Default 20 s.
     public var drainDeadline: Duration = .seconds(20)

@@ -19,9 +19,10 @@ struct GuardedHead {
 
 /// Refuses every request that libmicrohttpd 0.9.75 takes but that another reader could read differently.
 ///
-/// libmicrohttpd leaves the head in one buffer and puts NULs over the line ends, so the pieces it hands over must follow one
-/// another without a gap. Where they do not, there was something that it dropped or moved: a folded line (which it appends to
-/// the NAME of the field before), a NUL that ends its view of a value, a bare LF, or more than one space.
+/// libmicrohttpd leaves the head in one buffer and puts NULs over the line ends, so the pieces it hands
+/// over must follow one another without a gap. Where they do not, there was something that it dropped
+/// or moved: a folded line (which it appends to the NAME of the field before), a NUL that ends its view
+/// of a value, a bare LF, or more than one space.
 @safe struct HeadGuard {
     /// The pieces of a request line, pointers into libmicrohttpd's buffer.
     @safe struct RequestLine {

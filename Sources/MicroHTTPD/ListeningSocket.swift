@@ -3,9 +3,9 @@ import Glibc
 
 /// Owns a listening TCP socket.
 ///
-/// The server accepts by itself instead of leaving that to libmicrohttpd: then a client beyond the limits gets an answer, and
-/// the end of accepting does not race with libmicrohttpd's threads, which abort the process when they lose (0.9.75,
-/// `MHD_quiesce_daemon` beside a worker that takes the socket out of its epoll set).
+/// The server accepts by itself instead of leaving that to libmicrohttpd: then a client beyond the limits gets an
+/// answer, and the end of accepting does not race with libmicrohttpd's threads, which abort the process when they lose
+/// (0.9.75, `MHD_quiesce_daemon` beside a worker that takes the socket out of its epoll set).
 final class ListeningSocket: Sendable {
     let port: UInt16
     private let descriptor: Int32

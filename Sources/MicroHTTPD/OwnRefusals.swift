@@ -4,10 +4,11 @@ import HTTPTypes
 
 /// Refuses a request as the service does, where libmicrohttpd would by itself.
 ///
-/// libmicrohttpd 0.9.75 refuses what it cannot read, and what does not fit into the memory of a connection, with a page of its
-/// own, and has no callback for that. But it passes that page to `MHD_queue_response`, which the dynamic linker finds here
-/// first; our own answers go to `sluice_queue_response` and so to libmicrohttpd. It says 414 of a first line that is too long,
-/// 431 of header fields that are too long or too many, 505 of another protocol, and other statuses of what is malformed.
+/// libmicrohttpd 0.9.75 refuses what it cannot read, and what does not fit into the memory of a connection, with a
+/// page of its own, and has no callback for that. But it passes that page to `MHD_queue_response`, which the
+/// dynamic linker finds here first; our own answers go to `sluice_queue_response` and so to libmicrohttpd. It says
+/// 414 of a first line that is too long, 431 of header fields that are too long or too many, 505 of another
+/// protocol, and other statuses of what is malformed.
 @_cdecl("MHD_queue_response")
 public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ page: OpaquePointer?) -> UInt32 {
     guard let connection = unsafe connection, let socket = unsafe sluice_socket_context(connection) else { return 0 }
@@ -27,7 +28,8 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
             }
         }
     let response = client.core.responder.response(to: failure)
-    // Where the head is complete and new, it goes on as if nothing had happened, and would send the head of the answer twice.
+    // Where the head is complete and new, it goes on as if nothing had
+    // happened, and would send the head of the answer twice.
     if isHeadNew, unsafe sluice_head_size(connection) > 0 { client.answerAtOnce(response) }
     exchange?.isRefused()
     guard let made = unsafe copiedResponse(response) else {

@@ -56,8 +56,8 @@ extension Exchange {
             unsafe Unmanaged<Exchange>.fromOpaque(context).release()
             return nil
         }
-        // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client would take for the beginning
-        // of the next answer.
+        // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client
+        // would take for the beginning of the next answer.
         if length == nil, isHead { unsafe sluice_end_with_connection(made) }
         return unsafe made
     }

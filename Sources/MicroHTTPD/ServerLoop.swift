@@ -5,10 +5,10 @@ import Synchronization
 
 /// What one event loop has to do with a server: it lets one daemon work, and hands it its clients.
 ///
-/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75 waits
-/// again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever asks without
-/// waiting. Without threads of its own it has no channel between threads either: it neither wakes when a connection is resumed
-/// nor takes one from another thread. Hence the queue of arrivals here.
+/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75
+/// waits again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever
+/// asks without waiting. Without threads of its own it has no channel between threads either: it neither wakes when a
+/// connection is resumed nor takes one from another thread. Hence the queue of arrivals here.
 final class ServerLoop: Sendable {
     /// A client on its way to this loop's thread.
     struct Arrival: Sendable {
@@ -46,8 +46,8 @@ final class ServerLoop: Sendable {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
 
-    /// To be called before a request is looked at. libmicrohttpd works through all requests that have arrived, thousands when
-    /// there is too much to do; what waits for the database goes on between them.
+    /// To be called before a request is looked at. libmicrohttpd works through all requests that have arrived,
+    /// thousands when there is too much to do; what waits for the database goes on between them.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
         events.interrupt()

@@ -3,8 +3,9 @@ import Synchronization
 
 /// A factory of swift-metrics that keeps every series in memory and writes them for Prometheus.
 ///
-/// Counters become counters, recorders that do not aggregate and meters become gauges, timers and recorders that aggregate
-/// become histograms. Timers are in seconds. Names and labels are made valid; two labels that become one are one series.
+/// Counters become counters, recorders that do not aggregate and meters become gauges, timers and
+/// recorders that aggregate become histograms. Timers are in seconds. Names and labels are made
+/// valid; two labels that become one are one series.
 public final class PrometheusFactory: MetricsFactory {
     /// Upper bounds of histogram buckets, ascending.
     public static let defaultBuckets: [Double] = [
@@ -19,8 +20,8 @@ public final class PrometheusFactory: MetricsFactory {
     ///
     /// - Parameters:
     ///   - buckets: Upper bounds of histogram buckets, ascending, without infinity.
-    ///   - maxSeriesPerMetric: Most combinations of labels that one metric keeps; further ones share a series whose labels
-    ///     all read `other`, so that no client can fill memory by what it sends.
+    ///   - maxSeriesPerMetric: Most combinations of labels that one metric keeps; further ones share a series whose
+    ///     labels all read `other`, so that no client can fill memory by what it sends.
     public init(buckets: [Double] = defaultBuckets, maxSeriesPerMetric: Int = 1000) {
         self.buckets = buckets
         self.maxSeriesPerMetric = maxSeriesPerMetric

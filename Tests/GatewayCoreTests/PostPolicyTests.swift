@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
 
 /// Forms permit what the grants permit, all of it, and nothing else.

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import Signing
 import Synchronization
+import TestSupport
 import Testing
 
 /// A ledger that answers as told and notes what it was given.

@@ -8,8 +8,8 @@ import Testing
     private static let limit = 1 << 20
     private static let long = 300_000
 
-    /// Answers 401 unread without `X-Token`; else gathers the body, waits at the gate where the target is `/held`, and tells how
-    /// many bytes there were.
+    /// Answers 401 unread without `X-Token`; else gathers the body, waits at the gate where the target
+    /// is `/held`, and tells how many bytes there were.
     private static func gathering(_ gate: Gate = Gate()) -> TestResponder {
         TestResponder { _ in
             .collect(maxBytes: limit)
@@ -151,7 +151,7 @@ import Testing
         try await TestServer.with(Self.gathering()) {
             $0.maxRequestsInFlight = 2
         } body: { server in
-            var slow: [RawClient] = []
+            var slow: [AsyncConnection] = []
             for _ in 0..<4 {
                 let client = try server.client()
                 try await client.send(Self.head(fields: "Expect: 100-continue\r\n"))

@@ -2,7 +2,8 @@
 enum ByteRange {
     /// Reads a `Range` header for an object of a size.
     ///
-    /// - Returns: The range; `nil` for a header that has to be ignored, such as another unit, several ranges or no number.
+    /// - Returns: The range; `nil` for a header that has to be ignored, such
+    ///   as another unit, several ranges or no number.
     /// - Throws: ``StoreError/invalidRange(byteCount:)`` when the object has none of the bytes.
     static func parse(_ header: String, byteCount: Int64) throws(StoreError) -> Range<Int64>? {
         guard header.lowercased().hasPrefix("bytes=") else { return nil }

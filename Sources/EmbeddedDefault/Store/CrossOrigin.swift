@@ -2,7 +2,7 @@ import HTTPServing
 import HTTPTypes
 
 /// What pages of other origins may do with the store in a browser (WHATWG Fetch, CORS protocol).
-struct CrossOrigin: Sendable {
+struct StoreOrigins: Sendable {
     private let allowedOrigins: [String]?
 
     /// Allows these origins, or all for `nil`.

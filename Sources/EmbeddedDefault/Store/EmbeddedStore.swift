@@ -6,9 +6,9 @@ public import Signing
 
 /// A small S3-compatible object store to try the gateway with: presigned PUT, GET and HEAD, on files.
 ///
-/// It takes Signature Version 4 in the query only, and holds each request to all that was signed. What it does not know it
-/// refuses with S3's `NotImplemented`, so that nothing seems to work here that has no effect. File operations block the
-/// thread that serves the request: it is made for one developer, not for load.
+/// It takes Signature Version 4 in the query only, and holds each request to all that was signed. What it does not know
+/// it refuses with S3's `NotImplemented`, so that nothing seems to work here that has no effect. File operations block
+/// the thread that serves the request: it is made for one developer, not for load.
 public final class EmbeddedStore: HTTPResponder {
     /// How the store is set up.
     public struct Configuration: Sendable {
@@ -87,7 +87,7 @@ public final class EmbeddedStore: HTTPResponder {
             logger.error("The embedded store failed", metadata: ["error": "\(error)"])
             response = self.response(to: .internalError, path: request.head.target)
         }
-        CrossOrigin(configuration.allowedOrigins).complete(&response.head, for: request.head)
+        StoreOrigins(configuration.allowedOrigins).complete(&response.head, for: request.head)
         return response
     }
 
@@ -112,7 +112,7 @@ public final class EmbeddedStore: HTTPResponder {
 
     private func answer(to request: ServerRequest) async throws -> ServerResponse {
         if request.head.method == .options {
-            return try CrossOrigin(configuration.allowedOrigins).preflight(request.head)
+            return try StoreOrigins(configuration.allowedOrigins).preflight(request.head)
         }
         let instant = now()
         let (name, query) = try authorize(request.head, at: instant)

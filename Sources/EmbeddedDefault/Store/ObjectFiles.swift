@@ -2,7 +2,8 @@ import Foundation
 import LibCrypto
 import Synchronization
 
-/// Objects as files: the bytes in one that never changes, what is known of them in another that is replaced in one step.
+/// Objects as files: the bytes in one that never changes, what is known
+/// of them in another that is replaced in one step.
 ///
 /// No part of a key is part of a path. The directory belongs to one process.
 final class ObjectFiles: Sendable {
@@ -10,7 +11,8 @@ final class ObjectFiles: Sendable {
     /// Held while an object's record is replaced, so that each file of bytes has exactly one record or is removed.
     private let commits = Mutex(())
 
-    /// Takes a directory, made if need be and closed to other users, and clears what uploads left there that were cut off.
+    /// Takes a directory, made if need be and closed to other users, and
+    /// clears what uploads left there that were cut off.
     init(directory: String) throws {
         root = URL(fileURLWithPath: directory, isDirectory: true)
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)

@@ -2,7 +2,8 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-/// The headers of a request, and those `x-amz-` ones that a signer wrote into the query instead, where they mean the same.
+/// The headers of a request, and those `x-amz-` ones that a signer wrote
+/// into the query instead, where they mean the same.
 struct RequestFields: Sendable {
     private(set) var pairs: [NamedValue]
 

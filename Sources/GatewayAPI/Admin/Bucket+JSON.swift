@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension Bucket: AdminResource {
     static var kind: ResourceKind { .bucket }

@@ -1,3 +1,5 @@
+import StrictJSON
+
 extension SessionPolicyDialect {
     /// Writes the session policy of a scope: compact JSON in ASCII.
     ///
@@ -65,31 +67,18 @@ enum PolicyJSON {
     }
 
     static func text(version: String, _ statements: [Statement]) -> String {
-        let list = statements.map { statement in
-            """
-            {"Effect":\(quoted(statement.effect)),"Action":\(array(statement.actions)),\
-            "Resource":\(array(statement.resources))}
-            """
-        }
-        return #"{"Version":\#(quoted(version)),"Statement":[\#(list.joined(separator: ","))]}"#
-    }
-
-    private static func array(_ texts: [String]) -> String {
-        "[" + texts.map(quoted).joined(separator: ",") + "]"
-    }
-
-    private static func quoted(_ text: String) -> String {
-        var json = "\""
-        for unit in text.utf16 {
-            switch unit {
-            case 0x22: json += #"\""#
-            case 0x5c: json += #"\\"#
-            case 0x20...0x7e: json.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
-            default:
-                let digits = String(unit, radix: 16)
-                json += #"\u"# + String(repeating: "0", count: 4 - digits.count) + digits
+        var json = JSONWriter(escaping: .ascii)
+        json.object { json in
+            json.member("Version", version)
+            json.name("Statement")
+            json.array(statements) { json, statement in
+                json.object { json in
+                    json.member("Effect", statement.effect)
+                    json.member("Action", statement.actions)
+                    json.member("Resource", statement.resources)
+                }
             }
         }
-        return json + "\""
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 }

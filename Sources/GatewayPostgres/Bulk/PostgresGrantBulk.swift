@@ -2,6 +2,7 @@ import Foundation
 public import GatewayCore
 import LibPQ
 public import Logging
+import StrictJSON
 
 /// Many grants at once, in PostgreSQL.
 ///
@@ -188,13 +189,18 @@ extension PostgresGrantBulk {
     }
 
     private static func summary(of options: GrantImportOptions, _ counts: GrantCounts) -> String {
-        var summary: [String: Any] = ["prune": options.prunes]
-        summary["principal"] = options.scope.principal?.rawValue
-        summary["bucket"] = options.scope.bucket?.rawValue
-        summary["prefix"] = options.scope.prefix?.rawValue
-        for outcome in GrantOutcome.allCases { summary[outcome.rawValue] = counts[outcome] }
-        let bytes = (try? JSONSerialization.data(withJSONObject: summary)) ?? Data("{}".utf8)
-        return String(decoding: bytes, as: UTF8.self)
+        var json = JSONWriter()
+        json.object { json in
+            json.member("prune", options.prunes)
+            json.member("principal", options.scope.principal?.rawValue)
+            json.member("bucket", options.scope.bucket?.rawValue)
+            json.member("prefix", options.scope.prefix?.rawValue)
+            for outcome in GrantOutcome.allCases {
+                json.name(outcome.rawValue)
+                json.integer(counts[outcome])
+            }
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {

@@ -1,6 +1,7 @@
 import Foundation
 import LibCrypto
 import Logging
+import StrictJSON
 
 /// A line of the log on its way behind those before it: begun, given its fields in the order of their names, and ended.
 ///
@@ -138,34 +139,8 @@ extension LogLine {
     private mutating func member(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
         if hasMember { output.append(UInt8(ascii: ",")) }
         hasMember = true
-        Self.quote(name, to: &output)
+        output.append(quoted: name)
         output.append(UInt8(ascii: ":"))
-        Self.quote(text, to: &output)
-    }
-
-    private static func quote(_ text: String, to output: inout OutputSpan<UInt8>) {
-        output.append(UInt8(ascii: "\""))
-        if text.isFree(ofControlsAnd: UInt8(ascii: "\""), UInt8(ascii: "\\")) {
-            output.append(copying: text)
-        } else {
-            for byte in text.utf8 { escape(byte, to: &output) }
-        }
-        output.append(UInt8(ascii: "\""))
-    }
-
-    private static func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
-        switch byte {
-        case UInt8(ascii: "\""): output.append(copying: #"\""#)
-        case UInt8(ascii: "\\"): output.append(copying: #"\\"#)
-        case 0x08: output.append(copying: #"\b"#)
-        case 0x09: output.append(copying: #"\t"#)
-        case 0x0a: output.append(copying: #"\n"#)
-        case 0x0c: output.append(copying: #"\f"#)
-        case 0x0d: output.append(copying: #"\r"#)
-        case 0..<0x20:
-            output.append(copying: #"\u00"#)
-            output.append(copying: Hex.encode([byte]))
-        default: output.append(byte)
-        }
+        output.append(quoted: text)
     }
 }

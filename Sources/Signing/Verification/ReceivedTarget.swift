@@ -1,5 +1,5 @@
 /// A request target in two decoded parts.
-struct RequestTarget {
+struct ReceivedTarget {
     /// The path, beginning with `/`.
     let path: [UInt8]
     /// The parameters of the query in their order.

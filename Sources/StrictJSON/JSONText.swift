@@ -1,8 +1,7 @@
-import GatewayCore
 import LibCrypto
 
 /// A JSON text that was read, and where its values stand: each is made when it is asked for.
-final class JSONText: Sendable {
+public final class JSONText: Sendable {
     /// Where a value stands. The values of an array follow it, of an object their names and values in turn.
     struct Place: Sendable {
         enum Kind: UInt8, Sendable {
@@ -27,14 +26,15 @@ final class JSONText: Sendable {
 
     /// Reads a text.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `body` where it is not exactly one JSON value.
-    init(_ bytes: [UInt8]) throws(GatewayError) {
+    /// - Parameter allowsNUL: Whether strings may hold U+0000.
+    /// - Throws: ``JSONError`` where the bytes are not exactly one JSON value, as ``JSONReader`` has it.
+    public init(reading bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) {
         self.bytes = bytes
-        places = try JSONReader.places(in: bytes)
+        places = try JSONReader.places(in: bytes, allowsNUL: allowsNUL)
     }
 
     /// The whole value.
-    var root: JSONNode { .text(self, 0) }
+    public var root: JSONNode { .text(self, 0) }
 
     /// What stands at a place.
     func kind(at place: Int) -> Place.Kind { places[place].kind }
@@ -102,53 +102,5 @@ final class JSONText: Sendable {
             name = next(after: name + 1)
         }
         return names
-    }
-}
-
-/// A value to be taken apart, wherever it is.
-enum JSONNode: Sendable {
-    /// At a place of a text.
-    case text(JSONText, Int)
-    /// By itself.
-    case tree(JSONValue)
-
-    /// The value with everything in it.
-    var value: JSONValue {
-        switch self {
-        case .text(let text, let place): text.value(at: place)
-        case .tree(let value): value
-        }
-    }
-
-    /// Whether it is null.
-    var isNull: Bool {
-        switch self {
-        case .text(let text, let place): text.kind(at: place) == .null
-        case .tree(let value): value == .null
-        }
-    }
-
-    /// The text, where it is a string.
-    var string: String? {
-        switch self {
-        case .text(let text, let place):
-            switch text.kind(at: place) {
-            case .string, .plainString: return text.text(at: place)
-            default: return nil
-            }
-        case .tree(.string(let text)): return text
-        case .tree: return nil
-        }
-    }
-
-    /// The items, where it is an array.
-    var items: [JSONNode]? {
-        switch self {
-        case .text(let text, let place):
-            guard text.kind(at: place) == .array else { return nil }
-            return text.items(at: place).map { .text(text, $0) }
-        case .tree(.array(let items)): return items.map { .tree($0) }
-        case .tree: return nil
-        }
     }
 }

@@ -1,27 +1,28 @@
 import Dispatch
 import Glibc
 
-/// What a server sent back.
-struct RawResponse: Sendable, Equatable {
-    var status: Int
-    /// Lower-case names; a repeated field keeps its last value.
-    var fields: [String: String]
-    var body: [UInt8]
-
-    var text: String { String(decoding: body, as: UTF8.self) }
-}
-
-enum RawClientError: Error {
+enum AsyncConnectionError: Error {
     case cannotConnect
     case closed
     case timedOut
     case malformed(String)
 }
 
-/// A TCP connection that sends exactly the bytes it is told to. Calls block on a queue of its own, never on the tasks' threads.
-final class RawClient: Sendable {
+/// A TCP connection that sends exactly the bytes it is told to, as `RawConnection` does. Its calls are asynchronous:
+/// they block a queue of its own, never the threads of tasks.
+final class AsyncConnection: Sendable {
+    /// What a server sent back.
+    struct Response: Sendable, Equatable {
+        var status: Int
+        /// Lower-case names; a repeated field keeps its last value.
+        var fields: [String: String]
+        var body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
     private let descriptor: Int32
-    private let queue = DispatchQueue(label: "raw-client")
+    private let queue = DispatchQueue(label: "async-connection")
 
     init(port: UInt16, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -40,7 +41,7 @@ final class RawClient: Sendable {
                 unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard connected == 0 else { throw RawClientError.cannotConnect }
+        guard connected == 0 else { throw AsyncConnectionError.cannotConnect }
     }
 
     deinit { Glibc.close(descriptor) }
@@ -59,7 +60,7 @@ final class RawClient: Sendable {
                 let count = unsafe bytes[sent...].withUnsafeBytes {
                     unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
-                guard count > 0 else { throw RawClientError.closed }
+                guard count > 0 else { throw AsyncConnectionError.closed }
                 sent += count
             }
         }
@@ -74,7 +75,7 @@ final class RawClient: Sendable {
         try await blocking { [descriptor] in
             var buffer = [UInt8](repeating: 0, count: limit)
             let count = unsafe buffer.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
-            if count < 0, errno == EAGAIN { throw RawClientError.timedOut }
+            if count < 0, errno == EAGAIN { throw AsyncConnectionError.timedOut }
             return Array(buffer.prefix(max(0, count)))
         }
     }
@@ -90,19 +91,19 @@ final class RawClient: Sendable {
     }
 
     /// The next response; what arrived behind it stays in `rest`.
-    func response(rest: inout [UInt8], toHead: Bool = false) async throws -> RawResponse {
+    func response(rest: inout [UInt8], toHead: Bool = false) async throws -> Response {
         let head = try await take(&rest, through: Array("\r\n\r\n".utf8))
         var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").filter { !$0.isEmpty }
         guard !lines.isEmpty, lines[0].hasPrefix("HTTP/1.1 "), let status = Int(lines[0].dropFirst(9).prefix(3)) else {
-            throw RawClientError.malformed(String(decoding: head, as: UTF8.self))
+            throw AsyncConnectionError.malformed(String(decoding: head, as: UTF8.self))
         }
         lines.removeFirst()
         var fields: [String: String] = [:]
         for line in lines {
-            guard let colon = line.firstIndex(of: ":") else { throw RawClientError.malformed(line) }
+            guard let colon = line.firstIndex(of: ":") else { throw AsyncConnectionError.malformed(line) }
             fields[line[..<colon].lowercased()] = String(line[line.index(after: colon)...].drop { $0 == " " })
         }
-        var response = RawResponse(status: status, fields: fields, body: [])
+        var response = Response(status: status, fields: fields, body: [])
         if toHead || status == 100 || status == 204 || status == 304 { return response }
         if let length = fields["content-length"].flatMap({ Int($0) }) {
             response.body = try await take(&rest, count: length)
@@ -119,7 +120,7 @@ final class RawClient: Sendable {
     }
 
     /// Sends a request and reads one response.
-    func exchange(_ text: String) async throws -> RawResponse {
+    func exchange(_ text: String) async throws -> Response {
         try await send(text)
         var rest: [UInt8] = []
         return try await response(rest: &rest)
@@ -139,7 +140,7 @@ final class RawClient: Sendable {
                 }
             }
             let more = try await receive()
-            guard !more.isEmpty else { throw RawClientError.closed }
+            guard !more.isEmpty else { throw AsyncConnectionError.closed }
             rest += more
         }
     }
@@ -147,7 +148,7 @@ final class RawClient: Sendable {
     private func take(_ rest: inout [UInt8], count: Int) async throws -> [UInt8] {
         while rest.count < count {
             let more = try await receive()
-            guard !more.isEmpty else { throw RawClientError.closed }
+            guard !more.isEmpty else { throw AsyncConnectionError.closed }
             rest += more
         }
         defer { rest.removeFirst(count) }

@@ -1,32 +1,34 @@
-import GatewayCore
-
 /// Reads one JSON text (RFC 8259) where there is only one way to read it.
 ///
-/// Refused are: bytes that are not UTF-8, more than 32 levels, members named twice, lone surrogates, U+0000, and anything
-/// after the value. What two parsers might understand differently is an error here.
-struct JSONReader {
+/// Refused are: bytes that are not UTF-8, more than 32 levels, members named twice, lone surrogates, U+0000, and
+/// anything after the value. What two parsers might understand differently is an error here.
+public struct JSONReader: Sendable {
     static let maxDepth = 32
 
-    private let bytes: [UInt8]
-    private var position = 0
+    let bytes: [UInt8]
+    let allowsNUL: Bool
+    var position = 0
     private var depth = 0
     private var places: [JSONText.Place] = []
 
-    private init(_ bytes: [UInt8]) {
+    private init(_ bytes: [UInt8], allowsNUL: Bool) {
         self.bytes = bytes
+        self.allowsNUL = allowsNUL
     }
 
     /// Reads a whole text into one value.
-    static func read(_ bytes: [UInt8]) throws(GatewayError) -> JSONValue {
-        try JSONText(bytes).root.value
+    ///
+    /// - Parameter allowsNUL: Whether strings may hold U+0000, written `\u0000`. PostgreSQL cannot store it.
+    public static func read(_ bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) -> JSONValue {
+        try JSONText(reading: bytes, allowsNUL: allowsNUL).root.value
     }
 
     /// Finds the values of a whole text, each before those within it.
-    static func places(in bytes: [UInt8]) throws(GatewayError) -> [JSONText.Place] {
+    static func places(in bytes: [UInt8], allowsNUL: Bool) throws(JSONError) -> [JSONText.Place] {
         guard (try? UTF8Span(validating: bytes.span)) != nil, UInt32(exactly: bytes.count) != nil else {
-            throw flaw("The body is not UTF-8.")
+            throw .notUTF8
         }
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, allowsNUL: allowsNUL)
         reader.places.reserveCapacity(32)
         try reader.value()
         reader.skipWhitespace()
@@ -36,41 +38,37 @@ struct JSONReader {
 
     /// The characters of a string with escapes that was found before.
     static func text(in bytes: [UInt8], from start: Int) -> String {
-        var reader = JSONReader(bytes)
+        var reader = JSONReader(bytes, allowsNUL: true)
         reader.position = start
         guard let text = try? reader.unescaped() else { preconditionFailure("What was found can be read.") }
         return text
     }
 
-    private static func flaw(_ reason: String) -> GatewayError {
-        .invalidArgument(field: "body", reason: reason)
+    func flawHere(_ flaw: String) -> JSONError {
+        .malformed(flaw, at: position)
     }
 
-    private func flawHere(_ reason: String) -> GatewayError {
-        Self.flaw("\(reason) (at byte \(position)).")
-    }
-
-    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     private mutating func skipWhitespace() {
         while let byte = next, byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
     }
 
-    private mutating func take(_ byte: UInt8) -> Bool {
+    mutating func take(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
     }
 
     /// Notes a value that ends here and has nothing within it.
-    private mutating func found(_ kind: JSONText.Place.Kind, from start: Int, to end: Int) {
+    mutating func found(_ kind: JSONText.Place.Kind, from start: Int, to end: Int) {
         places.append(
             JSONText.Place(
                 kind: kind, start: UInt32(truncatingIfNeeded: start), end: UInt32(truncatingIfNeeded: end),
                 next: UInt32(truncatingIfNeeded: places.count + 1)))
     }
 
-    private mutating func value() throws(GatewayError) {
+    private mutating func value() throws(JSONError) {
         skipWhitespace()
         switch next {
         case UInt8(ascii: "{"):
@@ -91,7 +89,7 @@ struct JSONReader {
         }
     }
 
-    private mutating func begin(_ kind: JSONText.Place.Kind) throws(GatewayError) -> Int {
+    private mutating func begin(_ kind: JSONText.Place.Kind) throws(JSONError) -> Int {
         guard depth < Self.maxDepth else { throw flawHere("The JSON text is nested too deeply") }
         depth += 1
         found(kind, from: position, to: 0)
@@ -105,14 +103,14 @@ struct JSONReader {
         places[place].next = UInt32(truncatingIfNeeded: places.count)
     }
 
-    private mutating func word(_ text: String, _ kind: JSONText.Place.Kind) throws(GatewayError) {
+    private mutating func word(_ text: String, _ kind: JSONText.Place.Kind) throws(JSONError) {
         guard bytes[position...].starts(with: text.utf8) else { throw flawHere("A JSON value was expected") }
         found(kind, from: position, to: position + text.utf8.count)
         position += text.utf8.count
     }
 
     /// Reads the members of an object, and counts them.
-    private mutating func members() throws(GatewayError) -> Int {
+    private mutating func members() throws(JSONError) -> Int {
         let first = places.count
         var count = 0
         var names: Set<String> = []
@@ -170,7 +168,7 @@ struct JSONReader {
         Self.text(in: bytes, from: Int(place.start))
     }
 
-    private mutating func items() throws(GatewayError) {
+    private mutating func items() throws(JSONError) {
         skipWhitespace()
         if take(UInt8(ascii: "]")) { return }
         repeat {
@@ -180,7 +178,7 @@ struct JSONReader {
         guard take(UInt8(ascii: "]")) else { throw flawHere("',' or ']' was expected") }
     }
 
-    private mutating func number() throws(GatewayError) {
+    private mutating func number() throws(JSONError) {
         let start = position
         _ = take(UInt8(ascii: "-"))
         if !take(UInt8(ascii: "0")) { try digits() }
@@ -192,99 +190,9 @@ struct JSONReader {
         found(.number, from: start, to: position)
     }
 
-    private mutating func digits() throws(GatewayError) {
+    private mutating func digits() throws(JSONError) {
         let start = position
         while let byte = next, UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte { position += 1 }
         guard position > start else { throw flawHere("A digit was expected") }
-    }
-}
-
-// MARK: Strings
-
-extension JSONReader {
-    private mutating func string() throws(GatewayError) {
-        let start = position + 1
-        let end = endOfPlain(from: start)
-        if end < bytes.count, bytes[end] == UInt8(ascii: "\"") {
-            position = end + 1
-            return found(.plainString, from: start, to: end)
-        }
-        position = start
-        _ = try unescaped()
-        found(.string, from: start, to: position - 1)
-    }
-
-    /// The first byte that is no character of ASCII which stands for itself.
-    private func endOfPlain(from start: Int) -> Int {
-        let bytes = bytes.span
-        var index = start
-        while index < bytes.count {
-            let byte = bytes[index]
-            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 || byte >= 0x80 { break }
-            index += 1
-        }
-        return index
-    }
-
-    /// Reads the rest of a string behind its quote.
-    private mutating func unescaped() throws(GatewayError) -> String {
-        var start = position
-        var text = ""
-        while let byte = next {
-            switch byte {
-            case UInt8(ascii: "\""):
-                let tail = String(decoding: bytes[start..<position], as: UTF8.self)
-                position += 1
-                return text.isEmpty ? tail : text + tail
-            case UInt8(ascii: "\\"):
-                text += String(decoding: bytes[start..<position], as: UTF8.self)
-                position += 1
-                text.unicodeScalars.append(try escape())
-                start = position
-            case 0..<0x20:
-                throw flawHere("A control character in a string must be escaped")
-            default:
-                position += 1
-            }
-        }
-        throw flawHere("The JSON text ends early")
-    }
-
-    private mutating func escape() throws(GatewayError) -> Unicode.Scalar {
-        guard let byte = next else { throw flawHere("The JSON text ends early") }
-        position += 1
-        switch byte {
-        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(byte)
-        case UInt8(ascii: "b"): return "\u{08}"
-        case UInt8(ascii: "f"): return "\u{0c}"
-        case UInt8(ascii: "n"): return "\n"
-        case UInt8(ascii: "r"): return "\r"
-        case UInt8(ascii: "t"): return "\t"
-        case UInt8(ascii: "u"): return try escapedScalar()
-        default: throw flawHere("An unknown escape")
-        }
-    }
-
-    private mutating func escapedScalar() throws(GatewayError) -> Unicode.Scalar {
-        let unit = try hexUnit()
-        guard unit != 0 else { throw flawHere("U+0000 is not allowed") }
-        if let scalar = Unicode.Scalar(unit) { return scalar }
-        guard UTF16.isLeadSurrogate(UInt16(unit)), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
-            case let trail = try hexUnit(), UTF16.isTrailSurrogate(UInt16(trail)),
-            let scalar = Unicode.Scalar(0x10000 + ((unit - 0xd800) << 10) + (trail - 0xdc00))
-        else { throw flawHere("A surrogate stands alone") }
-        return scalar
-    }
-
-    private mutating func hexUnit() throws(GatewayError) -> UInt32 {
-        var unit: UInt32 = 0
-        for _ in 0..<4 {
-            guard let byte = next, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
-                throw flawHere("Four hexadecimal digits were expected")
-            }
-            unit = unit << 4 | UInt32(digit)
-            position += 1
-        }
-        return unit
     }
 }

@@ -1,6 +1,7 @@
 /// A private RSA key of 2,048 bits that was made up for tests.
-enum TestKey {
-    static let pem = """
+public enum TestKey {
+    /// The key in PKCS #8 and PEM.
+    public static let pem = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDoxI7qsA5r3EBC
         tPMOqwlzKph10iBu27T9Z5IyWa7FWebOcLWnGXd3NYrz8eUOYSD4z9mnIyjp8nT9

@@ -2,11 +2,11 @@ import CEventDescriptor
 import EventLoops
 import Glibc
 
-/// Ends a wait for a socket from another thread.
+/// Waits for a socket, or until another thread ends the wait.
 ///
-/// Waking only says "look again": the waiter checks for itself whether its task was cancelled or its deadline has passed,
-/// so a wake-up that comes late or for nothing does no harm.
-final class WakeUp: Sendable {
+/// Waking only says "look again": who waits checks for itself whether its task was cancelled or its deadline has
+/// passed, so a call that comes late or for nothing does no harm.
+final class SocketWaiter: Sendable {
     private let descriptor: Int32
 
     init() {
@@ -22,7 +22,7 @@ final class WakeUp: Sendable {
         _ = eventfd_write(descriptor, 1)
     }
 
-    /// Waits until a socket is ready for one of the events, somebody wakes the waiter, or the time is over.
+    /// Waits until a socket is ready for one of the events, ``wake()`` is called, or the time is over.
     ///
     /// - Parameters:
     ///   - socket: A descriptor, or -1 to wait for the other two only.
@@ -57,7 +57,7 @@ final class WakeUp: Sendable {
         return isReady
     }
 
-    /// Rounded up, so that a waiter does not spin through the last millisecond.
+    /// Rounded up, so that nobody spins through the last millisecond.
     private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
         let left = ContinuousClock.now.duration(to: deadline)
         guard left > .zero else { return 0 }
@@ -66,7 +66,7 @@ final class WakeUp: Sendable {
     }
 }
 
-extension WakeUp {
+extension SocketWaiter {
     /// Whether a socket has something to read, without waiting.
     func isReadable(_ socket: Int32) -> Bool {
         var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)

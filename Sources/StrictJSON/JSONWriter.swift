@@ -6,7 +6,7 @@ import LibCrypto
 public struct JSONWriter: Sendable {
     @usableFromInline var written: [UInt8] = []
     @usableFromInline var needsComma = false
-    private let escaping: JSONEscaping
+    let escaping: JSONEscaping
 
     /// Begins an empty text.
     ///

@@ -104,7 +104,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     /// Opens all grants that some filters leave.
     public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
-        let filters = try AdminTable<Grant>.grants.filterValues(filters)
+        let filters = try GrantTable.listing.filterValues(filters)
         let lease = try connections.lease()
         do throws(PostgresError) {
             try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)
@@ -203,7 +203,6 @@ extension PostgresGrantBulk {
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
         guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
-        if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
-        return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError
+        return error.asRefusalOfChange
     }
 }

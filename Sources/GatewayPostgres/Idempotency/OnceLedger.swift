@@ -48,7 +48,7 @@ struct OnceLedger: IssuanceLedger {
     private func record(_ batch: RecordBatch, deadline: ContinuousClock.Instant) async -> Outcome {
         do {
             let call = (batch: batch, clock: clock)
-            let answers = try await pool.execute(IdempotencyStatements.record, (claim, call), deadline: deadline)
+            let answers = try await pool.execute(Self.recordOnce, (claim, call), deadline: deadline)
             guard let answer = answers.first else { throw PostgresError.decoding(column: 0, reason: "no answer") }
             return try outcome(of: batch, by: answer)
         } catch {
@@ -93,7 +93,7 @@ extension OnceLedger {
     }
 
     private func outcome(
-        of batch: RecordBatch, by answer: IdempotencyStatements.OnceAnswer
+        of batch: RecordBatch, by answer: Answer
     ) throws(PostgresError) -> Outcome {
         if let refusal = answer.refusal {
             let error = refusal == "gone" ? GatewayError.idempotency(.answerGone) : Self.inFlight

@@ -59,6 +59,6 @@ extension LedgerPool {
     ) {
         [$0.from, $0.to]
     } decode: { row throws(PostgresError) in
-        LedgerDay(from: try row.decode(0), to: try row.decode(1))
+        LedgerDay(from: try row.next(), to: try row.next())
     }
 }

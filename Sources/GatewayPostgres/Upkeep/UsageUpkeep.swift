@@ -50,6 +50,6 @@ extension UsageUpkeep {
     static let sum = Statement<Int32, Bool>("SELECT sum_issuances($1)") {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }

@@ -2,36 +2,49 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Statements about uploads in parts.
-enum MultipartStatements {
-    private static let columns = """
-        u.id, u.principal, u.bucket, u.object_key, u.content_type, u.content_length, u.state, u.store_upload_id,
-        u.part_numbers, u.part_etags, u.etag, u.created_at, u.expires_at
-        """
+/// The tables `multipart_uploads` and `multipart_parts`.
+enum MultipartUploadTable {
+    /// In the order in which ``MultipartUpload/init(_:)`` reads them.
+    private static let columns = Columns<MultipartUpload>(
+        Column("id") { $0.id },
+        Column("principal") { $0.principal.rawValue },
+        Column("bucket") { $0.bucket.rawValue },
+        Column("object_key") { $0.key.rawValue },
+        Column("content_type") { $0.contentType.text },
+        Column("content_length") { $0.contentLength },
+        Column("state") { $0.state.rawValue },
+        Column("store_upload_id"),
+        Column("part_numbers"),
+        Column("part_etags"),
+        Column("etag"),
+        Column("created_at"),
+        Column("expires_at") { $0.expiresAt })
 
     /// A start whose answer is lost is looked for soon; everything else when it expires.
-    static let insert = Statement<MultipartUpload, Date>(
-        """
-        INSERT INTO multipart_uploads (id, principal, bucket, object_key, content_type, content_length, state, expires_at,
-            check_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, least($8, clock_timestamp() + interval '5 minutes'))
-        RETURNING created_at
-        """
-    ) {
-        [
-            $0.id, $0.principal.rawValue, $0.bucket.rawValue, $0.key.rawValue, $0.contentType.text, $0.contentLength,
-            $0.state.rawValue, $0.expiresAt,
-        ]
-    } decode: { row throws(PostgresError) in
-        try row.decode(0)
-    }
+    static let insert: Statement<MultipartUpload, Date> = {
+        let written = columns.inserted
+        let expiry = written.parameter(of: "expires_at")
+        return Statement(
+            """
+            INSERT INTO multipart_uploads (\(written.names), check_at)
+            VALUES (\(written.values), least(\(expiry), clock_timestamp() + interval '5 minutes'))
+            RETURNING created_at
+            """
+        ) {
+            written.parameters(of: $0)
+        } decode: { row throws(PostgresError) in
+            try row.next()
+        }
+    }()
 
     static let find = Statement<UUID, MultipartUpload>(
-        "SELECT \(columns) FROM multipart_uploads u WHERE u.id = $1", onlyReads: true
+        """
+        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u WHERE u.id = $1
+        """, onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try MultipartUpload(row)
+        try MultipartUpload(&row)
     }
 
     static let open = Statement<(id: UUID, storeUploadID: String), MultipartUpload.State>(
@@ -46,7 +59,7 @@ enum MultipartStatements {
     ) {
         [$0.id, $0.storeUploadID]
     } decode: { row throws(PostgresError) in
-        try row.word(0)
+        try row.nextWord()
     }
 
     /// While an attempt to complete is under way, the parts stay those of that attempt: the store may have heard it.
@@ -76,7 +89,7 @@ enum MultipartStatements {
             parts?.map(\.etag), etag,
         ]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let reserve = Statement<(id: UUID, parts: [ReservedPart]), PartReservation>(
@@ -87,10 +100,12 @@ enum MultipartStatements {
             arguments.parts.map(\.contentLength),
         ]
     } decode: { row throws(PostgresError) in
-        let verdict: String = try row.decode(0)
+        let verdict: String = try row.next()
         switch verdict {
-        case "reserved": return .reserved(objectLength: try row.decode(1))
-        case "too-large": return .tooLarge(maxBytes: try row.decode(2))
+        case "reserved": return .reserved(objectLength: try row.next())
+        case "too-large":
+            row.skip(1)
+            return .tooLarge(maxBytes: try row.next())
         case "length-required": return .lengthRequired
         default: return .closed
         }
@@ -101,7 +116,7 @@ enum MultipartStatements {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let storeUploadIDs = Statement<MultipartUpload, String>(
@@ -112,7 +127,7 @@ enum MultipartStatements {
     ) {
         [$0.bucket.rawValue, $0.key.rawValue, $0.id]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let audit = Statement<(entry: UUID, id: UUID, change: ChangeContext), UUID>(
@@ -127,21 +142,25 @@ enum MultipartStatements {
     ) {
         [$0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
-    static let page = Statement<(filters: [String: String], after: UUID?, limit: Int64), MultipartUpload>(
+    static let listing = Listing(
+        of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
+
+    /// The oldest first.
+    static let page = Statement<PageRequest, MultipartUpload>(
         """
-        SELECT \(columns) FROM multipart_uploads u
+        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u
         WHERE ($1::text IS NULL OR u.state = $1) AND ($2::text IS NULL OR u.bucket = $2)
-            AND ($3::text IS NULL OR u.principal = $3) AND ($4::uuid IS NULL OR u.id > $4)
+            AND ($3::text IS NULL OR u.principal = $3) AND ($4::text IS NULL OR u.id > $4::text::uuid)
         ORDER BY u.id
         LIMIT $5
         """, onlyReads: true
     ) {
-        [$0.filters["state"], $0.filters["bucket"], $0.filters["principal"], $0.after, $0.limit]
+        $0.parameters
     } decode: { row throws(PostgresError) in
-        try MultipartUpload(row)
+        try MultipartUpload(&row)
     }
 
     /// Takes uploads on for some minutes, so that no other gateway looks after them at the same time.
@@ -156,39 +175,54 @@ enum MultipartStatements {
             LIMIT $1
             FOR UPDATE SKIP LOCKED
         ))
-        RETURNING \(columns)
+        RETURNING \(columns.selected(of: "u"))
         """
     ) {
         [$0.most, $0.now]
     } decode: { row throws(PostgresError) in
-        try MultipartUpload(row)
+        try MultipartUpload(&row)
     }
 
     static let prune = Statement<(keepDays: Int32, most: Int32), Int32>("SELECT prune_multipart_uploads($1, $2)") {
         [$0.keepDays, $0.most]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }
 
 extension MultipartUpload {
-    /// Reads a row of the columns above.
-    fileprivate init(_ row: borrowing PostgresRow) throws(PostgresError) {
-        let bucket: String = try row.decode(2)
-        let key: String = try row.decode(3)
-        guard let contentType = MediaType(try row.decode(4)) else {
-            throw .decoding(column: 4, reason: "malformed content type")
-        }
-        var parts: [UploadedPart] = []
-        for (number, etag) in zip(try row.decode(8, as: [Int32].self), try row.decode(9, as: [String].self)) {
-            parts.append(
-                try parsed(8) { () throws(GatewayError) in try UploadedPart(number: Int(number), etag: etag) })
-        }
+    /// Reads the columns of ``MultipartUploadTable``.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
-            id: try row.decode(0), principal: try row.principal(1),
-            bucket: try parsed(2) { () throws(GatewayError) in try BucketName(bucket) },
-            key: try parsed(3) { () throws(GatewayError) in try ObjectKey(key) }, contentType: contentType,
-            contentLength: try row.decode(5), state: try row.word(6), storeUploadID: try row.decode(7), parts: parts,
-            etag: try row.decode(10), createdAt: try row.decode(11), expiresAt: try row.decode(12))
+            id: try row.next(), principal: try row.nextParsed(Principal.init(_:)),
+            bucket: try row.nextParsed(BucketName.init(_:)), key: try row.nextParsed(ObjectKey.init(_:)),
+            contentType: try row.nextMediaType(), contentLength: try row.next(), state: try row.nextWord(),
+            storeUploadID: try row.next(), parts: try row.nextParts(), etag: try row.next(),
+            createdAt: try row.next(), expiresAt: try row.next())
+    }
+}
+
+extension PostgresRow {
+    fileprivate mutating func nextMediaType() throws(PostgresError) -> MediaType {
+        let column = place
+        guard let type = MediaType(try next()) else {
+            throw .decoding(column: column, reason: "malformed content type")
+        }
+        return type
+    }
+
+    /// Reads two columns, the numbers of parts and their entity tags.
+    fileprivate mutating func nextParts() throws(PostgresError) -> [UploadedPart] {
+        let column = place
+        let numbers: [Int32] = try next()
+        let etags: [String] = try next()
+        var parts: [UploadedPart] = []
+        for (number, etag) in zip(numbers, etags) {
+            parts.append(
+                try Self.parse(etag, of: column) { (etag) throws(GatewayError) in
+                    try UploadedPart(number: Int(number), etag: etag)
+                })
+        }
+        return parts
     }
 }

@@ -129,14 +129,15 @@ extension RecordingProbe {
             ARRAY(SELECT m.checksum FROM schema_migrations m ORDER BY m.version)
         """, onlyReads: true
     ) { row throws(PostgresError) in
-        let versions = try row.decode(1, as: [Int32].self)
-        let names = try row.decode(2, as: [String].self)
-        let checksums = try row.decode(3, as: [[UInt8]].self)
+        let clock: Date = try row.next()
+        let versions: [Int32] = try row.next()
+        let names: [String] = try row.next()
+        let checksums: [[UInt8]] = try row.next()
         guard versions.count == names.count, names.count == checksums.count else {
             throw .decoding(column: 1, reason: "arrays of different lengths")
         }
         return (
-            try row.decode(0),
+            clock,
             versions.indices.map {
                 Migrator.Applied(version: versions[$0], name: names[$0], checksum: checksums[$0])
             }

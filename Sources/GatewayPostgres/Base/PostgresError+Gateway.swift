@@ -1,6 +1,8 @@
 import GatewayCore
 import LibPQ
 
+// The only place where an error of the database becomes one of the gateway.
+
 extension PostgresError {
     /// What a caller can act on: only that the database did not do it, and when to try again.
     var asGatewayError: GatewayError {
@@ -14,6 +16,13 @@ extension PostgresError {
         case .server, .unavailable, .cancelled, .decoding, .encoding, .invalidConnectionString:
             .unavailable(retryAfter: 1)
         }
+    }
+
+    /// What somebody can act on who changes rows.
+    var asRefusalOfChange: GatewayError {
+        if refusesData { return .conflict(reason: "The database refuses such a row.") }
+        // Another change is under way: as long as it lasts, nothing but waiting helps.
+        return sqlState == "55P03" ? .unavailable(retryAfter: 1) : asGatewayError
     }
 
     /// Whether the values of parameters are to blame (classes "data exception" and "integrity constraint violation"), and

@@ -2,8 +2,8 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Statements about requests with idempotency keys.
-enum IdempotencyStatements {
+/// The table `idempotency_keys`.
+enum IdempotencyKeyTable {
     /// What is asked for, with identifiers that a new row and claim get.
     struct Claiming: Sendable {
         var request: IdempotentRequest
@@ -34,14 +34,9 @@ enum IdempotencyStatements {
             $0.request.bodyDigest,
         ]
     } decode: { row throws(PostgresError) in
-        var known = Known(
-            verdict: try row.decode(0), id: try row.decode(1), attempt: try row.decode(2),
-            retryAfter: try row.decode(3),
-            issuances: try row.decode(4, as: [UUID]?.self) ?? [])
-        if let bytes = try row.decode(5, as: [UInt8]?.self), let keyID = try row.decode(6, as: String?.self) {
-            known.sealed = SealedBytes(bytes: bytes, keyID: keyID)
-        }
-        return known
+        Known(
+            verdict: try row.next(), id: try row.next(), attempt: try row.next(), retryAfter: try row.next(),
+            issuances: try row.next(as: [UUID]?.self) ?? [], sealed: try SealedBytes(&row))
     }
 
     static let finish = Statement<(claim: IdempotencyClaim, sealed: SealedBytes?), Void>(
@@ -85,38 +80,6 @@ enum IdempotencyStatements {
         """
     ) { [$0.map(\.id), $0.map(\.attempt)] }
 
-    /// Records a batch for a claim, or proves that it is on record.
-    static let record = Statement<(claim: IdempotencyClaim, call: RecordBatch.Call), OnceAnswer>(
-        """
-        SELECT refusal, on_record, verdicts, uses, resets_in, ahead FROM record_issuances_once(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-            $26, $27
-        )
-        """
-    ) { values, parameters throws(PostgresError) in
-        let (claim, call) = values
-        try claim.id.encode(into: &parameters)
-        try claim.attempt.encode(into: &parameters)
-        try call.batch.write(sentAt: call.clock, to: &parameters)
-    } decode: { row throws(PostgresError) in
-        OnceAnswer(
-            refusal: try row.decode(0), onRecord: try row.decode(1),
-            recording: .init(
-                verdicts: try row.decode(2), uses: try row.decode(3), resetsIn: try row.decode(4),
-                ahead: try row.decode(5)))
-    }
-
-    /// What the database said of a batch for a claim.
-    struct OnceAnswer: Sendable {
-        /// Why the claim may not act; `nil` where it may.
-        let refusal: String?
-        /// What is on record, where nothing was done since that is some of the batch; else `nil`.
-        let onRecord: [UUID]?
-        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it would
-        /// be another one now; then there are no uses.
-        let recording: RecordBatch.Answer
-    }
-
     /// Removes keys past their time; those that somebody uses at the moment stay for the next round.
     static let prune = Statement<Int32, Void>(
         """
@@ -129,4 +92,16 @@ enum IdempotencyStatements {
         ))
         """
     ) { [$0] }
+}
+
+extension PostgresTransaction {
+    /// Ties a change to the claim of the request's idempotency key, if it has one: both are committed, or neither is.
+    ///
+    /// - Throws: `idempotency` where another request acts for the key by now, so that this one must change nothing.
+    func mark(_ change: ChangeContext) throws {
+        guard let claim = change.claim else { return }
+        guard try perform(IdempotencyKeyTable.mark, claim) == 1 else {
+            throw GatewayError.idempotency(.inFlight(retryAfter: 1))
+        }
+    }
 }

@@ -4,8 +4,7 @@ public import Logging
 
 /// Remembers in PostgreSQL who started which upload in parts.
 public struct PostgresRemoteUploads: RemoteUploadStore {
-    private let pool: PostgresPool
-    private let logger: Logger
+    private let pool: StorePool
 
     /// Makes a store.
     ///
@@ -13,31 +12,20 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
     ///   - pool: Logged in as the gateway.
     ///   - logger: Told why rows cannot be read or written.
     public init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+        self.pool = StorePool(
+            pool: pool, logger: logger, complaint: "remote uploads cannot be read or written")
     }
 
     /// Remembers that a user is about to start an upload.
     public func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
-        _ = try await execute(Self.begin, (upload, contentType))
+        _ = try await pool.execute(Self.begin, (upload, contentType))
     }
 
     /// Binds the id of an upload to a user who started one of the key.
     public func contentType(
         ofUpload id: String, _ upload: RemoteUpload
     ) async throws(GatewayError) -> String? {
-        try await execute(Self.bind, (upload, id)).first ?? nil
-    }
-
-    private func execute<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
-    ) async throws(GatewayError) -> [Row] {
-        do throws(PostgresError) {
-            return try await pool.execute(statement, parameters)
-        } catch {
-            logger.report(error, "remote uploads cannot be read or written", in: pool.outage)
-            throw error.asGatewayError
-        }
+        try await pool.execute(Self.bind, (upload, id)).first ?? nil
     }
 
     static let begin = Statement<(upload: RemoteUpload, contentType: String), Bool>(
@@ -45,7 +33,7 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
     ) {
         [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.contentType]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let bind = Statement<(upload: RemoteUpload, id: String), String?>(
@@ -53,6 +41,6 @@ public struct PostgresRemoteUploads: RemoteUploadStore {
     ) {
         [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.id]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }

@@ -86,7 +86,9 @@ extension PostgresRow {
         }
         let end = place + count
         let value = try read(&self)
-        guard place == end else { throw .decoding(column: place, reason: "\(count) columns were selected, others read") }
+        guard place == end else {
+            throw .decoding(column: place, reason: "not the columns that were selected for the table")
+        }
         return value
     }
 }

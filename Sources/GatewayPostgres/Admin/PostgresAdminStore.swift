@@ -6,8 +6,9 @@ import Logging
 
 /// Rows of one kind in PostgreSQL, as admins manage them.
 ///
-/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the commit
-/// writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits longer for rows.
+/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the
+/// commit writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits
+/// longer for rows.
 public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     private let table: AdminTable<Resource>
     private let pool: PostgresPool
@@ -95,8 +96,9 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
     }
 
-    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One line of the
-    /// log and one of the audit tell of all of them. Answers how many; where there was none, nothing changed.
+    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One
+    /// line of the log and one of the audit tell of all of them. Answers how many; where there was none, nothing
+    /// changed.
     func deleteAll(
         _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int {
@@ -114,8 +116,8 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         return count
     }
 
-    /// Waits until what was committed before stands. A row may be missing because a removal before this one was committed here
-    /// but not answered with success: a failover could bring the row back.
+    /// Waits until what was committed before stands. A row may be missing because a removal before this one was
+    /// committed here but not answered with success: a failover could bring the row back.
     private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
         do throws(PostgresError) {
             try await pool.perform(AdminStatements.writeNothing, ())

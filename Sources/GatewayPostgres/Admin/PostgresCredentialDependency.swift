@@ -31,8 +31,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
         return found
     }
 
-    /// Nothing lives longer than a week, so that older days need not be read. What was decided before the change of the key was
-    /// signed by the one before: the ledger knows the state of policy that each decision rests on.
+    /// Nothing lives longer than a week, so that older days need not be read. What was decided before the change of the
+    /// key was signed by the one before: the ledger knows the state of policy that each decision rests on.
     static let read = Statement<UUID, CredentialDependents>(
         """
         SELECT ARRAY(SELECT b.name FROM buckets b WHERE b.credential_id = c.id ORDER BY b.name),
@@ -62,8 +62,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
             aliveOfPreviousKey: hasFormer ? .init(count: try row.next(), until: try row.next()) : nil)
     }
 
-    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its creation nobody
-    /// is taken for the maker.
+    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its
+    /// creation nobody is taken for the maker.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
         SELECT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id AND b.endpoint = $2),

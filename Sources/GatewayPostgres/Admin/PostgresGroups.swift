@@ -27,8 +27,8 @@ extension PostgresGroups {
         (SELECT count(*) FROM grants r WHERE r.principal = g.name AND r.removed_at IS NULL)
         """
 
-    /// From one name to the next by two indexes, so that a group with a million grants costs no more than one with a single
-    /// one; only the counting reads them. ";" is the byte after ":".
+    /// From one name to the next by two indexes, so that a group with a million grants costs no more than one with a
+    /// single one; only the counting reads them. ";" is the byte after ":".
     static let page = Statement<PageRequest, GroupSummary>(
         """
         WITH RECURSIVE names (name) AS (

@@ -37,7 +37,8 @@ struct Columns<Row: Sendable>: Sendable {
         all.map { others[$0.name] ?? $0.form.read("\(row).\($0.name)") }.joined(separator: ", ")
     }
 
-    /// The columns of a row as the table has them, for an inner query whose rows an outer one reads with ``selected(of:replacing:)``.
+    /// The columns of a row as the table has them, for an inner query whose rows an outer one reads with
+    /// ``selected(of:replacing:)``.
     func stored(of row: String) -> String {
         all.map { "\(row).\($0.name)" }.joined(separator: ", ")
     }

@@ -25,8 +25,8 @@ extension PostgresError {
         return sqlState == "55P03" ? .unavailable(retryAfter: 1) : asGatewayError
     }
 
-    /// Whether the values of parameters are to blame (classes "data exception" and "integrity constraint violation"), and
-    /// so perhaps those of one item only.
+    /// Whether the values of parameters are to blame (classes "data exception" and "integrity constraint violation"),
+    /// and so perhaps those of one item only.
     var refusesData: Bool {
         switch self {
         case .encoding: true

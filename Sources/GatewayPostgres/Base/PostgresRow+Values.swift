@@ -2,8 +2,8 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-// Rows hold what was checked when they were created. What does not parse was written by somebody else, and nothing is decided
-// on it.
+// Rows hold what was checked when they were created. What does not parse was written by somebody else, and nothing is
+// decided on it.
 
 extension PostgresRow {
     /// Makes a value of the text of a column.

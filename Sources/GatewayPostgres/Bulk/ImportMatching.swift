@@ -4,9 +4,10 @@ import LibPQ
 
 /// Finds out which lines of an import are about which grants.
 ///
-/// A line with an identifier is about the grant that has it. Any other is about a grant that says the same or, where one line
-/// and one grant are left for the same principal, bucket, prefix, kind of prefix and effect, about that one. Where it could be
-/// about several, nothing is guessed: an import that removes what is not in it replaces them all, any other is refused.
+/// A line with an identifier is about the grant that has it. Any other is about a grant that says the same or, where
+/// one line and one grant are left for the same principal, bucket, prefix, kind of prefix and effect, about that one.
+/// Where it could be about several, nothing is guessed: an import that removes what is not in it replaces them all, any
+/// other is refused.
 struct ImportMatching {
     let options: GrantImportOptions
 
@@ -23,8 +24,8 @@ struct ImportMatching {
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    /// The live grants that may be touched, and those that lines name though they may not. Read once: all else rests on this
-    /// one look.
+    /// The live grants that may be touched, and those that lines name though they may not. Read once: all else rests on
+    /// this one look.
     static let findLive = Statement<GrantImportOptions.Scope, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
@@ -62,8 +63,8 @@ struct ImportMatching {
         ORDER BY b.place, l.id
         """)
 
-    /// The other lines without identifier. Where several grants or lines are left for one key, `$1` says whether the lines
-    /// make new ones.
+    /// The other lines without identifier. Where several grants or lines are left for one key, `$1` says whether the
+    /// lines make new ones.
     static let matchKeys = Statement<Bool, Void>(
         """
         INSERT INTO bulk_diff (place, id, old_change, operation)

@@ -9,7 +9,8 @@ enum ImportSamples {
         var grant: Grant
     }
 
-    /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the operation.
+    /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the
+    /// operation.
     static let sent = Statement<(operation: String, limit: Int64), Sent>(
         """
         SELECT d.place, \(GrantTable.columns.selected(of: "g"))

@@ -5,9 +5,9 @@ public import Logging
 
 /// Many grants at once, in PostgreSQL.
 ///
-/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in one
-/// transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in the log at
-/// the end. If somebody was faster, the comparison is made anew.
+/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in
+/// one transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in
+/// the log at the end. If somebody was faster, the comparison is made anew.
 public struct PostgresGrantBulk: GrantBulkStore {
     private let connections: BulkConnections
     private let logger: Logger

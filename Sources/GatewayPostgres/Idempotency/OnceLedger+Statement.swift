@@ -29,8 +29,8 @@ extension OnceLedger {
         let refusal: String?
         /// What is on record, where nothing was done since that is some of the batch; else `nil`.
         let onRecord: [UUID]?
-        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it would
-        /// be another one now; then there are no uses.
+        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it
+        /// would be another one now; then there are no uses.
         let recording: RecordBatch.Answer
     }
 }

@@ -3,9 +3,10 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in one
-/// statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its issuances is
-/// recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway that has stopped.
+/// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in
+/// one statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its
+/// issuances is recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway
+/// that has stopped.
 struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool

@@ -7,8 +7,9 @@ public import ServiceLifecycle
 
 /// Requests with idempotency keys in PostgreSQL, for all gateways alike.
 ///
-/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway that died or
-/// stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a claim changes nothing.
+/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway
+/// that died or stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a
+/// claim changes nothing.
 public struct PostgresIdempotency: IdempotencyStore, Service {
     /// How often claims are renewed: `idempotency_claim_end` gives several times as long.
     private static let renewal = Duration.seconds(1)

@@ -140,8 +140,9 @@ struct AliveSession: Sendable {
     /// How many there are, beyond those that are listed too.
     var total: Int64
 
-    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a part in it
-    /// that is about one of its actions and about keys below its prefix or above; who was in a group then is not known.
+    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a
+    /// part in it that is about one of its actions and about keys below its prefix or above; who was in a group then is
+    /// not known.
     static let statement = Statement<BlastRadius.Cause, AliveSession>(
         """
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,

@@ -5,8 +5,8 @@ public import Logging
 
 /// Reads the ledger in PostgreSQL.
 public struct PostgresIssuances: IssuanceReader {
-    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of range
-    /// are not opened and rare values are found by the index that knows where they may be.
+    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of
+    /// range are not opened and rare values are found by the index that knows where they may be.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
         ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
@@ -25,8 +25,8 @@ public struct PostgresIssuances: IssuanceReader {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs more
-    /// days asks each of them for as little.
+    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs
+    /// more days asks each of them for as little.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let limit = LedgerPool.limit(query.pageSize)
         let filter = query.filter

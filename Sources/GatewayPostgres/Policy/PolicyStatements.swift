@@ -28,7 +28,8 @@ struct LoadedRow: Sendable {
 enum PolicyStatements {
     private static let carried = Migration.all.map { "\($0.version)" }.joined(separator: ",")
 
-    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no decision is made.
+    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no
+    /// decision is made.
     private static let latest = """
         (
             SELECT seq, tag FROM policy_log
@@ -39,8 +40,8 @@ enum PolicyStatements {
 
     /// The n-th of each kind of key, with what is found for them.
     ///
-    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it. Each
-    /// `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
+    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it.
+    /// Each `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
     static let load = Statement<PolicyQuestion, LoadedRow>(
         """
         SELECT l.seq, l.tag, a.principal,
@@ -120,7 +121,8 @@ enum PolicyStatements {
         return (position, place, try Grant.found(in: &row))
     }
 
-    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at most.
+    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at
+    /// most.
     static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
         """
         SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
@@ -211,8 +213,8 @@ struct AroundQuestion: Sendable {
         if !isDirectory { above.append(prefix) }
         self.above = above
         from = isDirectory ? prefix.rawValue : nil
-        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without an end
-        // the index would be read further than needed.
+        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without
+        // an end the index would be read further than needed.
         to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(Substring(bytes.dropLast())) + "0"
     }
 }

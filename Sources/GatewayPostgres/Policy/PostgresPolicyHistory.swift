@@ -77,8 +77,8 @@ enum PolicyHistoryStatements {
         PolicyMoment(sequence: try row.next(), at: try row.next())
     }
 
-    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such a line, it
-    /// was after those that followed.
+    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such
+    /// a line, it was after those that followed.
     static let moment = Statement<Int64, PolicyMoment>(
         """
         SELECT m.seq, m.at FROM policy_moments m
@@ -105,7 +105,8 @@ enum PolicyHistoryStatements {
         try row.nextParsed(Principal.init(_:))
     }
 
-    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny first.
+    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny
+    /// first.
     static let grants = Statement<KeyPlace, Grant>(
         """
         WITH versions AS MATERIALIZED (

@@ -3,8 +3,8 @@ import Synchronization
 
 /// What one connection of the ledger last showed.
 ///
-/// Recordings that succeed are believed. One that fails may have failed on its own account, so that it only raises doubt: a probe
-/// decides. Where several in a row fail though probes pass, the recordings are believed.
+/// Recordings that succeed are believed. One that fails may have failed on its own account, so that it only raises
+/// doubt: a probe decides. Where several in a row fail though probes pass, the recordings are believed.
 final class LaneHealth: Sendable {
     struct State {
         /// When the last call that succeeded began.

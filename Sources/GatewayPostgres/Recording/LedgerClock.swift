@@ -3,8 +3,8 @@ import LibPQ
 public import Logging
 import Synchronization
 
-/// The gateway's clock as recordings are compared by: each call tells it, and records nothing where the database's differs by
-/// more than is allowed.
+/// The gateway's clock as recordings are compared by: each call tells it, and records nothing where the database's
+/// differs by more than is allowed.
 public final class LedgerClock: Sendable {
     /// Seconds after which a caller may ask again.
     static let retryAfter = 5

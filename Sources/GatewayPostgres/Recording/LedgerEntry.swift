@@ -1,8 +1,8 @@
 import GatewayCore
 import LibPQ
 
-/// A proposal on its way into the ledger, and who waits for the verdict on it. It is answered once, by whoever took it out of the
-/// queue.
+/// A proposal on its way into the ledger, and who waits for the verdict on it. It is answered once, by whoever took it
+/// out of the queue.
 final class LedgerEntry: Sendable {
     /// Who waits.
     enum Asker {

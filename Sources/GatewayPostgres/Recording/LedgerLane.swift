@@ -72,7 +72,8 @@ struct LedgerLane: Sendable {
                 for entry in entries { entry.answer(.failure(.clockDiffers(retryAfter: LedgerClock.retryAfter))) }
             }
         } catch {
-            // What the database refuses on account of one item is nobody else's fault; nothing of the batch was recorded.
+            // What the database refuses on account of one item is nobody else's fault; nothing of the batch was
+            // recorded.
             if error.refusesData, entries.count > 1 {
                 let middle = entries.count / 2
                 await record(Array(entries[..<middle]), on: connection)

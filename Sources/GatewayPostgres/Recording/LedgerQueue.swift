@@ -76,7 +76,8 @@ final class LedgerQueue: Sendable {
         state.withLock { exchange(&$0.isProbeDue, with: false) }
     }
 
-    /// Waits for entries and takes out the first of them; none where a probe is due, or once the queue is closed and empty.
+    /// Waits for entries and takes out the first of them; none where a probe is due, or once the queue is closed and
+    /// empty.
     func next(upTo limit: Int) async -> [LedgerEntry] {
         while true {
             let (entries, isIdle) = state.withLock { state in

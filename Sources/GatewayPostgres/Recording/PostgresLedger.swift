@@ -6,9 +6,9 @@ public import ServiceLifecycle
 
 /// The ledger in PostgreSQL: written by each caller as if alone, sent together.
 ///
-/// A proposal goes over a connection of the loop that it comes from, so that it moves to no other thread; where there are
-/// several, or it comes from elsewhere, its principal chooses, so that two connections seldom wait for the same counter. It
-/// records while ``run()`` runs: what comes before waits for it, what comes after is refused.
+/// A proposal goes over a connection of the loop that it comes from, so that it moves to no other thread; where there
+/// are several, or it comes from elsewhere, its principal chooses, so that two connections seldom wait for the same
+/// counter. It records while ``run()`` runs: what comes before waits for it, what comes after is refused.
 public final class PostgresLedger: IssuanceLedger, Service {
     /// How much is sent and kept.
     public struct Limits: Sendable {
@@ -44,11 +44,13 @@ public final class PostgresLedger: IssuanceLedger, Service {
     /// Makes a ledger; ``run()`` connects it.
     ///
     /// - Parameters:
-    ///   - configuration: How to reach the server; the settings that recording needs are added to those of its sessions.
+    ///   - configuration: How to reach the server; the settings that recording needs are added to those of its
+    ///     sessions.
     ///   - clock: What the database's clock is compared with.
     ///   - denials: Where refusals are counted; to be run by its own service.
     ///   - schema: Nothing is recorded while it does not fit.
-    ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for each.
+    ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for
+    ///     each.
     public init(
         configuration: PostgresConfiguration, clock: LedgerClock, denials: DenialCounter, limits: Limits = Limits(),
         schema: SchemaFit? = nil, loops: [EventLoop] = [],
@@ -78,8 +80,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return made
     }
 
-    /// What recording needs of a session. The planner knows nothing of the arrays' sizes; with these it keeps to one plan of
-    /// nested loops over primary keys.
+    /// What recording needs of a session. The planner knows nothing of the arrays' sizes; with these it keeps to one
+    /// plan of nested loops over primary keys.
     static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
         ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "1s"),

@@ -10,7 +10,8 @@ enum AdminStatements {
     /// Makes a statement that gives a row as JSON, for the audit.
     ///
     /// - Parameters:
-    ///   - members: Names and values of the row's members, for `jsonb_build_object`; secrets and hashes are not among them.
+    ///   - members: Names and values of the row's members, for `jsonb_build_object`; secrets and hashes are not among
+    ///     them.
     ///   - source: Where the row `r` with the identifier `$1` is found.
     static func document(_ members: String, from source: String) -> Statement<String, String> {
         Statement("SELECT jsonb_build_object(\(members))::text FROM \(source)") {

@@ -1,7 +1,7 @@
 import GatewayCore
 
-/// What is on record of the bytes of an upload, in one column: an MD5 of 16 bytes, a SHA-256 of 32, or both in this order; and
-/// behind a SHA-256 one byte more where the signature holds for it.
+/// What is on record of the bytes of an upload, in one column: an MD5 of 16 bytes, a SHA-256 of 32, or both in this
+/// order; and behind a SHA-256 one byte more where the signature holds for it.
 struct ContentDigests: Equatable {
     /// The MD5 that was bound.
     var md5: [UInt8]?

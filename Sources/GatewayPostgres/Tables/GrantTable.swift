@@ -46,8 +46,8 @@ enum GrantTable {
         try row.next()
     }
 
-    /// Lets one transaction after another add templates for a principal and bucket. The pair of numbers is apart from the
-    /// single number of the policy lock.
+    /// Lets one transaction after another add templates for a principal and bucket. The pair of numbers is apart from
+    /// the single number of the policy lock.
     static let lockTemplates = Statement<(principal: String, bucket: String), Void>(
         "SELECT pg_advisory_xact_lock(1936485475, hashtext($2 || ' ' || $1))"
     ) { [$0.principal, $0.bucket] }

@@ -36,8 +36,8 @@ enum GroupMemberTable {
         try GroupMember(&row)
     }
 
-    /// Without a lock, which the gateway's role may not take: a membership never changes, and its removal tells whether it was
-    /// still there.
+    /// Without a lock, which the gateway's role may not take: a membership never changes, and its removal tells whether
+    /// it was still there.
     static let readScope = Statement<String, LockedRow>(
         "SELECT m.member_principal, m.revision FROM group_members m WHERE \(whereIs("m", "$1"))"
     ) {

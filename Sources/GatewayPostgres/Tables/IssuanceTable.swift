@@ -7,8 +7,8 @@ enum IssuanceTable {
     /// Columns of a row `i`, in the order in which ``RecordedIssuance/init(_:)`` reads them.
     static let columns = """
         i.content_md5, i.id, i.issued_at, i.expires_at, i.delivery, i.principal, i.matched_principal, i.grant_id,
-        i.credential_id, string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.content_type, i.content_length,
-        i.request_id, i.policy_seq, i.quota_ids, i.quota_amounts
+        i.credential_id, string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.content_type,
+        i.content_length, i.request_id, i.policy_seq, i.quota_ids, i.quota_amounts
         """
 }
 

@@ -63,7 +63,8 @@ struct IssuerTable: Sendable {
 
     static let update = columns.update("issuers")
 
-    /// Lets one issuer after another be created or changed. The pair of numbers is apart from the single number of the policy lock.
+    /// Lets one issuer after another be created or changed. The pair of numbers is apart from the single number of the
+    /// policy lock.
     static let lockAll = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1936485476, 0)")
 
     /// A statement of its own, so that it sees the issuers of those who had the lock before.
@@ -143,8 +144,8 @@ struct IssuerPrefixes: Sendable {
     var principal: String
     var group: String
 
-    /// Whether one prefix begins with the other, so that two issuers could come to the same name: `a` and `bc` read like
-    /// `ab` and `c`. The empty prefix begins every other.
+    /// Whether one prefix begins with the other, so that two issuers could come to the same name: `a` and `bc` read
+    /// like `ab` and `c`. The empty prefix begins every other.
     static func collide(_ left: String, _ right: String) -> Bool {
         left.utf8.starts(with: right.utf8) || right.utf8.starts(with: left.utf8)
     }

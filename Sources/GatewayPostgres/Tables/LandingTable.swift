@@ -2,7 +2,8 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `landings`, what became of uploads, and the view `uploads` that shows them beside their rows of the ledger.
+/// The table `landings`, what became of uploads, and the view `uploads` that shows them beside their rows of the
+/// ledger.
 enum LandingTable {
     struct PageRequest: Sendable {
         var query: UploadQuery
@@ -14,9 +15,9 @@ enum LandingTable {
 
     /// The view's, in the order in which ``ListedUpload/init(_:)`` reads them.
     private static let columns = """
-        u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket, u.object_key,
-        u.content_type, u.content_length, u.is_dead, u.multipart_state = 'completed', u.multipart_etag, u.finding, u.mismatches,
-        u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
+        u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket,
+        u.object_key, u.content_type, u.content_length, u.is_dead, u.multipart_state = 'completed', u.multipart_etag,
+        u.finding, u.mismatches, u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
         """
 
     static let find = Statement<(id: UUID, from: Date, to: Date), ListedUpload>(
@@ -27,7 +28,8 @@ enum LandingTable {
         try ListedUpload(&row)
     }
 
-    /// What permits a single object; parts are left out, and so are the requests that start or complete one in parts otherwise.
+    /// What permits a single object; parts are left out, and so are the requests that start or complete one in parts
+    /// otherwise.
     static let page = Statement<PageRequest, ListedUpload>(
         """
         SELECT \(columns) FROM uploads u

@@ -4,8 +4,8 @@ import LibPQ
 
 /// The table `quotas`.
 enum QuotaTable {
-    /// In the order in which ``UnparsedQuota`` reads them. Only the limit changes: the other columns fix what the counters mean,
-    /// and the gateway's role may not change them.
+    /// In the order in which ``UnparsedQuota`` reads them. Only the limit changes: the other columns fix what the
+    /// counters mean, and the gateway's role may not change them.
     static let columns = Columns<Quota>(
         Column("id", as: "id") { $0.id },
         Column("principal", as: "principal", isFixed: true) { $0.principal.rawValue },

@@ -64,8 +64,8 @@ struct StorageCredentialTable: Sendable {
 
     static let insert = columns.insert(into: "storage_credentials")
 
-    /// Where the key changes, remembers the former one and until when URLs may live that it signed: as long as the longest
-    /// life on any bucket that uses the credential.
+    /// Where the key changes, remembers the former one and until when URLs may live that it signed: as long as the
+    /// longest life on any bucket that uses the credential.
     static let update: Statement<Writing, Void> = {
         let written = columns.updated
         let isNewKey = "c.access_key_id <> \(written.parameter(of: "access_key_id"))"

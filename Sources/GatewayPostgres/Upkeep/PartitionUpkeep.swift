@@ -3,11 +3,11 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of the log of
-/// policy that nobody needs.
+/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of
+/// the log of policy that nobody needs.
 ///
-/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after a
-/// tenth of a second where somebody reads the ledger, to try again in the next round.
+/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after
+/// a tenth of a second where somebody reads the ledger, to try again in the next round.
 public struct PartitionUpkeep: Service {
     /// What is kept, and how often it is looked after.
     public struct Schedule: Sendable {

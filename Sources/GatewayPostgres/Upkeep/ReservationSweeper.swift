@@ -6,9 +6,9 @@ public import ServiceLifecycle
 
 /// Gives back what issued uploads reserved and did not use, once their URLs are dead and a grace has passed.
 ///
-/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the reservation
-/// goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store differ by more than is
-/// allowed: links may live longer than they seem to.
+/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the
+/// reservation goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store
+/// differ by more than is allowed: links may live longer than they seem to.
 public struct ReservationSweeper: Service {
     /// When reservations are looked at.
     public struct Schedule: Sendable {

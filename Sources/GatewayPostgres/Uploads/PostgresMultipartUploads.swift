@@ -28,7 +28,8 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         try await execute(MultipartUploadTable.find, id).first
     }
 
-    /// Writes down what the store calls an upload, and opens it; one that was given up meanwhile is to be aborted instead.
+    /// Writes down what the store calls an upload, and opens it; one that was given up meanwhile is to be aborted
+    /// instead.
     public func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
         guard let state = try await execute(MultipartUploadTable.open, (id, storeUploadID)).first else {
             throw .unavailable(retryAfter: 1)

@@ -15,7 +15,8 @@ public struct PostgresStoreEvents: StoreEventRecords {
     ///
     /// - Parameters:
     ///   - pool: Logged in as the gateway.
-    ///   - lookUps: The same, for secrets that anybody may send alone, so that no flood of them takes the connections of others.
+    ///   - lookUps: The same, for secrets that anybody may send alone, so that no flood of them takes the connections
+    ///     of others.
     ///   - logger: Told why rows cannot be read or written.
     ///   - now: The clock of identifiers in the audit.
     public init(

@@ -8,7 +8,8 @@ public struct PostgresUploads: UploadRecords {
     private let pool: StorePool
     private let ledger: LedgerPool
 
-    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated for a day.
+    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated
+    /// for a day.
     private static let clockDifference: TimeInterval = 2 * 86_400
 
     /// The year 2500: later times are no row's.

@@ -6,9 +6,9 @@ import StrictJSON
 
 /// Many grants at once, in PostgreSQL.
 ///
-/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in one
-/// transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in the log at
-/// the end. If somebody was faster, the comparison is made anew.
+/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in
+/// one transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in
+/// the log at the end. If somebody was faster, the comparison is made anew.
 public struct PostgresGrantBulk: GrantBulkStore {
     private let connections: BulkConnections
     private let logger: Logger
@@ -105,7 +105,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     /// Opens all grants that some filters leave.
     public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
-        let filters = try AdminTable<Grant>.grants.filterValues(filters)
+        let filters = try GrantTable.listing.filterValues(filters)
         let lease = try connections.lease()
         do throws(PostgresError) {
             try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)
@@ -209,7 +209,6 @@ extension PostgresGrantBulk {
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
         guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
-        if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
-        return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError
+        return error.asRefusalOfChange
     }
 }

@@ -136,7 +136,7 @@ extension PostgresAdminStore {
                 id: .version7(at: now(), randomBytes: try randomBytes(count: 10)), operation: operation,
                 kind: table.kind, resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID)
         } catch {
-            throw .unavailable(retryAfter: 1)
+            throw .noRandomBytes
         }
     }
 
@@ -185,7 +185,7 @@ extension PostgresAdminStore {
             throw translate(error, requestID: change.requestID)
         } catch {
             logger.error("a change failed", metadata: ["request.id": "\(change.requestID)", "reason": "\(error)"])
-            throw .unavailable(retryAfter: 1)
+            throw .unexpected(error)
         }
     }
 

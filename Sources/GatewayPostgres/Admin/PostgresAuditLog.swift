@@ -24,7 +24,7 @@ public struct PostgresAuditLog: AuditLog {
 
     /// Adds a line.
     public func note(_ act: AuditedAct, by change: ChangeContext) async throws(GatewayError) {
-        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let id = UUID.version7(at: now(), randomBytes: random)
         do throws(PostgresError) {
             _ = try await pool.execute(AuditTable.note, (id, act, change))

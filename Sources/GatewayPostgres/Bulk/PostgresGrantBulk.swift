@@ -208,7 +208,6 @@ extension PostgresGrantBulk {
         logger.report(
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
-        guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
-        return error.asRefusalOfChange
+        return (error as? PostgresError)?.asRefusalOfChange ?? .unexpected(error)
     }
 }

@@ -54,7 +54,7 @@ struct OnceLedger: IssuanceLedger {
             return try outcome(of: batch, by: answer)
         } catch {
             logger.report(error, "issuances not recorded once", in: pool.outage, level: .error)
-            let refusal = (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
+            let refusal = (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
             return .done(batch.entries.map { _ in .failure(refusal) })
         }
     }

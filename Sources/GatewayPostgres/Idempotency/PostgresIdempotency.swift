@@ -67,12 +67,12 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Claims a key.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
-        guard let random = try? randomBytes(count: 20) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 20) else { throw .noRandomBytes }
         let attempt = UUID.version7(at: now(), randomBytes: Array(random.suffix(10)))
         let claiming = IdempotencyKeyTable.Claiming(
             request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt)
         guard let known = try await statements.execute(IdempotencyKeyTable.claim, claiming).first else {
-            throw .unavailable(retryAfter: 1)
+            throw .noRow(of: "an idempotency key")
         }
         guard known.verdict != "other-request" else { throw .idempotency(.otherRequest) }
         guard let id = known.id, let attempt = known.attempt else {
@@ -95,7 +95,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
                 try keys.seal(bytes, in: .idempotencyKey(claim.id))
             }
         } catch {
-            throw .unavailable(retryAfter: 1)
+            throw .unavailable(retryAfter: 1, cause: "an answer cannot be sealed")
         }
         try await statements.perform(IdempotencyKeyTable.finish, (claim, sealed))
     }

@@ -55,7 +55,7 @@ public struct PostgresPolicySource: PolicySource {
         var question = PolicyQuestion(literalGrantLimit: Int64(clamping: max(0, min(literalGrantLimit, 1 << 30))))
         let places = keys.map { question.add($0) }
         let rows = try await read(PolicyStatements.load, question)
-        guard (places.max() ?? -1) < rows.count else { throw .unavailable(retryAfter: 1) }
+        guard (places.max() ?? -1) < rows.count else { throw .noRow(of: "a key of policy") }
         return PolicyLoad(position: rows[0].position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
     }
 
@@ -95,11 +95,12 @@ public struct PostgresPolicySource: PolicySource {
         do throws(PostgresError) {
             let rows = try await pool.execute(statement, parameters, deadline: .now + patience)
             if !rows.isEmpty { return rows }
-            schema?.breaks(SchemaFit.otherSchema)
         } catch {
             logger.report(error, "policy cannot be read", in: pool.outage)
+            throw error.asPolicyFailure
         }
-        throw .unavailable(retryAfter: 1)
+        schema?.breaks(SchemaFit.otherSchema)
+        throw .otherSchema(retryAfter: 1)
     }
 
     private func answer(to key: PolicyKey, in row: LoadedRow) -> PolicyRows {

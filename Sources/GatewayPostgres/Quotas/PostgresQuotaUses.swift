@@ -51,7 +51,7 @@ public struct PostgresQuotaUses: QuotaUses {
     public func reset(
         _ quota: UUID, of holder: Principal?, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
-        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let entry = UUID.version7(at: now(), randomBytes: random)
         let call = QuotaResetCall(entry: entry, quota: quota, holder: holder, change: change)
         for _ in 0..<Self.maxAttempts {
@@ -60,7 +60,7 @@ public struct PostgresQuotaUses: QuotaUses {
             guard let reset = outcome.reset else { throw .notFound(.quota) }
             return reset
         }
-        throw .slowDown(retryAfter: 1)
+        throw .slowDown(retryAfter: 1, cause: "reservations of the quota were locked in every attempt to reset it")
     }
 
     /// Resets, unless something settles at this moment.

@@ -41,7 +41,7 @@ struct LedgerLane: Sendable {
         let now = ContinuousClock.now
         guard entries.contains(where: { $0.deadline <= now }) else { return entries }
         for entry in entries where entry.deadline <= now {
-            entry.answer(.failure(.slowDown(retryAfter: 1)))
+            entry.answer(.failure(.late))
         }
         return entries.filter { $0.deadline > now }
     }

@@ -35,8 +35,8 @@ final class LedgerQueue: Sendable {
     /// Takes an entry in where there is room, and answers it at once where there is none.
     func append(_ entry: LedgerEntry) {
         let entrance = state.withLock { state -> Entrance in
-            guard state.isOpen else { return .refused(.unavailable(retryAfter: 1)) }
-            guard state.entries.count < capacity else { return .refused(.slowDown(retryAfter: 1)) }
+            guard state.isOpen else { return .refused(.stopping) }
+            guard state.entries.count < capacity else { return .refused(.queueIsFull) }
             state.entries.append(entry)
             return .taken(reader: state.reader.take())
         }
@@ -50,11 +50,11 @@ final class LedgerQueue: Sendable {
     func append(_ entries: [LedgerEntry]) {
         let (refusal, refused, reader) = state.withLock {
             state -> (GatewayError, ArraySlice<LedgerEntry>, CheckedContinuation<Void, Never>?) in
-            guard state.isOpen else { return (.unavailable(retryAfter: 1), entries[...], nil) }
+            guard state.isOpen else { return (.stopping, entries[...], nil) }
             let room = max(0, capacity - state.entries.count)
             state.entries += entries.prefix(room)
             let reader = state.entries.isEmpty ? nil : state.reader.take()
-            return (.slowDown(retryAfter: 1), entries.dropFirst(room), reader)
+            return (.queueIsFull, entries.dropFirst(room), reader)
         }
         for entry in refused {
             entry.answer(.failure(refusal))
@@ -116,7 +116,16 @@ final class LedgerQueue: Sendable {
             return late
         }
         for entry in late {
-            entry.answer(.failure(.slowDown(retryAfter: 1)))
+            entry.answer(.failure(.late))
         }
     }
+}
+
+extension GatewayError {
+    /// The gateway stops, and records nothing more.
+    static let stopping = GatewayError.unavailable(retryAfter: 1, cause: "the ledger is closed")
+    /// More requests wait to be recorded than there is room for.
+    static let queueIsFull = GatewayError.slowDown(retryAfter: 1, cause: "the queue of the ledger is full")
+    /// The deadline passed before a request was sent to the database.
+    static let late = GatewayError.slowDown(retryAfter: 1, cause: "the deadline passed in the queue of the ledger")
 }

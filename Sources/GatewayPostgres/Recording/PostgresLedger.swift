@@ -162,7 +162,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
     }
 
     /// Somebody has to migrate, or to start another version: nothing that is over in a second.
-    private static let misfit = GatewayError.unavailable(retryAfter: 5)
+    private static let misfit = GatewayError.otherSchema(retryAfter: 5)
 
     private func lane(for principal: Principal) -> LedgerLane {
         let near = loops.first { $0.loop.isCurrent && !$0.lanes.isEmpty }?.lanes ?? lanes

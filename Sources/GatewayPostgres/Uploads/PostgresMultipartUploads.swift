@@ -32,7 +32,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     /// instead.
     public func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
         guard let state = try await execute(MultipartUploadTable.open, (id, storeUploadID)).first else {
-            throw .unavailable(retryAfter: 1)
+            throw .noRow(of: "an upload that is opened")
         }
         return state
     }
@@ -47,7 +47,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
     /// Writes down parts that are about to be issued, all or none; with none only adds up.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         guard let answer = try await execute(MultipartUploadTable.reserve, (id, parts)).first else {
-            throw .unavailable(retryAfter: 1)
+            throw .noRow(of: "parts that are reserved")
         }
         return answer
     }
@@ -64,7 +64,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
 
     /// Writes into the audit that somebody has an upload aborted.
     public func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {
-        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let entry = UUID.version7(at: now(), randomBytes: random)
         _ = try await execute(MultipartUploadTable.audit, (entry, id, change))
     }

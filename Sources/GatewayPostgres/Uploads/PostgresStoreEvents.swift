@@ -83,7 +83,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
     }
 
     private func auditEntry() throws(GatewayError) -> UUID {
-        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         return .version7(at: now(), randomBytes: random)
     }
 
@@ -100,6 +100,6 @@ public struct PostgresStoreEvents: StoreEventRecords {
     private func translated(_ error: any Error) -> GatewayError {
         if let error = error as? GatewayError { return error }
         logger.report(error, "events of stores cannot be read or written", in: pool.outage)
-        return (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
+        return (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
     }
 }

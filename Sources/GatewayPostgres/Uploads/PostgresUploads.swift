@@ -42,7 +42,7 @@ public struct PostgresUploads: UploadRecords {
     /// Writes a finding down, unless it was found before that the upload landed.
     public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
         guard let noted = try await pool.execute(LandingTable.note, (id, finding)).first else {
-            throw .unavailable(retryAfter: 1)
+            throw .noRow(of: "a finding")
         }
         return noted
     }

@@ -90,7 +90,7 @@ let package = Package(
 
         // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
         .target(
-            name: "EmbeddedDefault",
+            name: "DevStack",
             dependencies: [
                 "HTTPServing", "LibCrypto", "Signing",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
@@ -114,7 +114,7 @@ let package = Package(
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "ContractModel", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
                 "Signing",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
@@ -169,9 +169,9 @@ let package = Package(
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
-            name: "EmbeddedDefaultTests",
+            name: "DevStackTests",
             dependencies: [
-                "EmbeddedDefault", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                "DevStack", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
             swiftSettings: strict

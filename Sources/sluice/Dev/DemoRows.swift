@@ -1,4 +1,4 @@
-import EmbeddedDefault
+import DevStack
 import Foundation
 import GatewayAPI
 import GatewayCore

@@ -1,5 +1,5 @@
 import ArgumentParser
-import EmbeddedDefault
+import DevStack
 import Foundation
 import GatewayAPI
 import GatewayCloud

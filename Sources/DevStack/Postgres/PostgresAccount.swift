@@ -21,8 +21,8 @@ struct PostgresAccount: Sendable, Equatable {
 
     /// Makes a directory that only this account can enter, or takes the one that is there.
     ///
-    /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``, also when the one that is there belongs to
-    ///   someone else or the way to it is closed to the account.
+    /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``, also when the one that is there
+    ///   belongs to someone else or the way to it is closed to the account.
     func makePrivateDirectory(_ directory: String) async throws {
         let ownership = name.map { ["-o", $0, "-g", $0] } ?? []
         let made = try await Command(["/usr/bin/install", "-d", "-m", "0700"] + ownership + [directory]).run()

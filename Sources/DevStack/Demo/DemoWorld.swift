@@ -1,8 +1,8 @@
-/// What `sluice dev` makes so that there is something to try: names only, the command makes the things.
+/// The names of what `sluice dev` creates to try the gateway with, and the commands that it prints.
 public enum DemoWorld {
     /// The bucket of the embedded store.
     public static let bucket = "demo"
-    /// Region that the store's signatures name.
+    /// The region in the store's signatures.
     public static let region = "us-east-1"
     /// The user with a grant, as a principal: it may put and get under ``prefix``.
     public static let user = "user:alice"
@@ -14,9 +14,9 @@ public enum DemoWorld {
     public static let key = "users/alice/hello.txt"
     /// Its type.
     public static let contentType = "text/plain"
-    /// What is uploaded. Without a character that a shell or JSON reads as anything but itself between single quotes.
+    /// What is uploaded; without characters that a shell, between single quotes, or JSON reads as anything else.
     public static let text = "Hello from Sluice"
-    /// URLs that the user may be given in a day: enough to play, few enough to see the end.
+    /// URLs that the user may get in a day: enough to try, and few enough to reach the limit.
     public static let urlsPerDay = 1_000
 
     /// The three commands of a first try: ask for an upload link, upload, ask for a download link and follow it.
@@ -44,7 +44,7 @@ public enum DemoWorld {
         ]
     }
 
-    /// What is printed once the gateway takes requests.
+    /// What is printed when the gateway is ready.
     ///
     /// - Parameters:
     ///   - gateway: Origin of the gateway, without a slash at its end.
@@ -60,8 +60,8 @@ public enum DemoWorld {
 
             \(lines.joined(separator: "\n\n"))
 
-            The links allow what \(user) may do below \(bucket)/\(prefix), and live for minutes. \
-            With the token of \(stranger), who may do nothing, the answer is 403:
+            The links allow what \(user) may do below \(bucket)/\(prefix), and expire after some minutes. \
+            \(stranger) may do nothing; with this token the answer is 403:
             \(strangerToken)
 
             """

@@ -6,7 +6,7 @@ import Signing
 import Synchronization
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 @Suite struct StoreUploadTests {
     @Test func `an upload comes back with its type, metadata, tag and date`() async throws {

@@ -23,8 +23,8 @@ struct ClusterPaths: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - home: Absolute path.
-    ///   - runtimeDirectory: `XDG_RUNTIME_DIR`, where sockets go whose path would be too long beside the cluster, or would
-    ///     need quotes in the server's settings; `/tmp` without it.
+    ///   - runtimeDirectory: `XDG_RUNTIME_DIR`, where sockets go whose path would be too long beside the cluster, or
+    ///     would need quotes in the server's settings; `/tmp` without it.
     ///   - userID: Keeps the names of two users in `/tmp` apart.
     init(home: String, runtimeDirectory: String?, userID: UInt32) {
         self.home = home

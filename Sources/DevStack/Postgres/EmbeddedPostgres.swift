@@ -5,32 +5,32 @@ public import ServiceLifecycle
 
 /// A PostgreSQL cluster of the program's own, reachable through a socket that only its user can open, never over TCP.
 ///
-/// It outlives a program that is killed; the next start takes such a server over as it runs. As a service it watches the
-/// server, and ends it when the group stops: put it first, so that it ends last.
+/// The server outlives a program that is killed; the next start takes it over while it runs. As a service it watches
+/// the server, and stops it with the group: put it first, so that it stops last.
 public struct EmbeddedPostgres: Service {
-    /// Only names the socket, since nothing listens on TCP.
+    /// Part of the socket's name; nothing listens on TCP.
     static let port = 5432
-    /// The database that is made with the cluster.
+    /// The database that is created with the cluster.
     public static let database = "sluice"
     /// The superuser of the cluster.
     public static let superuser = "postgres"
 
     private let paths: ClusterPaths
-    /// Let go of by the system when the program is killed.
+    /// The system releases it when the program is killed.
     let lock: DirectoryLock
     private let logger: Logger
     /// Process id of the server.
     let processID: Int32
 
-    /// Whether the server was found running, left over by an earlier run.
+    /// Whether the server was running already, left by an earlier run.
     public let wasAdopted: Bool
 
-    /// Starts the cluster in a data directory, made on the first start, and waits until it takes connections.
+    /// Starts the cluster in a data directory, creates it on the first start, and waits until it accepts connections.
     ///
     /// - Parameters:
     ///   - directory: Where the cluster lives; no two processes can use one at a time.
-    ///   - environment: `PATH` leads to PostgreSQL where Debian's directory does not, `XDG_RUNTIME_DIR` to a place for the
-    ///     socket when the data directory's path is too long for one.
+    ///   - environment: Environment variables. `PATH` is searched for PostgreSQL besides Debian's directory;
+    ///     `XDG_RUNTIME_DIR` holds the socket if the data directory's path is too long for one.
     /// - Throws: ``EmbeddedPostgresError``.
     public static func start(
         in directory: DataDirectory, environment: [String: String], logger: Logger
@@ -70,7 +70,7 @@ public struct EmbeddedPostgres: Service {
 
     /// How libpq connects to the cluster.
     ///
-    /// - Parameter role: The socket admits its owner as any role, without a password.
+    /// - Parameter role: Any role: the socket's owner needs no password.
     public func connectionString(role: String = superuser, database: String = database) -> String {
         let settings = [
             ("host", paths.sockets), ("port", String(Self.port)), ("dbname", database), ("user", role),
@@ -86,9 +86,9 @@ public struct EmbeddedPostgres: Service {
         PostmasterFile.isServer(processID, ofCluster: paths.cluster)
     }
 
-    /// Watches the server until the group stops, and then ends it.
+    /// Watches the server until the group stops, and then stops it.
     ///
-    /// - Throws: ``EmbeddedPostgresError/stopped(log:)`` when the server ends before it is told to.
+    /// - Throws: ``EmbeddedPostgresError/stopped(log:)`` if the server stops before it is told to.
     public func run() async throws {
         do {
             try await cancelWhenGracefulShutdown {
@@ -105,9 +105,9 @@ public struct EmbeddedPostgres: Service {
         }
     }
 
-    /// Ends the server: connections are cut, what was committed is kept. Does nothing when it has ended.
+    /// Stops the server: connections are closed, what was committed is kept. Does nothing if it has stopped already.
     ///
-    /// In a cancelled task the server is told to end, and not waited for.
+    /// In a cancelled task the server is told to stop, and not waited for.
     public func stop() async {
         defer { lock.release() }
         guard isRunning else { return }
@@ -118,7 +118,7 @@ public struct EmbeddedPostgres: Service {
             kill(processID, signal)
             if await hasEnded(within: patience) || Task.isCancelled { return }
         }
-        logger.error("PostgreSQL did not end", metadata: ["postgres.pid": "\(processID)"])
+        logger.error("PostgreSQL did not stop", metadata: ["postgres.pid": "\(processID)"])
     }
 
     private func hasEnded(within patience: Duration) async -> Bool {

@@ -5,7 +5,7 @@ import LibCrypto
 import Signing
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 /// URLs from AWS's own SDK for Python, so that the store does not agree with this project's signer alone.
 @Suite(.enabled(if: Boto.isAvailable || Boto.isRequired, "SLUICE_TEST_PYTHON names no Python that has boto3"))

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a PostgreSQL server writes about itself into `postmaster.pid` of its cluster, and what `/proc` says of that process.
+/// What a PostgreSQL server writes about itself into `postmaster.pid`, and what `/proc` says about that process.
 struct PostmasterFile: Sendable, Equatable {
     /// Process id of the server.
     let processID: Int32

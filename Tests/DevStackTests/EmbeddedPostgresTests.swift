@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 /// A data directory that PostgreSQL's user can reach, gone at the end, and the server in it too.
 private func withDataDirectory(

@@ -3,7 +3,7 @@ import HTTPTypes
 import Signing
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 /// Keys that are easily mangled on their way.
 let difficultKeys = [

@@ -6,7 +6,7 @@ import MicroHTTPD
 import Signing
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 @Suite struct DemoWorldTests {
     @Test func `the printed lines, pasted into bash, upload and download`() async throws {

@@ -1,14 +1,14 @@
-/// Why the embedded PostgreSQL cluster does not run; the description is for the person at the terminal.
+/// Why the embedded PostgreSQL cluster does not run; the description is for the user at the terminal.
 public enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// There is no PostgreSQL server of a release that is new enough.
+    /// No PostgreSQL server is installed that is new enough.
     case notInstalled
-    /// The cluster was made by a release that is not installed.
+    /// The release that created the cluster is not installed.
     case wrongVersion(cluster: Int, installed: [Int], directory: String)
     /// Another process has locked the directory; `holder` is its process id, where it is known.
     case inUse(directory: String, holder: Int?)
     /// The directory cannot be made, or PostgreSQL's user cannot reach it.
     case unusableDirectory(directory: String, reason: String)
-    /// What lies in the cluster's place is none.
+    /// The cluster's directory contains something else.
     case notACluster(directory: String)
     /// `initdb` failed.
     case creationFailed(reason: String)
@@ -27,28 +27,28 @@ public enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConve
             """
         case .wrongVersion(let cluster, let installed, let directory):
             """
-            The cluster in \(directory) was made by PostgreSQL \(cluster), but only \
+            The cluster in \(directory) was created by PostgreSQL \(cluster), but only \
             \(installed.map(String.init).joined(separator: ", ")) is installed. \
-            Install postgresql-\(cluster), or remove the directory to begin anew.
+            Install postgresql-\(cluster), or remove the directory to start again without its data.
             """
         case .inUse(let directory, let holder):
             """
-            \(directory) is in use by another \(holder.map { "process, number \($0)" } ?? "process"). \
-            End that one, or choose another data directory.
+            \(directory) is in use by another process\(holder.map { " (process id \($0))" } ?? ""). \
+            End it, or choose another data directory.
             """
         case .unusableDirectory(let directory, let reason):
             "\(directory) cannot hold the PostgreSQL cluster: \(reason)"
         case .notACluster(let directory):
             """
-            \(directory) exists but holds no PostgreSQL cluster. \
-            Move it out of the way, or choose another data directory.
+            \(directory) exists, but is not a PostgreSQL cluster. \
+            Move it away, or choose another data directory.
             """
         case .creationFailed(let reason):
-            "The PostgreSQL cluster could not be made: \(reason)"
+            "The PostgreSQL cluster could not be created: \(reason)"
         case .startFailed(let reason, let log):
             "PostgreSQL did not start: \(reason)\nThe end of its log:\n\(log)"
         case .stopped(let log):
-            "PostgreSQL has ended by itself.\nThe end of its log:\n\(log)"
+            "PostgreSQL stopped unexpectedly.\nThe end of its log:\n\(log)"
         }
     }
 }

@@ -7,7 +7,7 @@ import Signing
 import Synchronization
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 /// A store with the bucket `demo` in a directory of its own, gone with the fixture, and a signer for it.
 final class StoreFixture: Sendable {

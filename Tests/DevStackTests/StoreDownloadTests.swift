@@ -4,7 +4,7 @@ import HTTPTypes
 import Signing
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 @Suite struct StoreDownloadTests {
     @Test(arguments: [

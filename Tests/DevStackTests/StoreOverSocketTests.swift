@@ -6,7 +6,7 @@ import MicroHTTPD
 import ServiceLifecycle
 import Testing
 
-@testable import EmbeddedDefault
+@testable import DevStack
 
 /// Runs a server on a free port of loopback.
 func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws -> Void) async throws {

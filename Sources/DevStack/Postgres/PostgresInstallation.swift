@@ -10,7 +10,7 @@ struct PostgresInstallation: Sendable, Equatable {
     /// Major version, for example 15.
     let version: Int
 
-    /// Looks for installations: one per major version under Debian's directory, newest first, then those on the search path.
+    /// Looks for installations: one per major version in Debian's directory, newest first, then those on the path.
     ///
     /// - Parameters:
     ///   - debianDirectory: Where Debian keeps each release, in a directory named after its number.

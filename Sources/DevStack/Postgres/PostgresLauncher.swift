@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Logging
 
-/// Makes a cluster and brings its server up, or finds it up.
+/// Creates a cluster if there is none, and starts its server if it does not run.
 struct PostgresLauncher: Sendable {
     let paths: ClusterPaths
     let account: PostgresAccount
@@ -15,7 +15,7 @@ struct PostgresLauncher: Sendable {
     /// How long sessions of a server that was killed may keep the next one out.
     private static let orphanTimeout = Duration.seconds(15)
 
-    /// Gives the server that takes connections, and whether it was running before.
+    /// Returns the server, which accepts connections, and whether it was running before.
     ///
     /// - Throws: ``EmbeddedPostgresError``.
     func launch() async throws -> (server: PostmasterFile, adopted: Bool) {
@@ -39,17 +39,17 @@ struct PostgresLauncher: Sendable {
         .ofRunningServer(inCluster: paths.cluster)
     }
 
-    /// A server that an earlier run left, once it is ready; `nil` when there is none, or it was on its way out.
+    /// The server that an earlier run left, once it is ready; `nil` if there is none, or if it was stopping.
     private func survivor() async throws -> PostmasterFile? {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeout)
         while let server = runningServer() {
             let isOurs = server.socketDirectory == paths.sockets
             if isOurs, server.status == "ready" { return server }
-            // Its socket lies where an earlier path of the directory had it: it has to start anew.
+            // Its socket lies at an earlier path of the directory, so it has to start again.
             if !isOurs, !server.socketDirectory.isEmpty { kill(server.processID, SIGINT) }
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedPostgresError.startFailed(
-                    reason: "an earlier server, process \(server.processID), is neither ready nor does it end.",
+                    reason: "an earlier server, process \(server.processID), neither becomes ready nor stops.",
                     log: paths.logTail())
             }
             try await Task.sleep(for: .milliseconds(50))
@@ -58,8 +58,8 @@ struct PostgresLauncher: Sendable {
     }
 
     private func makeCluster() async throws {
-        logger.info("Making a PostgreSQL cluster", metadata: ["postgres.directory": "\(paths.cluster)"])
-        // What an interrupted start left behind.
+        logger.info("Creating a PostgreSQL cluster", metadata: ["postgres.directory": "\(paths.cluster)"])
+        // An interrupted start may have left it.
         try? FileManager.default.removeItem(atPath: paths.unfinished)
         try await create([
             installation.path(of: "initdb"), "--pgdata=\(paths.unfinished)", "--username=\(EmbeddedPostgres.superuser)",
@@ -112,8 +112,8 @@ struct PostgresLauncher: Sendable {
         throw EmbeddedPostgresError.startFailed(reason: outcome.output, log: paths.logTail())
     }
 
-    /// Removes what a server that is gone left to keep others out: it names a process by number only, and the number may
-    /// be another program's by now, or that of a process whose parent never waited for it.
+    /// Removes what a server that is gone left to keep others out: it names a process by number only, and the number
+    /// may be another program's by now, or that of a process whose parent never waited for it.
     private func removeStaleLocks() {
         let socket = "\(paths.sockets)/.s.PGSQL.\(EmbeddedPostgres.port)"
         for path in [PostmasterFile.path(inCluster: paths.cluster), "\(socket).lock", socket] {

@@ -111,12 +111,18 @@ let package = Package(
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
+        // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
+        .target(
+            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", argumentParser], swiftSettings: strict),
+        .target(name: "SigningCommands", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+
+        // Reads the configuration, builds the gateway and runs it.
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "ContractModel", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing",
+                "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
+                "Signing", "SigningCommands",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -131,9 +137,11 @@ let package = Package(
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
         .testTarget(
-            name: "CommandTests", dependencies: ["sluice", "ContractModel", "GatewayAPI", "GatewayCore", logging],
+            name: "CommandTests", dependencies: ["sluice", "GatewayAPI", "GatewayCore", logging],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel"], swiftSettings: strict),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", "HTTPTesting", httpTypes, logging, serviceLifecycle],

@@ -1,4 +1,6 @@
+import AdminCommands
 import ArgumentParser
+import SigningCommands
 
 /// The command line.
 @main

@@ -1,6 +1,6 @@
 import Signing
 
-/// The answer to one line of `sluice sign`: each stage, as far as the scheme has it, or an error.
+/// The answer to one line of `sluice sign`: each stage of the signature that the scheme has.
 struct SignOutput: Encodable {
     var name: String?
     var url: String?
@@ -15,7 +15,6 @@ struct SignOutput: Encodable {
     var fields: [String: String]?
     var policyBase64: String?
     var requiredHeaders: [String: String]?
-    var error: SignFailure?
 
     init(_ signed: PresignedURL) {
         url = signed.url
@@ -48,11 +47,6 @@ struct SignOutput: Encodable {
         stringToSign = signed.policyBase64
         signature = signed.signature
         requiredHeaders = [:]
-    }
-
-    init(name: String?, _ failure: SignFailure) {
-        self.name = name
-        error = failure
     }
 
     private static func dictionary(_ pairs: [NamedValue]) -> [String: String] {

@@ -1,4 +1,4 @@
-/// Names of options for names of the contract: `maxTTL` is `--max-ttl`.
+/// Turns names of the contract into names of options: `maxTTL` into `--max-ttl`.
 enum AdminNames {
     /// The option for a member or parameter.
     static func option(_ name: String) -> String {
@@ -16,7 +16,8 @@ enum AdminNames {
         return option
     }
 
-    /// A capital begins a word behind a small letter, and before one that is no plural's.
+    /// A capital begins a word after a small letter, and also before one, except before the `s` of a plural as in
+    /// `sourceCIDRs`.
     private static func beginsWord(at index: Int, of letters: [Character]) -> Bool {
         if !letters[index - 1].isUppercase { return true }
         guard index + 1 < letters.count, letters[index + 1].isLowercase else { return false }
@@ -24,7 +25,7 @@ enum AdminNames {
         return !isPlural
     }
 
-    /// What of a name counts: neither capitals nor dashes.
+    /// The form in which names are compared: without capitals, dashes and underscores.
     static func key(_ name: some StringProtocol) -> String {
         name.lowercased().filter { $0 != "-" && $0 != "_" }
     }

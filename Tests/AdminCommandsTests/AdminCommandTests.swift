@@ -1,7 +1,7 @@
 import ContractModel
 import Testing
 
-@testable import sluice
+@testable import AdminCommands
 
 /// The commands that are made from the contract.
 @Suite struct AdminCommandTests {
@@ -113,7 +113,7 @@ import Testing
             .object([.init("id", .string("1")), .init("note", .string("a\u{1B}[2Jb\n\u{202E}c"))]),
             .object([.init("id", .string("long-id")), .init("actions", .array([.string("x"), .string("y")]))]),
         ]
-        let table = AdminTable.rows(
+        let table = TextTable.rows(
             rows, of: "things", chosen: nil, known: ["id", "actions", "note", "never"], isTerminal: false)
         #expect(
             table == """
@@ -122,13 +122,13 @@ import Testing
                 long-id  x,y      -
 
                 """)
-        #expect(AdminTable.rows(rows, of: "", chosen: ["note"], known: [], isTerminal: true).hasPrefix("NOTE\n"))
+        #expect(TextTable.rows(rows, of: "", chosen: ["note"], known: [], isTerminal: true).hasPrefix("NOTE\n"))
         let nested = ContractValue.object([
             .init("sub", .object([.init("a", .integer(1))])), .init("name", .string("n")),
             .init("list", .array([.object([.init("b", .bool(true))])])),
         ])
         #expect(
-            AdminTable.members(of: nested, known: ["name"]) == """
+            TextTable.members(of: nested, known: ["name"]) == """
                 name  n
                 sub:
                   a  1

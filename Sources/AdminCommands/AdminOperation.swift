@@ -6,7 +6,7 @@ struct AdminOperation: Sendable {
     let words: [String]
     let operation: ContractModel.Operation
 
-    /// Names of the contract's paths that commands shorten.
+    /// Names in the contract's paths that commands shorten.
     static let shorter = ["storage-credentials": "credentials"]
 
     /// Every command, in the order of the contract.
@@ -71,19 +71,19 @@ struct AdminOperation: Sendable {
     /// Whether the answer comes in pages.
     var isPaged: Bool { operation.parameters.contains { $0.name == "pageToken" } }
 
-    /// Whether the operation knows the state that a row is in.
+    /// Whether the operation takes `If-Match`.
     var takesState: Bool { operation.parameters.contains { $0.name == "If-Match" } }
 
-    /// Whether it has to be told the state.
+    /// Whether it requires `If-Match`.
     var needsState: Bool { operation.parameters.contains { $0.name == "If-Match" && $0.isRequired } }
 
     /// The body in JSON.
     var json: ContractModel.Content? { operation.request.first { $0.type.hasSuffix("json") && $0.type != Self.lines } }
 
-    /// The types of a body that is sent as a file is.
+    /// The media types of a body that is sent as a file.
     var fileTypes: [String] { operation.request.map(\.type).filter { $0 == Self.lines || !$0.hasSuffix("json") } }
 
-    /// Whether the answer is a file of any length.
+    /// Whether the answer is a file, of any length.
     var answersFile: Bool {
         operation.responses.contains { response in
             response.status.hasPrefix("2") && response.content.contains { $0.type == Self.lines }
@@ -93,19 +93,19 @@ struct AdminOperation: Sendable {
     /// One JSON value a line.
     static let lines = "application/x-ndjson"
 
-    /// What the members of the body are: names and schemas, in the contract's order.
+    /// The members of the body, names and schemas, in the contract's order.
     func bodyMembers(_ model: ContractModel) -> [ContractValue.Member] {
         guard let json else { return [] }
         let schema = model.resolved(json.schema)
         if let properties = schema["properties"] { return properties.members }
-        // A merge patch names its members alone; what they are the replacement of the same row says.
+        // The schema of a merge patch only names its members; the schema of PUT on the same path has their types.
         let names = (schema["propertyNames"]?["enum"]?.items ?? []).compactMap(\.text)
         let replacement = model.operations.first { $0.path == operation.path && $0.method == "PUT" }
         let known = model.resolved(replacement?.request.first?.schema ?? .null)["properties"]
         return names.map { ContractValue.Member($0, known?[$0] ?? .null) }
     }
 
-    /// The members of what is answered: of a row where the answer is a page.
+    /// The members of the answer; of a row if the answer is a page.
     func answerMembers(_ model: ContractModel) -> [String] {
         let response = operation.responses.first { $0.status.hasPrefix("2") }
         let schema = model.resolved(response?.content.first { $0.type == "application/json" }?.schema ?? .null)

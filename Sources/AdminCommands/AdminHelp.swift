@@ -15,14 +15,16 @@ struct AdminHelp {
         return """
             OVERVIEW: Manage a running gateway: buckets, grants, quotas, keys, and what was issued.
 
-            The key of an admin or an auditor is in SLUICE_ADMIN_KEY, or in the file that
-            SLUICE_ADMIN_KEY_FILE names; it is never printed. The gateway is at '--url', else
-            at SLUICE_ADMIN_URL, else at http://127.0.0.1:8080.
+            Set SLUICE_ADMIN_KEY to the key of an admin or an auditor, or SLUICE_ADMIN_KEY_FILE
+            to the name of a file that holds it. The key is never printed. The gateway's URL
+            comes from '--url', then from SLUICE_ADMIN_URL; the default is
+            http://127.0.0.1:8080.
 
-            Answers are tables, or JSON with '--json'. A change reads the row first and is
-            refused where somebody else changes it meanwhile; '--if-match' names the state
-            that you saw, '--if-match "*"' any. What a value names by '@file' is read from
-            that file ('@-': standard input), which keeps secrets off the command line.
+            Answers are printed as tables, or as JSON with '--json'. A command that changes a
+            row reads it first; the change is refused if somebody else changed the row in
+            between. '--if-match' names the version that you saw, '--if-match "*"' accepts
+            any. A value '@file' is read from that file ('@-' from standard input), which
+            keeps secrets off the command line.
 
             COMMANDS:
             \(lines.joined(separator: "\n"))
@@ -54,27 +56,27 @@ struct AdminHelp {
         if !options.isEmpty { parts.append("OPTIONS:\n" + Self.grid(options)) }
         parts.append("OPTIONS OF ALL COMMANDS:\n" + Self.generalOptions(paged: command.isPaged))
         if let example = example(of: command) { parts.append("EXAMPLE:\n  " + example) }
-        parts.append("\(operation.method) \(operation.path), for the role '\(operation.access)'.")
+        parts.append("\(operation.method) \(operation.path), requires the role '\(operation.access)'.")
         return parts.joined(separator: "\n\n")
     }
 
     private static func generalOptions(paged: Bool) -> String {
         var options = [
-            ("--url <url>", "The gateway."), ("--json", "JSON in place of a table."),
-            ("--print <member>", "Of one row this member alone, for scripts."),
-            ("--output <file>", "Where the answer goes."),
-            ("--timeout <seconds>", "How long nothing may move. (default: 60)"),
+            ("--url <url>", "URL of the gateway."), ("--json", "Print JSON instead of a table."),
+            ("--print <member>", "Print only this member of the answer, for scripts."),
+            ("--output <file>", "Write the answer to this file."),
+            ("--timeout <seconds>", "Give up after this long without any data. (default: 60)"),
         ]
         if paged {
             options += [
-                ("--limit <number>", "Rows of a list at most. (default: 100)"), ("--all", "Every row of a list."),
-                ("--columns <a,b,…>", "Columns of a table."),
+                ("--limit <number>", "Print at most this many rows. (default: 100)"), ("--all", "Print every row."),
+                ("--columns <a,b,…>", "Columns of the table."),
             ]
         }
         return grid(options + [("-h, --help", "Show help.")])
     }
 
-    /// Paragraphs in lines that fit a terminal.
+    /// Breaks paragraphs into lines of at most 80 characters.
     private static func wrapped(_ text: String) -> String {
         var lines: [String] = []
         for paragraph in text.split(separator: "\n\n") {
@@ -101,17 +103,17 @@ struct AdminHelp {
             let schema = model.resolved(parameter.schema)
             return (Self.option(parameter.name, Self.hint(schema)), note(parameter.description, schema))
         }
-        if command.takesState { options.append(("--if-match <tag>", "The state that the row must be in.")) }
+        if command.takesState { options.append(("--if-match <tag>", "Version that the row must have, as in ETag.")) }
         for member in command.bodyMembers(model) { options += bodyOptions(member, within: "") }
         if command.operation.method == "PATCH" {
-            options.append(("--unset <a,b,…>", "Members to be removed."))
+            options.append(("--unset <a,b,…>", "Members to remove."))
         }
         if command.json != nil {
-            options.append(("--file <file>", "A JSON file with the body; '-' is standard input."))
+            options.append(("--file <file>", "JSON file with the body; '-' is standard input."))
         }
         if !command.fileTypes.isEmpty {
-            options.append(("--file <file>", "The file that is sent; standard input where absent."))
-            options.append(("--file-type ndjson|csv", "Its form; by the name where absent."))
+            options.append(("--file <file>", "File to send. (default: standard input)"))
+            options.append(("--file-type ndjson|csv", "Format of the file. (default: by its name)"))
         }
         return options
     }
@@ -178,7 +180,7 @@ struct AdminHelp {
         }
     }
 
-    /// A word of a shell.
+    /// A text as one word of a shell.
     private static func quoted(_ text: String) -> String {
         let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:,@%+="
         if !text.isEmpty, text.allSatisfy({ plain.contains($0) }) { return text }

@@ -2,7 +2,7 @@ import Foundation
 
 /// Splits a stream into lines as they arrive, holding no more than one of them.
 struct LineReader {
-    /// A line, or that one was too long and has been skipped.
+    /// A line, or a note that one was too long and was skipped.
     enum Line: Equatable {
         case text(Data)
         case tooLong
@@ -14,7 +14,9 @@ struct LineReader {
     private var isSkipping = false
     private var isAtEnd = false
 
-    /// Makes a reader of a function that gives the next bytes as soon as there are some, and none at the end.
+    /// Makes a reader.
+    ///
+    /// - Parameter read: Returns the next bytes as soon as there are some; no bytes mean the end.
     init(maxLineBytes: Int, read: @escaping () -> Data) {
         self.maxLineBytes = maxLineBytes
         self.read = read

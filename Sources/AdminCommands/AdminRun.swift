@@ -13,14 +13,14 @@ struct AdminRun {
     init(environment: [String: String]) throws(AdminFailure) {
         self.environment = environment
         do { model = try ContractModel.embedded() } catch {
-            throw .usage("The program's contract cannot be read: \(error.reason)")
+            throw .usage("The embedded API contract cannot be read: \(error.reason)")
         }
         commands = AdminOperation.all(of: model)
     }
 
     /// Does what the arguments say.
     func run(_ arguments: [String]) throws(AdminFailure) {
-        // `sluice admin storage-credentials list` is meant as well.
+        // The contract's own word is accepted too: `sluice admin storage-credentials list`.
         let words = arguments.prefix { !$0.hasPrefix("-") }.map { AdminOperation.shorter[$0] ?? $0 }
         let matching = commands.filter { $0.words.count <= words.count && words.starts(with: $0.words) }
         guard let command = matching.max(by: { $0.words.count < $1.words.count }) else {
@@ -42,21 +42,21 @@ struct AdminRun {
     private func helpOnGroup(_ words: [String], asked: Bool) throws(AdminFailure) {
         let below = commands.filter { $0.words.starts(with: words) }
         guard !below.isEmpty else {
-            throw .usage(
-                "There is no command 'admin \(words.joined(separator: " "))'; 'sluice admin --help' lists them.")
+            let command = words.joined(separator: " ")
+            throw .usage("There is no command 'admin \(command)'. 'sluice admin --help' lists the commands.")
         }
         let text = AdminHelp(model: model).text(on: below, all: words.isEmpty)
         guard asked || words.isEmpty else { throw .usage("A command is missing.\n\n" + text) }
         print(text)
     }
 
-    /// The bearer token, never from the command line, where others could read it.
+    /// The bearer token; never from the command line, where other users could read it.
     private func key() throws(AdminFailure) -> String {
         if let key = environment["SLUICE_ADMIN_KEY"], !key.isEmpty { return key }
         if let file = environment["SLUICE_ADMIN_KEY_FILE"], !file.isEmpty {
             let text = String(decoding: try AdminFiles.content(file), as: UTF8.self)
             return text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        throw .usage("Put the key into SLUICE_ADMIN_KEY, or a file's name into SLUICE_ADMIN_KEY_FILE.")
+        throw .usage("Set SLUICE_ADMIN_KEY to the key, or SLUICE_ADMIN_KEY_FILE to the name of a file that holds it.")
     }
 }

@@ -1,6 +1,6 @@
 import ContractModel
 
-/// A member of a body that an option names, `conditions.max-bytes` for one within another.
+/// The member of a body that an option names; `conditions.max-bytes` names a member of a member.
 struct AdminPlace {
     let names: [String]
     private let schema: ContractValue
@@ -24,16 +24,16 @@ struct AdminPlace {
         items = model.resolved(schema["items"] ?? .null)
     }
 
-    /// The JSON type, or a text where the contract leaves several.
+    /// The JSON type; the first one where the contract allows several.
     private var type: String {
         schema["type"]?.text ?? schema["type"]?.items.first?.text
             ?? (schema["enum"] != nil || schema["const"]?.text != nil ? "string" : "")
     }
 
-    /// Whether the option needs no value.
+    /// Whether the option may come without a value.
     var isFlag: Bool { type == "boolean" }
 
-    /// What a value is written as in help.
+    /// How help writes the value.
     var hint: String {
         switch type {
         case "boolean": ""
@@ -48,7 +48,7 @@ struct AdminPlace {
 
     /// Reads a value.
     ///
-    /// - Parameter old: What stands there already; lists grow.
+    /// - Parameter old: The value from an earlier option; a list is appended to it.
     func value(
         _ text: String, behind old: ContractValue?, option: String, _ read: (String) throws(AdminFailure) -> String
     ) throws(AdminFailure) -> ContractValue {

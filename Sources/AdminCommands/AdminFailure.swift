@@ -1,17 +1,17 @@
 import ContractModel
 
-/// Why a command did not do what it was asked for.
+/// Why a command failed.
 enum AdminFailure: Error, Sendable {
     /// The command line is wrong.
     case usage(String)
     /// A file cannot be read or written.
     case file(String)
-    /// The gateway refused, and said why.
+    /// The gateway refused, with the problem that it answered.
     case refused(status: Int, problem: ContractValue)
-    /// There is no answer, or not all of it.
+    /// There is no answer, or only a part of one.
     case unreachable(String)
 
-    /// What the process ends with.
+    /// Exit status of the process.
     var exitCode: Int32 {
         switch self {
         case .usage: 64
@@ -28,20 +28,20 @@ enum AdminFailure: Error, Sendable {
         }
     }
 
-    /// What the codes stand for, for `--help`.
+    /// What each exit status means, for `--help`.
     static let exitCodes = """
-        0   done
+        0   success
         1   a file cannot be read or written
-        2   the gateway refused the request as it is (400, 413, 422, …)
-        3   the key is not accepted, or has not the role (401, 403)
-        4   there is no such row or operation (404)
-        5   the row exists, is in use, or was changed by somebody else (409, 412)
-        6   too much at once, or a fault of the gateway or a store (429, 5xx)
-        7   the gateway cannot be reached, or hung up
+        2   the gateway rejected the request (400, 413, 422, …)
+        3   the key is not valid, or lacks the role (401, 403)
+        4   the row or the operation does not exist (404)
+        5   the row already exists, is in use, or has changed in the meantime (409, 412)
+        6   too many requests, or an error in the gateway or a store (429, 5xx)
+        7   the gateway cannot be reached, or closed the connection
         64  the command line is wrong
         """
 
-    /// What is said on standard error.
+    /// The text for standard error.
     var message: String {
         switch self {
         case .usage(let text), .file(let text), .unreachable(let text):

@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import LibCurl
 
-/// Carries one command out.
+/// Runs one command: builds the request, sends it and shows the answer.
 struct AdminCall {
     let command: AdminOperation
     let invocation: AdminInvocation
@@ -36,49 +36,51 @@ struct AdminCall {
         return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
     }
 
-    /// Everything escaped but what RFC 3986 leaves alone, and the colon of principals.
+    /// Percent-encodes everything but the unreserved characters of RFC 3986.
     private static func escaped(_ text: String) -> String {
         let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
         return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
     }
 
-    /// Header fields, with the state that the row is in: what was asked for, else as it is read now.
+    /// Header fields, with the row's version in `If-Match`: that of `--if-match`, else the one that is read now.
     private func headers() throws(AdminFailure) -> [(name: String, value: String)] {
         if let tag = invocation.ifMatch {
-            guard command.takesState else { throw .usage("'--if-match' has no meaning here.") }
+            guard command.takesState else { throw .usage("'--if-match' does not apply to this command.") }
             return invocation.headers + [("If-Match", tag)]
         }
         guard command.needsState else { return invocation.headers }
         let row = try client.call("GET", target([]))
         try AdminClient.check(row)
-        guard let tag = row.head["ETag"] else { throw .unreachable("The gateway names no state of the row.") }
+        guard let tag = row.head["ETag"] else { throw .unreachable("The gateway's answer has no ETag.") }
         return invocation.headers + [("If-Match", tag)]
     }
 
     private func body() throws(AdminFailure) -> AdminClient.Body {
         if !command.fileTypes.isEmpty { return try file() }
         guard let json = command.json else {
-            guard invocation.file == nil else { throw .usage("'--file' has no meaning here.") }
+            guard invocation.file == nil else { throw .usage("'--file' does not apply to this command.") }
             return .none
         }
         var value = invocation.body
         if let name = invocation.file {
             guard let read = ContractValue(json: try AdminFiles.content(name)) else {
-                throw .file("'\(name)' holds no JSON.")
+                throw .file("'\(name)' is not valid JSON.")
             }
             value = invocation.body.members.reduce(into: read) { $0[$1.name] = $1.value }
         } else if !invocation.namesBody, model.resolved(json.schema)["required"]?.items.isEmpty == false {
-            throw .usage("The body is missing: name its members by options, or a JSON file by '--file'.")
+            throw .usage("The body is missing. Set its members with options, or name a JSON file with '--file'.")
         }
         return .bytes(Array(value.json().utf8), type: json.type)
     }
 
-    /// A file that is sent as it is read.
+    /// A file, which is sent while it is read.
     private func file() throws(AdminFailure) -> AdminClient.Body {
         let name = invocation.file ?? "-"
         let isTable = invocation.fileType == "csv" || (invocation.fileType == nil && name.hasSuffix(".csv"))
         let type = isTable ? "text/csv" : AdminOperation.lines
-        guard command.fileTypes.contains(type) else { throw .usage("Files of type \(type) are not taken here.") }
+        guard command.fileTypes.contains(type) else {
+            throw .usage("This command does not accept files of type \(type).")
+        }
         let (handle, length) = try AdminFiles.reading(name)
         return .file(
             handle, length: length, type: type, progress: AdminProgress("Sent", total: length, isOn: showsProgress))
@@ -86,7 +88,7 @@ struct AdminCall {
 
     private func export() throws(AdminFailure) {
         let output = try AdminFiles.writing(invocation.output)
-        // The bar would stand between the lines of a terminal.
+        // On a terminal, the bar would mix with the lines of the answer.
         let isOn = showsProgress && (invocation.output ?? "-" != "-" || isatty(STDOUT_FILENO) == 0)
         let progress = AdminProgress("Received", total: nil, isOn: isOn)
         defer { progress.end() }
@@ -97,7 +99,7 @@ struct AdminCall {
         }
     }
 
-    /// Reads pages until there are rows enough.
+    /// Reads pages until there are enough rows.
     private func list(_ isTerminal: Bool) throws(AdminFailure) {
         var rows: [ContractValue] = []
         var token: String?
@@ -107,23 +109,27 @@ struct AdminCall {
             if let token { query.append(("pageToken", token)) }
             let answer = try client.call("GET", target(query), headers: invocation.headers)
             try AdminClient.check(answer)
-            guard let page = answer.json, page["items"] != nil else { throw .unreachable("The answer is no page.") }
+            guard let page = answer.json, page["items"] != nil else {
+                throw .unreachable("The answer is not a page of a list.")
+            }
             rows += page["items"]?.items ?? []
             let next = page["nextPageToken"]?.text
-            guard next == nil || next != token else { throw .unreachable("The gateway answers one page for ever.") }
+            guard next == nil || next != token else {
+                throw .unreachable("The gateway answers the same page again and again.")
+            }
             token = next
         } while token != nil && rows.count < invocation.limit ?? .max
         if let limit = invocation.limit { rows = Array(rows.prefix(limit)) }
         if invocation.isJSON {
             try write(Array((ContractValue.object([.init("items", .array(rows))]).json(isIndented: true) + "\n").utf8))
         } else {
-            let table = AdminTable.rows(
+            let table = TextTable.rows(
                 rows, of: command.words[0], chosen: try columns(), known: command.answerMembers(model),
                 isTerminal: isTerminal)
             try write(Array((rows.isEmpty ? "" : table).utf8))
         }
         if token != nil {
-            FileHandle.standardError.write(Data("There are more rows: '--limit' or '--all' shows them.\n".utf8))
+            FileHandle.standardError.write(Data("There are more rows. Use '--limit' or '--all' to see them.\n".utf8))
         }
     }
 
@@ -133,7 +139,7 @@ struct AdminCall {
         var columns: [String] = []
         for name in chosen {
             guard let column = known.first(where: { AdminNames.key($0) == AdminNames.key(name) }) else {
-                throw .usage("There is no column '\(name)'; there are \(known.joined(separator: ", ")).")
+                throw .usage("There is no column '\(name)'. The columns are: \(known.joined(separator: ", ")).")
             }
             columns.append(column)
         }
@@ -143,15 +149,15 @@ struct AdminCall {
     private func show(_ value: ContractValue) throws(AdminFailure) {
         if let name = invocation.printed {
             guard let member = value.members.first(where: { AdminNames.key($0.name) == AdminNames.key(name) }) else {
-                throw .usage(
-                    "The answer has no '\(name)'; it has \(value.members.map(\.name).joined(separator: ", ")).")
+                let names = value.members.map(\.name).joined(separator: ", ")
+                throw .usage("The answer has no member '\(name)'. Its members are: \(names).")
             }
             return try write(Array(((member.value.text ?? member.value.json()).visible + "\n").utf8))
         }
         let text =
             invocation.isJSON
             ? value.json(isIndented: true) + "\n"
-            : AdminTable.members(of: value, known: command.answerMembers(model))
+            : TextTable.members(of: value, known: command.answerMembers(model))
         try write(Array(text.utf8))
     }
 

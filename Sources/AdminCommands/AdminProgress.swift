@@ -1,38 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The body of an answer that is kept whole.
-final class AdminKept: Sendable {
-    /// No answer that comes in pages is longer.
-    private static let most = 64 << 20
-    private let state = Mutex<[UInt8]>([])
-
-    var bytes: [UInt8] { state.withLock { $0 } }
-
-    func take(_ bytes: [UInt8]) -> Bool {
-        state.withLock { kept in
-            guard kept.count + bytes.count <= Self.most else { return false }
-            kept += bytes
-            return true
-        }
-    }
-}
-
-/// What is left of a request's body.
-final class AdminRest: Sendable {
-    private let state: Mutex<ArraySlice<UInt8>>
-
-    init(_ bytes: [UInt8]) { state = Mutex(bytes[...]) }
-
-    func next(_ most: Int) -> [UInt8] {
-        state.withLock { rest in
-            defer { rest = rest.dropFirst(most) }
-            return Array(rest.prefix(most))
-        }
-    }
-}
-
-/// How far a file has come, on standard error, for whoever looks at a terminal.
+/// Shows on standard error how much of a file has been sent or received, for a user at a terminal.
 final class AdminProgress: Sendable {
     private struct State {
         var bytes: Int64 = 0
@@ -47,13 +16,14 @@ final class AdminProgress: Sendable {
 
     /// - Parameters:
     ///   - verb: `Sent` or `Received`.
-    ///   - total: All bytes, where that is known.
+    ///   - total: The number of bytes in all, where it is known.
     init(_ verb: String, total: Int64?, isOn: Bool) {
         self.verb = verb
         self.total = total
         self.isOn = isOn
     }
 
+    /// Counts bytes, and shows how far it is at most every 100 ms.
     func add(_ bytes: some Sequence<UInt8>) {
         guard isOn else { return }
         state.withLock { state in
@@ -62,7 +32,7 @@ final class AdminProgress: Sendable {
                 if byte == UInt8(ascii: "\n") { state.lines += 1 }
             }
             let now = ContinuousClock.now
-            // The end shows at once: what follows may take its time.
+            // The end is shown at once, since the answer may take some time.
             let isDue = state.shown.map { now - $0 > .milliseconds(100) } ?? true
             guard isDue || state.bytes == total else { return }
             state.shown = now
@@ -70,13 +40,13 @@ final class AdminProgress: Sendable {
         }
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     func end() {
         let wasShown = state.withLock { exchange(&$0.shown, with: nil) } != nil
         if wasShown { Self.write("\r\u{1B}[K") }
     }
 
-    /// What is shown: a bar where the whole is known, else what has come.
+    /// What is shown: a bar where the total is known, else the amount so far.
     static func line(_ verb: String, bytes: Int64, lines: Int, of total: Int64?) -> String {
         let size = bytes.formatted(.byteCount(style: .binary))
         guard let total, total > 0 else { return "\(verb) \(size), \(lines) lines" }

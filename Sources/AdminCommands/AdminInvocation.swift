@@ -1,6 +1,6 @@
 import ContractModel
 
-/// What somebody typed behind the words of a command, held against its operation.
+/// The arguments and options after the words of a command, checked against its operation.
 struct AdminInvocation: Sendable {
     /// Values of the path's parameters, in order.
     var path: [String] = []
@@ -19,7 +19,7 @@ struct AdminInvocation: Sendable {
     var limit: Int? = 100
     var columns: [String]?
     var isJSON = false
-    /// The one member that is printed, alone.
+    /// The only member to print.
     var printed: String?
     var asksForHelp = false
     var url: String?
@@ -48,7 +48,7 @@ struct AdminInvocation: Sendable {
         guard asksForHelp || path.count == command.path.count else {
             let wanted = command.path.map { "<\($0.name)>" }.joined(separator: " ")
             throw .usage(
-                wanted.isEmpty ? "There is no argument '\(path[0])'." : "Expected are these arguments: \(wanted).")
+                wanted.isEmpty ? "Unexpected argument '\(path[0])'." : "The command takes these arguments: \(wanted).")
         }
     }
 
@@ -90,7 +90,9 @@ struct AdminInvocation: Sendable {
     }
 
     private static func positive(_ name: String, _ text: String) throws(AdminFailure) -> Int {
-        guard let number = Int(text), number > 0 else { throw .usage("'--\(name)' takes a number above 0.") }
+        guard let number = Int(text), number > 0 else {
+            throw .usage("'--\(name)' takes a whole number greater than 0.")
+        }
         return number
     }
 
@@ -119,7 +121,7 @@ struct AdminInvocation: Sendable {
         }
         let place = try AdminPlace(name, in: command.bodyMembers(model), model)
         guard let place else {
-            throw .usage("There is no option '--\(name)' here; '--help' lists them.")
+            throw .usage("This command has no option '--\(name)'. '--help' lists the options.")
         }
         let text = place.isFlag ? given ?? "true" : try Self.value(name, given, &rest)
         let old = place.names.reduce(Optional(body)) { $0?[$1] }

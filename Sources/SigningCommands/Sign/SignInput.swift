@@ -1,13 +1,13 @@
 import Foundation
 import Signing
 
-/// One line of `sluice sign`: a scheme and what it is to sign.
+/// One line of `sluice sign`: a scheme, and the request that it signs.
 struct SignInput: Decodable {
     let name: String
     let scheme: String
     let inputs: Inputs
 
-    /// The inputs; what a scheme does not use is ignored.
+    /// The inputs; a scheme ignores those that it does not use.
     struct Inputs: Decodable {
         let endpoint: String?
         let region: String?
@@ -61,21 +61,21 @@ struct SignInput: Decodable {
 }
 
 extension SignInput.Inputs {
-    /// An input that the scheme cannot do without.
-    func required<Value>(_ input: KeyPath<Self, Value?>, _ name: CodingKeys) throws(SignFailure) -> Value {
+    /// An input that the scheme requires.
+    func required<Value>(_ input: KeyPath<Self, Value?>, _ name: CodingKeys) throws(LineFailure) -> Value {
         guard let value = self[keyPath: input] else {
-            throw SignFailure(code: "InvalidInput", detail: "'inputs.\(name.rawValue)' is absent.")
+            throw LineFailure(code: "InvalidInput", detail: "'inputs.\(name.rawValue)' is absent.")
         }
         return value
     }
 
     /// The instant of signing.
     var instant: SigningInstant {
-        get throws(SignFailure) {
+        get throws(LineFailure) {
             // Some clients write milliseconds.
             let text = try required(\.now, .now).replacing(".000Z", with: "Z")
             guard let instant = SigningInstant(extended: text) else {
-                throw SignFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
+                throw LineFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
             }
             return instant
         }
@@ -83,7 +83,7 @@ extension SignInput.Inputs {
 
     /// Who signs, with a secret access key.
     var credential: SigningCredential {
-        get throws(SignFailure) {
+        get throws(LineFailure) {
             SigningCredential(
                 accessKeyID: try required(\.accessKeyID, .accessKeyID),
                 secretAccessKey: try required(\.secretAccessKey, .secretAccessKey),
@@ -94,7 +94,7 @@ extension SignInput.Inputs {
 
     /// Who signs, with a private key.
     var privateKeyCredential: SigningCredential {
-        get throws(SignFailure) {
+        get throws(LineFailure) {
             SigningCredential(
                 accessKeyID: try required(\.accessKeyID, .accessKeyID),
                 secretAccessKey: try required(\.privateKeyPEM, .privateKeyPEM),
@@ -103,12 +103,12 @@ extension SignInput.Inputs {
         }
     }
 
-    /// The bucket's address. An endpoint that already holds the bucket, in its host or at the end of its path, is taken as it
-    /// stands, since SDKs write it either way.
+    /// The bucket's address. SDKs write the endpoint with or without the bucket: one that already contains it, in its
+    /// host or at the end of its path, is taken as it is.
     var address: BucketAddress {
         get throws {
             guard let addressing = Addressing(rawValue: try required(\.addressing, .addressing)) else {
-                throw SignFailure(code: "InvalidInput", detail: "'addressing' is 'virtual', 'path' or 'cname'.")
+                throw LineFailure(code: "InvalidInput", detail: "'addressing' is 'virtual', 'path' or 'cname'.")
             }
             let bucket = try required(\.bucket, .bucket)
             let endpoint = try required(\.endpoint, .endpoint)
@@ -126,7 +126,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Headers of the request by the names of their own inputs as well.
+    /// Headers of the request, with those that have inputs of their own.
     var allHeaders: [NamedValue] {
         var all = (headers ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
         let others = [
@@ -181,11 +181,11 @@ extension SignInput.Inputs {
     }
 
     private var payload: PayloadHash {
-        get throws(SignFailure) {
+        get throws(LineFailure) {
             guard let payloadSHA256, payloadSHA256 != PayloadHash.unsigned.text else { return .unsigned }
             guard let hash = PayloadHash(hex: payloadSHA256) else {
-                throw SignFailure(
-                    code: "InvalidInput", detail: "'payload_sha256' is no SHA-256 in lower-case hexadecimal."
+                throw LineFailure(
+                    code: "InvalidInput", detail: "'payload_sha256' is not a SHA-256 in lower-case hexadecimal."
                 )
             }
             return hash
@@ -194,22 +194,16 @@ extension SignInput.Inputs {
 
     /// How the key is written in the path.
     var pathForm: PresignRequest.PathForm {
-        get throws(SignFailure) {
+        get throws(LineFailure) {
             if let pathAsSent { return .asSent(pathAsSent) }
             switch pathSlashEncoding {
             case nil, "keep": return .slashKept
             case "%2F": return .slashEscaped
             case let other?:
-                throw SignFailure(
+                throw LineFailure(
                     code: "InvalidInput", detail: "'path_slash_encoding' is 'keep' or '%2F', not '\(other)'."
                 )
             }
         }
     }
-}
-
-/// Why a line was not signed.
-struct SignFailure: Error, Encodable {
-    let code: String
-    let detail: String
 }

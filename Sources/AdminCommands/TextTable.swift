@@ -1,8 +1,8 @@
 import ContractModel
 
-/// Rows as people read them.
-enum AdminTable {
-    /// Columns of the resources whose rows have more members than a line can hold.
+/// Formats JSON values as tables for people: rows in columns, or one row with a member a line.
+enum TextTable {
+    /// The columns to show of resources whose rows have more members than fit a line.
     private static let columns: [String: [String]] = [
         "buckets": ["name", "provider", "scheme", "endpoint", "region", "addressing", "maxTTL"],
         "credentials": ["id", "name", "kind", "accessKeyID", "createdAt"],
@@ -17,14 +17,14 @@ enum AdminTable {
         "audit": ["at", "actor", "operation", "kind", "resourceID", "requestID"],
     ]
 
-    /// The longest cell on a terminal; the others are as long as they are.
+    /// The longest cell on a terminal, in characters; output to a file is not shortened.
     private static let longestCell = 48
 
     /// A page of rows.
     ///
     /// - Parameters:
     ///   - resource: What the rows are, for their columns.
-    ///   - chosen: The columns that were asked for.
+    ///   - chosen: The columns that `--columns` names; `nil` for the default ones.
     ///   - known: The members of a row in the contract's order.
     static func rows(
         _ rows: [ContractValue], of resource: String, chosen: [String]?, known: [String], isTerminal: Bool
@@ -37,7 +37,7 @@ enum AdminTable {
         return grid([names.map { AdminNames.option($0).uppercased() }] + cells)
     }
 
-    /// One row, a member a line; rows within it follow as tables of their own.
+    /// One row, a member a line; nested rows follow as tables of their own.
     static func members(of value: ContractValue, known: [String], indent: String = "") -> String {
         let names = known.filter { value[$0] != nil } + value.members.map(\.name).filter { !known.contains($0) }
         var lines: [[String]] = []
@@ -82,7 +82,7 @@ enum AdminTable {
 }
 
 extension ContractValue {
-    /// Whether it is too much for a cell.
+    /// Whether the value is too large for a cell.
     fileprivate var isNested: Bool {
         switch self {
         case .object(let members): !members.isEmpty
@@ -105,7 +105,7 @@ extension ContractValue {
 }
 
 extension String {
-    /// The text with everything that a terminal would obey written out.
+    /// The text with control characters, which a terminal would obey, escaped.
     var visible: String {
         guard unicodeScalars.contains(where: \.isObeyed) else { return self }
         var text = ""
@@ -121,7 +121,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Controls, and what turns the direction of the text around it.
+    /// Whether a terminal obeys it: control characters, and marks that change the direction of text.
     fileprivate var isObeyed: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

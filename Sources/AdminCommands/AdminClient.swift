@@ -8,7 +8,7 @@ struct AdminClient: Sendable {
     private let key: String
     private let timeout: Int
 
-    /// An answer whose body was small enough to be kept.
+    /// An answer whose body is kept in memory.
     struct Answer: Sendable {
         let head: StreamedTransfer.Head
         let body: [UInt8]
@@ -23,13 +23,13 @@ struct AdminClient: Sendable {
         case file(FileHandle, length: Int64?, type: String, progress: AdminProgress)
     }
 
-    /// - Parameter url: The gateway's origin; a path is where a proxy puts it.
+    /// - Parameter url: The gateway's origin, with a path where a proxy serves it below one.
     init(url: String, key: String, timeout: Int) throws(AdminFailure) {
         guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme ?? ""),
             parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
-        else { throw .usage("'\(url)' is no URL of a gateway, such as https://gateway.example.") }
+        else { throw .usage("'\(url)' is not the URL of a gateway. An example: https://gateway.example.") }
         guard !key.contains(where: \.isNewline), key.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw .usage("The key in the environment is no bearer token.")
+            throw .usage("The key is not a valid bearer token.")
         }
         var origin = url
         while origin.hasSuffix("/") { origin.removeLast() }
@@ -38,32 +38,34 @@ struct AdminClient: Sendable {
         self.timeout = timeout
         let isNear = ["127.0.0.1", "localhost", "::1", "[::1]"].contains(parts.host ?? "")
         if parts.scheme == "http", !isNear {
-            FileHandle.standardError.write(Data("warning: the key travels unencrypted to \(origin)\n".utf8))
+            FileHandle.standardError.write(Data("warning: the key is sent unencrypted to \(origin)\n".utf8))
         }
     }
 
-    /// Calls and keeps the answer, whatever its status.
+    /// Sends a request and keeps the answer, whatever its status.
     func call(
         _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: Body = .none
     ) throws(AdminFailure) -> Answer {
-        let kept = AdminKept()
-        let head = try send(method, target, headers: headers, body) { _, bytes in kept.take(bytes) }
+        let kept = ReceivedBody()
+        let head = try send(method, target, headers: headers, body) { _, bytes in kept.append(bytes) }
         return Answer(head: head, body: kept.bytes)
     }
 
-    /// Calls and hands a successful body over as it arrives; throws what the gateway refuses with.
+    /// Sends a request and hands over the body of a successful answer as it arrives.
+    ///
+    /// - Throws: The gateway's refusal as ``AdminFailure/refused(status:problem:)``.
     func stream(
         _ method: String, _ target: String, headers: [(name: String, value: String)],
         _ take: @escaping @Sendable ([UInt8]) -> Bool
     ) throws(AdminFailure) {
-        let kept = AdminKept()
+        let kept = ReceivedBody()
         let head = try send(method, target, headers: headers, .none) { head, bytes in
-            200..<300 ~= head.status ? take(bytes) : kept.take(bytes)
+            200..<300 ~= head.status ? take(bytes) : kept.append(bytes)
         }
         try Self.check(Answer(head: head, body: kept.bytes))
     }
 
-    /// Throws what an answer refuses with.
+    /// Throws the problem of an answer that refuses.
     static func check(_ answer: Answer) throws(AdminFailure) {
         guard !(200..<300 ~= answer.head.status) else { return }
         throw .refused(status: answer.head.status, problem: answer.json ?? .null)
@@ -81,7 +83,7 @@ struct AdminClient: Sendable {
             upload = .none
         case .bytes(let bytes, let type):
             fields.append(HTTPTransfer.Field("Content-Type", type))
-            let rest = AdminRest(bytes)
+            let rest = UnsentBody(bytes)
             upload = .stream(length: Int64(bytes.count)) { rest.next($0) }
         case .file(let handle, let length, let type, let progress):
             fields.append(HTTPTransfer.Field("Content-Type", type))
@@ -102,8 +104,8 @@ struct AdminClient: Sendable {
             return try transfer.perform(receive: receive)
         } catch {
             switch error {
-            case .malformedHeader: throw .usage("A header cannot hold a line break.")
-            case .givenUp: throw .file("A file could not be read or written to its end, or an answer is too long.")
+            case .malformedHeader: throw .usage("A header cannot contain a line break.")
+            case .givenUp: throw .file("A file could not be read or written completely, or the answer is too long.")
             case .failed(let reason): throw .unreachable("\(origin): \(reason)")
             }
         }

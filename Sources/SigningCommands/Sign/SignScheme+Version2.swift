@@ -61,8 +61,8 @@ extension SignScheme {
         let given = inputs.query ?? [:]
         let parameters = given["Action"] == nil ? (inputs.params ?? [:]).mapValues(\.text) : given
         let method = try inputs.required(\.method, .method)
-        // The two families of SDKs sign alike: those that send SignatureType write a POST's parameters into the URL as well,
-        // those for Node.js, which do not send it, post a form.
+        // Two families of SDKs sign alike. Those that send SignatureType write a POST's parameters into the URL; those
+        // for Node.js, which do not send it, post a form.
         let isForm = method == "POST" && parameters["SignatureType"] == nil
         let call = AlibabaRPC.Call(
             method: method,

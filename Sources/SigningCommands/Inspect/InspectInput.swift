@@ -33,7 +33,7 @@ struct InspectInput: Decodable {
         case accessKeyID = "access_key_id"
     }
 
-    /// Whose words the string uses.
+    /// Whose header names the string uses.
     var vendor: StoreVendor {
         switch scheme ?? .ossV1 {
         case .ossV1, .ossV4: .alibaba
@@ -42,16 +42,19 @@ struct InspectInput: Decodable {
         }
     }
 
-    /// What the string is held to; `nil` when `now` is no time.
-    var rules: StringRules? {
-        SigningInstant(extended: now).map {
-            StringRules(now: $0, maxLifeSeconds: maxPresignTTL, securityToken: securityToken)
+    /// The rules that the string must keep.
+    var rules: StringRules {
+        get throws(LineFailure) {
+            guard let now = SigningInstant(extended: self.now) else {
+                throw LineFailure(code: "InvalidInput", detail: "'now' is not a time like 2024-05-17T08:30:00Z.")
+            }
+            return StringRules(now: now, maxLifeSeconds: maxPresignTTL, securityToken: securityToken)
         }
     }
 
-    /// Whose signature is asked for, in a scheme that signs a hash; `nil` in one that signs the request.
+    /// Who would sign, in a scheme that signs a hash of the request; `nil` in a scheme that signs the request itself.
     ///
-    /// - Throws: `SignFailure` for inputs that such a scheme cannot do without, `SigningError` for bad ones.
+    /// - Throws: `LineFailure` for an input that is absent, `SigningError` for one that is not valid.
     var signer: ReceivedCanonicalRequest.Signer? {
         get throws {
             guard scheme == .ossV4 || scheme == .awsV4 else { return nil }
@@ -69,8 +72,8 @@ struct InspectInput: Decodable {
         scheme == .ossV4 ? .oss(region: region) : .aws(region: region)
     }
 
-    private func required<Value>(_ value: Value?, _ name: CodingKeys) throws(SignFailure) -> Value {
-        guard let value else { throw SignFailure(code: "InvalidInput", detail: "'\(name.rawValue)' is absent.") }
+    private func required<Value>(_ value: Value?, _ name: CodingKeys) throws(LineFailure) -> Value {
+        guard let value else { throw LineFailure(code: "InvalidInput", detail: "'\(name.rawValue)' is absent.") }
         return value
     }
 }

@@ -8,12 +8,12 @@ struct SignScheme: Sendable {
     /// All schemes, in the order of the help.
     static let all = version4 + version2 + securityTokens
 
-    /// The scheme of a name.
-    static func named(_ name: String) throws(SignFailure) -> SignScheme {
+    /// Finds a scheme by its name.
+    static func named(_ name: String) throws(LineFailure) -> SignScheme {
         guard let scheme = all.first(where: { $0.name == name }) else {
-            throw SignFailure(
+            throw LineFailure(
                 code: "UnsupportedScheme",
-                detail: "'\(name)' is none of the known schemes: \(all.map(\.name).joined(separator: ", "))."
+                detail: "'\(name)' is not a known scheme. The schemes are: \(all.map(\.name).joined(separator: ", "))."
             )
         }
         return scheme

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Files that the command line names; `-` is standard input or output.
+/// Opens the files that the command line names; `-` is standard input or output.
 enum AdminFiles {
-    /// All of a file.
+    /// Reads a whole file.
     static func content(_ name: String) throws(AdminFailure) -> [UInt8] {
         if name == "-" { return Array(FileHandle.standardInput.readDataToEndOfFile()) }
         guard let data = try? FileHandle(forReadingAtPath: name)?.readToEnd() else {
@@ -11,7 +11,7 @@ enum AdminFiles {
         return Array(data)
     }
 
-    /// A file to read from, and its length where it has one.
+    /// Opens a file to read; the length is `nil` for what is not a regular file.
     static func reading(_ name: String) throws(AdminFailure) -> (handle: FileHandle, length: Int64?) {
         if name == "-" { return (.standardInput, nil) }
         guard let handle = FileHandle(forReadingAtPath: name) else { throw .file("'\(name)' cannot be read.") }
@@ -23,7 +23,7 @@ enum AdminFiles {
         return (handle, isRegular ? (attributes?[.size] as? NSNumber)?.int64Value : nil)
     }
 
-    /// A file to write to; what it held goes.
+    /// Opens a file to write; its former content is lost.
     static func writing(_ name: String?) throws(AdminFailure) -> FileHandle {
         guard let name, name != "-" else { return .standardOutput }
         guard FileManager.default.createFile(atPath: name, contents: nil),

@@ -1,6 +1,6 @@
 import Signing
 
-/// The answer to one line of `sluice inspect`: the verdict and what was understood.
+/// The answer to one line of `sluice inspect`: the verdict, and how the string was read.
 struct InspectOutput: Encodable {
     let name: String?
     let verdict: String
@@ -36,7 +36,7 @@ struct InspectOutput: Encodable {
         why = nil
     }
 
-    /// Says why there will be none.
+    /// Says why it is refused.
     init(name: String, _ refusal: StringToSignRefusal, of input: InspectInput) {
         self.name = name
         verdict = "refuse"
@@ -63,7 +63,7 @@ struct InspectOutput: Encodable {
     private static let httpDate = "http-date"
     private static let epoch = "epoch"
 
-    /// What the fourth line is, also of a string that is refused.
+    /// The kind of the date in the fourth line, also in a string that is refused.
     private static func dateKind(of input: InspectInput) -> String? {
         let lines = input.stringToSign.utf8.split(
             separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false)

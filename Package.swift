@@ -111,6 +111,12 @@ let package = Package(
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
+        // Lines of the log, on standard error.
+        .target(
+            name: "LineLogging",
+            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", logging, systemPackage],
+            swiftSettings: strict
+        ),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
         .target(
             name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", argumentParser], swiftSettings: strict),
@@ -121,8 +127,8 @@ let package = Package(
             name: "sluice",
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing", "SigningCommands",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
+                "PrometheusMetrics", "Signing", "SigningCommands",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -136,12 +142,14 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
-        .testTarget(
-            name: "CommandTests", dependencies: ["sluice", "GatewayAPI", "GatewayCore", logging],
-            swiftSettings: strict
-        ),
+        // The built program, run by its command line.
+        .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
         .testTarget(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel"], swiftSettings: strict),
+        .testTarget(
+            name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "MicroHTTPDTests",
             dependencies: ["MicroHTTPD", "HTTPServing", "HTTPTesting", httpTypes, logging, serviceLifecycle],

@@ -6,6 +6,7 @@ import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 import LibPQ
+import LineLogging
 import Logging
 import Metrics
 import MicroHTTPD

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import GatewayPostgres
 import LibPQ
+import LineLogging
 
 /// `sluice audit-quotas`: compares counters with the ledger.
 struct AuditQuotasCommand: AsyncParsableCommand {

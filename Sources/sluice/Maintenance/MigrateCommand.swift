@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayPostgres
 import LibPQ
+import LineLogging
 
 /// `sluice migrate`: brings the schema up to date.
 struct MigrateCommand: AsyncParsableCommand {

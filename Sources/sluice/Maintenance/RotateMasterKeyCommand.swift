@@ -4,6 +4,7 @@ import GatewayCore
 import GatewayPostgres
 import LibCrypto
 import LibPQ
+import LineLogging
 
 /// `sluice rotate-master-key`: seals everything with the first master key.
 struct RotateMasterKeyCommand: AsyncParsableCommand {

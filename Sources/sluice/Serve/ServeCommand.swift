@@ -1,4 +1,5 @@
 import ArgumentParser
+import LineLogging
 import Logging
 import Metrics
 import PrometheusMetrics

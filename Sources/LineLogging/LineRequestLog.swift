@@ -1,21 +1,22 @@
 import Foundation
-import GatewayAPI
+public import GatewayAPI
 import GatewayCore
 import Logging
 
-/// Writes the line of each answered request to standard error, among all others.
+/// Writes a line for each answered request to standard error, among the other lines.
 ///
-/// It is the one line that every request has, so that it goes straight into the output.
-struct LineRequestLog: RequestLog {
+/// Every request has this line. It is therefore written straight into the output, without swift-log.
+public struct LineRequestLog: RequestLog {
     let label: String
-    let format: LogLine.Format
-    /// From which level on lines are written.
+    let format: LogFormat
+    /// The lowest level of the lines that are written.
     let logLevel: Logger.Level
 
-    /// Whether requests have lines, which are at level info.
+    /// Whether lines of requests, which have the level info, are written.
     var isOn: Bool { logLevel <= .info }
 
-    func answered(_ request: AnsweredRequest) {
+    /// Takes an answered request.
+    public func answered(_ request: AnsweredRequest) {
         guard isOn else { return }
         let now = Date.now
         LogOutput.standardError.write(isUrgent: false) { lines, clock in

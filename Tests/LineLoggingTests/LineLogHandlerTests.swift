@@ -4,7 +4,7 @@ import GatewayCore
 import Logging
 import Testing
 
-@testable import sluice
+@testable import LineLogging
 
 @Suite struct LineLogHandlerTests {
     let time = Date(timeIntervalSince1970: 1_900_000_000.75)
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [LogLine.Format.text, .json])
-    func `the line of a request is what its metadata would make`(format: LogLine.Format) throws {
+    @Test(arguments: [LogFormat.text, .json])
+    func `the line of a request is what its metadata would make`(format: LogFormat) throws {
         let handler = LineLogHandler(label: "sluice", format: format)
         for (principal, code) in [
             (nil, nil), ("user:alice", nil), ("user:a\"b\\c é", "AccessDenied"), ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t"),
@@ -103,7 +103,7 @@ import Testing
     }
 
     private func requestLine(
-        _ format: LogLine.Format, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil
+        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
         var clock = LogClock()

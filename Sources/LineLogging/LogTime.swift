@@ -1,12 +1,12 @@
 import Foundation
 
-/// When something was logged.
+/// The time of a log line.
 struct LogTime {
-    /// The second in UTC, `yyyy-MM-ddTHH:mm:ss`.
+    /// The second in UTC, as `yyyy-MM-ddTHH:mm:ss`.
     let second: String
     private let milliseconds: Int
 
-    /// The instant in UTC to the millisecond, as RFC 3339 has it.
+    /// The instant in UTC with milliseconds, in the form of RFC 3339.
     var text: String {
         let digits = String(milliseconds)
         return second + "." + String(repeating: "0", count: 3 - digits.utf8.count) + digits + "Z"
@@ -18,12 +18,12 @@ struct LogTime {
     }
 }
 
-/// Writes times, and keeps the text of the last second: most lines share theirs with the line before.
+/// Formats times. It keeps the text of the last second, which most lines share with the line before.
 struct LogClock {
     private var second = Int64.min
     private var text = ""
 
-    /// An instant as lines have it.
+    /// Formats an instant.
     mutating func time(of instant: Date) -> LogTime {
         let second = Int64(instant.timeIntervalSince1970.rounded(.down))
         let start = Date(timeIntervalSince1970: TimeInterval(second))

@@ -5,26 +5,26 @@ import SystemPackage
 
 /// Writes lines to standard error, off the threads that log them.
 ///
-/// Lines of some milliseconds gather and go out together. What is logged is in the process's memory for that long: a process
-/// that is killed takes it along, one that ends in any other way writes it first. Lines at level error and above are written
-/// before the call returns.
+/// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds; a
+/// process that ends in any other way writes them first. Lines at level error and above are written before the call
+/// returns.
 final class LogOutput: Sendable {
     /// The one output of the process.
     static let standardError = LogOutput(.standardError)
 
-    /// Lines beyond this many bytes wait for those before them, so that a slow reader of the log slows the process down and
-    /// loses nothing.
+    /// With more bytes than this to write, the caller waits until they are written: a slow reader of the log slows the
+    /// process down, and loses nothing.
     private static let mostUnwritten = 1 << 20
 
-    /// Most bytes of room that are kept.
+    /// The largest buffer that is kept for reuse, in bytes.
     private static let mostSpare = 1 << 18
 
-    /// How long lines gather.
+    /// How long lines are held.
     private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct State {
         var unwritten: [UInt8] = []
-        /// Room that earlier lines took and later ones will need.
+        /// An empty buffer, for the lines after those that are being written.
         var spare: [UInt8] = []
         var clock = LogClock()
         var isScheduled = false
@@ -39,7 +39,7 @@ final class LogOutput: Sendable {
         atexit { LogOutput.standardError.flush() }
     }
 
-    /// Takes a line, which `append` puts behind those before it, its line end included.
+    /// Takes a line, which `append` writes after those before it, with its line end.
     func write(isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
         let (isFirst, isTooMuch) = state.withLock { state in
             append(&state.unwritten, &state.clock)
@@ -53,7 +53,7 @@ final class LogOutput: Sendable {
         }
     }
 
-    /// Writes what there is.
+    /// Writes the lines that are held.
     func flush() {
         queue.sync { writeOut() }
     }
@@ -63,7 +63,7 @@ final class LogOutput: Sendable {
             state.isScheduled = false
             return exchange(&state.unwritten, with: exchange(&state.spare, with: []))
         }
-        // Nobody is left to tell that the log cannot be written.
+        // There is nowhere to report that the log cannot be written.
         if !lines.isEmpty { _ = try? descriptor.writeAll(lines) }
         guard lines.capacity <= Self.mostSpare else { return }
         lines.removeAll(keepingCapacity: true)

@@ -2,31 +2,23 @@ import Foundation
 import LibCrypto
 import Logging
 
-/// A line of the log on its way behind those before it: begun, given its fields in the order of their names, and ended.
+/// Appends one line to the log: its beginning, its fields in the order of their names, and its end.
 ///
-/// Control characters in it are escaped: what a client sent cannot pass for a line of its own.
+/// Control characters are escaped, so that what a client sent cannot pass for a line of its own.
 struct LogLine {
-    /// What a line looks like.
-    enum Format {
-        /// Time in UTC, level, logger, fields by name, source and message.
-        case text
-        /// One JSON object: `time`, `level`, `message`, `logger`, `source`, and fields by their names, all of them texts.
-        case json
-    }
-
-    private let format: Format
+    private let format: LogFormat
     private let level: Logger.Level
     private let label: String
     private let source: String
     private let message: String
     private let time: LogTime
-    /// Which of the members of its own a line of JSON has next, and whether one is before it.
+    /// Of a line of JSON: index in ``ownMembers`` of the member that comes next, and whether the line has one already.
     private var nextMember = 0
     private var hasMember = false
 
     /// Begins a line.
     init(
-        _ format: Format, level: Logger.Level, label: String, source: String, message: String, at time: LogTime,
+        _ format: LogFormat, level: Logger.Level, label: String, source: String, message: String, at time: LogTime,
         in output: inout OutputSpan<UInt8>
     ) {
         self.format = format
@@ -47,7 +39,7 @@ struct LogLine {
         }
     }
 
-    /// Room that suffices for a line with some fields whose texts have so many bytes in all, whatever is to be escaped.
+    /// Capacity for a line with so many fields whose texts have so many bytes in all, even if every byte is escaped.
     static func room(fields: Int, bytes: Int) -> Int {
         128 + 8 * fields + 6 * bytes
     }
@@ -62,13 +54,13 @@ struct LogLine {
             Self.append(text, to: &output)
         case .json:
             writeOwnMembers(before: name, to: &output)
-            // A member of its own comes before one of another's that has its name.
+            // The line's own member wins over a field of the same name.
             guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return }
             member(name, text, in: &output)
         }
     }
 
-    /// Adds a field in which nothing is to be escaped: words, identifiers and templates of the program's own.
+    /// Adds a field that needs no escaping: words, identifiers and templates of the program's own.
     mutating func field(_ name: StaticString, verbatim text: String, in output: inout OutputSpan<UInt8>) {
         guard format == .text else { return field(name.description, text, in: &output) }
         output.append(UInt8(ascii: " "))
@@ -116,7 +108,7 @@ struct LogLine {
 // MARK: Lines of JSON
 
 extension LogLine {
-    /// Every line has these, and they stand among the fields by their names.
+    /// The members of every line; they are sorted among the fields by name.
     private static let ownMembers = ["level", "logger", "message", "source", "time"]
 
     private mutating func writeOwnMembers(before name: String?, to output: inout OutputSpan<UInt8>) {

@@ -1,17 +1,15 @@
 import Foundation
 import Logging
 
-/// Writes lines to standard error, whatever is logged through swift-log.
-///
-/// Lines of several threads do not mix.
+/// Writes what is logged through swift-log as lines to standard error. Lines of several threads do not mix.
 struct LineLogHandler: LogHandler {
     let label: String
-    let format: LogLine.Format
+    let format: LogFormat
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String, format: LogLine.Format) {
+    init(label: String, format: LogFormat) {
         self.label = label
         self.format = format
     }
@@ -29,7 +27,7 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// Appends the line of an event, whose metadata is put in order before.
+    /// Appends the line of an event, with its metadata in order.
     private func append(
         _ event: LogEvent, _ fields: [(name: String, text: String)], at time: LogTime, to lines: inout [UInt8]
     ) {
@@ -53,7 +51,7 @@ struct LineLogHandler: LogHandler {
         return lines
     }
 
-    /// Metadata by name; of a name in several places the innermost counts.
+    /// Metadata sorted by name; if several sources have a name, the one nearest to the call wins.
     private func fields(of event: LogEvent) -> [(name: String, text: String)] {
         var fields = event.metadata ?? [:]
         if let provided = metadataProvider?.get() { fields.merge(provided) { inner, _ in inner } }

@@ -88,16 +88,6 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
 
-        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
-        .target(
-            name: "DevStack",
-            dependencies: [
-                "HTTPServing", "LibCrypto", "Signing",
-                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
-            ],
-            swiftSettings: strict
-        ),
-
         .target(
             name: "GatewayPostgres",
             dependencies: [
@@ -109,6 +99,16 @@ let package = Package(
         .target(
             name: "GatewayCloud",
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
+            swiftSettings: strict
+        ),
+
+        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
+        .target(
+            name: "DevStack",
+            dependencies: [
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
+            ],
             swiftSettings: strict
         ),
         // Lines of the log, on standard error.
@@ -128,7 +128,7 @@ let package = Package(
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
-                "PrometheusMetrics", "Signing", "SigningCommands",
+                "PrometheusMetrics", "SigningCommands",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict

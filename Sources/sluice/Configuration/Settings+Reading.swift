@@ -23,7 +23,7 @@ extension Settings {
         if let adminKey, !adminKey.text.reveal().isBearerToken(ofLength: 32...1024) {
             reader.refuse(
                 adminKey.from,
-                "must be 32 to 1,024 characters that a bearer token can have: letters, digits and -._~+/, then =")
+                "must be 32 to 1,024 letters, digits and -._~+/, with = only at the end, as in a bearer token")
         }
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
@@ -33,13 +33,13 @@ extension Settings {
         let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
         let origins = reader.list(.corsAllowedOrigins)
-        // Browsers send exactly this form, so that any other would never be equal.
+        // Browsers send exactly this form; any other would never match.
         for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.corsAllowedOrigins, "'\(origin)' is no origin such as https://app.example, in lower case")
+            reader.refuse(.corsAllowedOrigins, "'\(origin)' is not a lower-case origin such as https://app.example")
         }
         let keyOrigins = reader.list(.eventsOSSKeyOrigins)
         for origin in keyOrigins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is no origin such as https://gosspublic.alicdn.com")
+            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is not an origin such as https://gosspublic.alicdn.com")
         }
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
@@ -129,7 +129,7 @@ extension Settings.HTTP {
         maxConnectionsPerAddress =
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
-        // With less, the longest body that a route takes would never find room.
+        // With less, the longest body that a route accepts would never fit.
         maxBodyMemory = reader.integer(.httpMaxBodyMemory, in: 32...1_048_576) ?? maxBodyMemory
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
         requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
@@ -139,7 +139,7 @@ extension Settings.HTTP {
 }
 
 extension ListenAddress {
-    /// Reads an address; `nil` where none is set, or with a mistake noted.
+    /// Reads an address; `nil` if none is set, or with a mistake noted.
     init?(reading reader: inout SettingReader, _ name: SettingName) {
         guard let text = reader.text(name) else { return nil }
         guard let address = ListenAddress(text) else {
@@ -151,7 +151,7 @@ extension ListenAddress {
 }
 
 extension HTTPServerConfiguration.TLS {
-    /// Reads certificate and key; `nil` where none is set, or with a mistake noted.
+    /// Reads certificate and key; `nil` if none is set, or with a mistake noted.
     init?(reading reader: inout SettingReader) {
         let certificate = reader.text(.tlsCertificateFile)
         let key = reader.text(.tlsKeyFile)
@@ -176,7 +176,7 @@ extension TrustedProxies {
             if let network = IPNetwork(text) {
                 networks.append(network)
             } else {
-                reader.refuse(.trustedProxies, "'\(text)' is no network in CIDR notation")
+                reader.refuse(.trustedProxies, "'\(text)' is not a network in CIDR notation")
             }
         }
         let field = reader.choice(
@@ -186,7 +186,7 @@ extension TrustedProxies {
 }
 
 extension OutboundPolicy {
-    /// Reads what may be called besides public https servers; `nil` with a mistake noted.
+    /// Reads which servers may be called besides public ones over https; `nil` with a mistake noted.
     init?(reading reader: inout SettingReader) {
         var origins: [String] = []
         var networks: [IPNetwork] = []

@@ -4,7 +4,6 @@ import Logging
 import Metrics
 import PrometheusMetrics
 import ServiceLifecycle
-import UnixSignals
 
 /// `sluice serve`: the gateway.
 struct ServeCommand: AsyncParsableCommand {
@@ -12,12 +11,13 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run the gateway on a database that 'sluice migrate' prepared.",
         discussion: """
-            Settings come from --set, then from the environment, then from a JSON file
-            whose members are the keys below without SLUICE_, in lower case:
+            A setting comes from --set, else from the environment, else from a JSON file.
+            The file's members are the keys below without SLUICE_, in lower case:
             {"database": {"url": "…"}, "listen": "127.0.0.1:8080"}.
-            --set takes no secrets; each may lie in a file, whose last line break does not
-            count. All mistakes are named together. SIGTERM and SIGINT stop it: it accepts no
-            more connections and ends once the requests under way are answered.
+            --set does not accept secrets; each can be read from a file instead, without one
+            line break at its end. All mistakes are reported together. On SIGTERM and SIGINT
+            the gateway accepts no more connections, and ends when the running requests are
+            answered.
 
             Settings:
             \(SettingName.table)
@@ -41,15 +41,5 @@ struct ServeCommand: AsyncParsableCommand {
         MetricsSystem.bootstrap(metrics)
         let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: logs.requests)
         try await ServiceGroup(running: gateway.services, logger: logger).run()
-    }
-}
-
-extension ServiceGroup {
-    /// A group that SIGTERM and SIGINT stop in order.
-    init(running services: [any Service], logger: Logger) {
-        self.init(
-            configuration: ServiceGroupConfiguration(
-                services: services.map { ServiceGroupConfiguration.ServiceConfiguration(service: $0) },
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
     }
 }

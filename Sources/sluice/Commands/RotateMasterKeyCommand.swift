@@ -12,11 +12,11 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         commandName: "rotate-master-key",
         abstract: "Seal all stored secrets with the first of the master keys.",
         discussion: """
-            To change the master key: put a line 'id:base64' with the new key before the
+            To change the master key, put a line 'id:base64' with the new key before the
             old one, restart every gateway with both, run this command with both, and
-            restart the gateways with the new one alone. An old key that was given
-            without an identifier is 'default:base64' here. The exit status is 1 where a
-            row cannot be opened with the keys given.
+            restart the gateways with the new key only. Write an old key that has no
+            identifier as 'default:base64'. The exit status is 1 if a row cannot be
+            opened with these keys.
             """
     )
 
@@ -32,9 +32,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
         let outcome = try await MasterKeyRotation(connection: connection, keys: keys, now: { .now })
             .run(requestID: requestID)
         await connection.close()
-        print("Sealed \(outcome.resealed) rows anew.")
+        print("Sealed \(outcome.resealed) rows again.")
         for row in outcome.unopened {
-            print("Left alone: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
+            print("Not changed: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
         }
         if !outcome.unopened.isEmpty { throw ExitCode(1) }
     }

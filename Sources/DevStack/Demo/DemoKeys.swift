@@ -1,25 +1,33 @@
-import DevStack
 import Foundation
 import GatewayCore
 import LibCrypto
 
-/// The secrets of a demo, kept in its directory so that the lines of the first start work after the second.
-struct DemoKeys: Codable {
-    var masterKey: String
-    var adminKey: String
-    var userToken: String
-    var strangerToken: String
-    var storeAccessKeyID: String
-    var storeSecretAccessKey: String
-    /// Whether they were made just now.
-    var areNew = false
+/// The secrets of a demo, kept in its directory so that the commands that the first start prints work after the next.
+public struct DemoKeys: Codable, Sendable {
+    /// Seals the secrets in the database: 32 bytes in base64.
+    public let masterKey: String
+    /// Bearer token of the admin.
+    public let adminKey: String
+    /// API key of ``DemoWorld/user``.
+    public let userToken: String
+    /// API key of ``DemoWorld/stranger``.
+    public let strangerToken: String
+    /// Identifier of the key that the gateway signs with at the store.
+    public let storeAccessKeyID: String
+    /// The secret of that key.
+    public let storeSecretAccessKey: String
+    /// Whether this start made them.
+    public private(set) var areNew = false
 
     private enum CodingKeys: String, CodingKey {
         case masterKey, adminKey, userToken, strangerToken, storeAccessKeyID, storeSecretAccessKey
     }
 
-    /// Reads the keys of a directory, or makes them; only its owner may read the file.
-    static func load(from directory: DataDirectory) throws -> DemoKeys {
+    /// Reads the keys of a directory, or makes them; only the owner of the file can read it.
+    ///
+    /// - Throws: `DecodingError` or `CocoaError` for a file that cannot be read or written, `CryptoError` without
+    ///   random bytes.
+    public static func load(from directory: DataDirectory) throws -> DemoKeys {
         let file = URL(filePath: directory.path).appending(path: "keys.json")
         if let data = try? Data(contentsOf: file) {
             return try JSONDecoder().decode(DemoKeys.self, from: data)

@@ -3,9 +3,9 @@ import LibPQ
 import Logging
 
 extension PostgresConnection {
-    /// A connection for a command that may take its time.
+    /// A connection for a command that may run for up to an hour.
     ///
-    /// - Throws: ``SettingMistakes`` where the settings are wrong.
+    /// - Throws: ``SettingMistakes`` if the settings are wrong.
     init(maintaining reader: inout SettingReader, logger: Logger) throws {
         let database = Settings.Database(reading: &reader)
         guard reader.mistakes.isEmpty, let database else { throw SettingMistakes(mistakes: reader.mistakes) }

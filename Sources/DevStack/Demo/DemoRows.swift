@@ -1,25 +1,29 @@
-import DevStack
 import Foundation
-import GatewayAPI
+public import GatewayAPI
 import GatewayCore
 import LibCrypto
 
-/// The rows of the demo: made through the stores that admins use, each once.
-struct DemoRows {
+/// Makes the rows of the demo, each once, through the stores that the admin API uses.
+public struct DemoRows: Sendable {
     let stores: AdminStores
     let keys: DemoKeys
 
     private let change: ChangeContext
 
     /// Prepares to make the rows.
-    init(stores: AdminStores, keys: DemoKeys) throws {
+    ///
+    /// - Throws: `GatewayError`, never for the names that ``DemoWorld`` has.
+    public init(stores: AdminStores, keys: DemoKeys) throws {
         self.stores = stores
         self.keys = keys
         change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
     }
 
-    /// Makes what is missing, and lets the bucket point to where the store listens now.
-    func make(storeEndpoint: String) async throws {
+    /// Makes the rows that are missing, and points the bucket to where the store listens now.
+    ///
+    /// - Parameter storeEndpoint: Origin of the store, such as `http://127.0.0.1:9000`.
+    /// - Throws: `GatewayError` when the database refuses or cannot be reached, `CryptoError` without random bytes.
+    public func make(storeEndpoint: String) async throws {
         let name = try BucketName(DemoWorld.bucket)
         if let bucket = try await stores.buckets.find(name.rawValue) {
             try await point(bucket, to: storeEndpoint)
@@ -61,7 +65,7 @@ struct DemoRows {
         _ = try await stores.buckets.create(bucket.validated(), by: change)
     }
 
-    /// The store's port is the one thing of the demo that a later start may change.
+    /// A later start may change the store's port, and nothing else of the demo.
     private func point(_ bucket: Stored<Bucket>, to endpoint: String) async throws {
         guard bucket.endpoint != endpoint else { return }
         var row = bucket.row
@@ -76,7 +80,7 @@ struct DemoRows {
         do throws(GatewayError) {
             _ = try await stores.apiKeys.create(key.validated(), by: change)
         } catch .alreadyExists {
-            // Made by an earlier start.
+            // An earlier start made it.
         }
     }
 
@@ -86,7 +90,7 @@ struct DemoRows {
 }
 
 extension AdminStore {
-    /// Reads a row; `nil` where there is none.
+    /// Reads a row; `nil` if there is none.
     fileprivate func find(_ id: String) async throws(GatewayError) -> Stored<Resource>? {
         do throws(GatewayError) {
             return try await get(id)

@@ -10,15 +10,16 @@ struct AuditQuotasCommand: AsyncParsableCommand {
         commandName: "audit-quotas",
         abstract: "Compare the counters of quotas with the rows of the ledger.",
         discussion: """
-            Prints each counter of a current period that is not the sum of its rows, as
-            quota, holder, start of the period, counted, recorded. The exit status is 1
-            where there is one and it was not repaired. The gateway may run meanwhile.
+            Prints each counter of a current period that differs from the sum of its
+            rows: quota, holder, start of the period, counted, recorded. The exit status
+            is 1 if there is such a counter and it was not repaired. Gateways may run at
+            the same time.
             """
     )
 
     @OptionGroup var options: SettingsOptions
 
-    @Flag(help: "Set wrong counters to what the rows add up to.")
+    @Flag(help: "Set wrong counters to the sum of their rows.")
     var repair = false
 
     func run() async throws {

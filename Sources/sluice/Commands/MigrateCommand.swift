@@ -9,11 +9,11 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Bring the database's schema up to this program's.",
         discussion: """
-            Logs in as the owner of the schema, by SLUICE_DATABASE_URL. Each migration
-            is a transaction of its own; several runs at once wait for each other; a
-            database that a newer program migrated is refused. The group role
-            sluice_gateway gets the rights of the gateway: make the gateway's login a
-            member of it. Partitions of the ledger are prepared.
+            Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
+            is one transaction; concurrent runs wait for each other; a database that a
+            newer program has migrated is refused. The group role sluice_gateway gets
+            the privileges of the gateway: make the gateway's login a member of it. The
+            next partitions of the ledger are created.
             """
     )
 
@@ -30,8 +30,8 @@ struct MigrateCommand: AsyncParsableCommand {
         if !outcome.gatewayRoleIsReady {
             print(
                 """
-                The role sluice_gateway does not exist and this login may not create roles. Have it made, and run \
-                'sluice migrate' again: CREATE ROLE sluice_gateway NOLOGIN;
+                The role sluice_gateway does not exist, and this login may not create roles. Ask a superuser to run \
+                'CREATE ROLE sluice_gateway NOLOGIN', and then run 'sluice migrate' again.
                 """)
         }
     }

@@ -12,17 +12,16 @@ import Metrics
 import MicroHTTPD
 import PrometheusMetrics
 import ServiceLifecycle
-import Signing
 
-/// `sluice dev`: a gateway to try, with a database and a store of its own.
+/// `sluice dev`: a gateway to try, with its own database and object store.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
-        abstract: "Try the gateway: starts PostgreSQL, an object store and a demo; needs no configuration.",
+        abstract: "Try the gateway with its own PostgreSQL and object store; needs no configuration.",
         discussion: """
-            Makes a PostgreSQL cluster, a store, a bucket, a user, a grant and a quota in
-            a directory of its own, and prints three lines to paste into another
-            terminal. A second start takes up where the first left off. Ctrl-C stops
+            Creates a PostgreSQL cluster, an object store, a bucket, a user, a grant and a
+            quota in a directory of its own, and prints three commands to paste into
+            another terminal. The next start continues with the same data. Ctrl-C stops
             everything. Nothing is reachable from other machines.
             """
     )
@@ -35,16 +34,17 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("data-dir"),
-        help: ArgumentHelp("Directory that keeps everything. Default: one per working directory.", valueName: "dir"))
+        help: ArgumentHelp("Directory for all data. Default: one for each working directory.", valueName: "dir"))
     var dataDirectory: String?
 
     @Option(
-        name: .customLong("log-level"), help: ArgumentHelp("As for 'serve'; to standard error.", valueName: "level"))
+        name: .customLong("log-level"),
+        help: ArgumentHelp("As for 'serve'; logs go to standard error.", valueName: "level"))
     var logLevel = "warning"
 
     func run() async throws {
         guard let level = Logger.Level(rawValue: logLevel) else {
-            throw ValidationError("'\(logLevel)' is no log level.")
+            throw ValidationError("'\(logLevel)' is not a log level.")
         }
         var logs = LogSetup()
         logs.level = level
@@ -69,32 +69,33 @@ struct DevCommand: AsyncParsableCommand {
     ) async throws {
         let keys = try DemoKeys.load(from: directory)
         try await prepareSchema(postgres, logger)
-        let (store, storeServer) = try makeStore(keys, directory, logger)
-        try store.makeBucket(DemoWorld.bucket)
-
+        let store = try await listen(EmbeddedStore.demo(in: directory, keys: keys, logger: logger), logger)
+        let storeOrigin = "http://127.0.0.1:\(store.port)"
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
-        var settings = Settings(
-            database: .init(connectionString: Secret(postgres.connectionString(role: Self.role))),
-            masterKeys: try MasterKeyRing(parsing: Secret(keys.masterKey)),
-            outbound: try OutboundPolicy(origins: ["http://127.0.0.1:\(storeServer.port)"]))
-        settings.bootstrapAdminKey = Secret(keys.adminKey)
-        settings.listen.port = port
-        settings.allowedOrigins = ["*"]
+        let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
         let gateway = try await namingFlag("--port") {
             try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         }
-        let demo = try DemoRows(stores: gateway.stores, keys: keys)
-        try await demo.make(storeEndpoint: "http://127.0.0.1:\(storeServer.port)")
-        let guide = Greeting(
-            instructions: DemoWorld.instructions(
-                gateway: "http://127.0.0.1:\(gateway.server.port)", token: keys.userToken,
-                strangerToken: keys.strangerToken),
-            adminKey: keys.adminKey, isFirstStart: keys.areNew)
-        try await ServiceGroup(running: [postgres, storeServer] + gateway.services + [guide], logger: logger).run()
+        try await DemoRows(stores: gateway.stores, keys: keys).make(storeEndpoint: storeOrigin)
+        let greeting = Greeting(gateway: "http://127.0.0.1:\(gateway.server.port)", keys: keys)
+        try await ServiceGroup(running: [postgres, store] + gateway.services + [greeting], logger: logger).run()
     }
 
-    /// The login of the gateway, so that the demo runs with the rights of a real deployment.
+    private func settings(
+        _ postgres: EmbeddedPostgres, _ keys: DemoKeys, storeOrigin: String
+    ) throws -> Settings {
+        var settings = Settings(
+            database: .init(connectionString: Secret(postgres.connectionString(role: Self.role))),
+            masterKeys: try MasterKeyRing(parsing: Secret(keys.masterKey)),
+            outbound: try OutboundPolicy(origins: [storeOrigin]))
+        settings.bootstrapAdminKey = Secret(keys.adminKey)
+        settings.listen.port = port
+        settings.allowedOrigins = ["*"]
+        return settings
+    }
+
+    /// The gateway's login: the demo runs with the privileges of a real deployment.
     private static let role = "sluice_serve"
 
     private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws {
@@ -113,26 +114,14 @@ struct DevCommand: AsyncParsableCommand {
         await connection.close()
     }
 
-    private func makeStore(
-        _ keys: DemoKeys, _ directory: DataDirectory, _ logger: Logger
-    ) throws -> (EmbeddedStore, HTTPServer) {
-        let store = try EmbeddedStore(
-            EmbeddedStore.Configuration(
-                credential: SigningCredential(
-                    accessKeyID: keys.storeAccessKeyID, secretAccessKey: keys.storeSecretAccessKey),
-                region: DemoWorld.region, directory: directory.objects),
-            logger: logger
-        ) {
-            SigningInstant(clampingEpochSeconds: Int64(Date.now.timeIntervalSince1970))
-        }
-        do {
+    private func listen(_ store: EmbeddedStore, _ logger: Logger) async throws -> HTTPServer {
+        try await namingFlag("--store-port") {
             let configuration = HTTPServerConfiguration(address: "127.0.0.1", port: storePort)
-            return (store, try HTTPServer(configuration: configuration, responder: store, logger: logger))
-        } catch {
-            throw ValidationError("\(error) Choose another port with --store-port.")
+            return try HTTPServer(configuration: configuration, responder: store, logger: logger)
         }
     }
 
+    /// Adds to the error of a listener which flag changes its port.
     private func namingFlag<Value>(_ flag: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -142,25 +131,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 }
 
-/// Tells the user what to do once everything before it runs.
-private struct Greeting: Service {
-    let instructions: String
-    let adminKey: String
-    let isFirstStart: Bool
-
-    func run() async throws {
-        var text = instructions
-        if isFirstStart {
-            text += "\nKey of the admin, for 'sluice admin' and /admin/v1; it is printed this once:\n"
-            text += "export SLUICE_ADMIN_KEY=\(adminKey)\n"
-        }
-        // Not by `print`, which keeps it in a buffer where standard output is no terminal.
-        try FileHandle.standardOutput.write(contentsOf: Data("\(text)\nCtrl-C stops it.\n".utf8))
-        try await gracefulShutdown()
-    }
-}
-
-/// Tells the user something that is no result.
+/// Writes a message that is not part of the output.
 private func say(_ text: String) {
     FileHandle.standardError.write(Data("\(text)\n".utf8))
 }

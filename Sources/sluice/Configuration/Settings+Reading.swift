@@ -19,12 +19,7 @@ extension Settings {
         let adminListen = ListenAddress(reading: &reader, .adminListen)
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
-        let adminKey = reader.secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile)
-        if let adminKey, !adminKey.text.reveal().isBearerToken(ofLength: 32...1024) {
-            reader.refuse(
-                adminKey.from,
-                "must be 32 to 1,024 letters, digits and -._~+/, with = only at the end, as in a bearer token")
-        }
+        let adminKey = reader.bootstrapAdminKey()
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
@@ -32,15 +27,8 @@ extension Settings {
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
         let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
-        let origins = reader.list(.corsAllowedOrigins)
-        // Browsers send exactly this form; any other would never match.
-        for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.corsAllowedOrigins, "'\(origin)' is not a lower-case origin such as https://app.example")
-        }
-        let keyOrigins = reader.list(.eventsOSSKeyOrigins)
-        for origin in keyOrigins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is not an origin such as https://gosspublic.alicdn.com")
-        }
+        let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
+        let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -50,7 +38,7 @@ extension Settings {
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
         self.tls = tls
-        self.bootstrapAdminKey = adminKey?.text
+        self.bootstrapAdminKey = adminKey
         self.trustedProxies = proxies
         self.allowedOrigins = Set(origins)
         if !keyOrigins.isEmpty { self.ossKeyOrigins = keyOrigins }
@@ -61,6 +49,30 @@ extension Settings {
         self.sessionsPerSecond = sessionsPerSecond ?? self.sessionsPerSecond
         self.requestsPerSecond = requestsPerSecond ?? self.requestsPerSecond
         self.ticketsMaxAge = ticketsMaxAge ?? self.ticketsMaxAge
+    }
+}
+
+extension SettingReader {
+    /// The key of the first admin, which has to be a bearer token; `nil` if none is set, or with a mistake noted.
+    fileprivate mutating func bootstrapAdminKey() -> Secret<String>? {
+        guard let key = secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile) else { return nil }
+        if !key.text.reveal().isBearerToken(ofLength: 32...1024) {
+            refuse(key.from, "must be 32 to 1,024 letters, digits and -._~+/, with = only at the end")
+        }
+        return key.text
+    }
+
+    /// Origins in lower case: browsers send exactly this form, and any other would never match.
+    ///
+    /// - Parameter allowsAll: Whether `*` is allowed, for every origin.
+    fileprivate mutating func origins(_ name: SettingName, orAll allowsAll: Bool = false, example: String) -> [String] {
+        let origins = list(name)
+        for origin in origins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            if !(allowsAll && origin == "*") {
+                refuse(name, "'\(origin)' is not a lower-case origin such as \(example)")
+            }
+        }
+        return origins
     }
 }
 

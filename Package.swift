@@ -92,16 +92,6 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
 
-        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
-        .target(
-            name: "EmbeddedDefault",
-            dependencies: [
-                "HTTPServing", "LibCrypto", "Signing",
-                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
-            ],
-            swiftSettings: strict
-        ),
-
         .target(
             name: "GatewayPostgres",
             dependencies: [
@@ -116,12 +106,34 @@ let package = Package(
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
+
+        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
+        .target(
+            name: "DevStack",
+            dependencies: [
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
+            ],
+            swiftSettings: strict
+        ),
+        // Lines of the log, on standard error.
+        .target(
+            name: "LineLogging",
+            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", logging, systemPackage],
+            swiftSettings: strict
+        ),
+        // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
+        .target(
+            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", argumentParser], swiftSettings: strict),
+        .target(name: "SigningCommands", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+
+        // Reads the configuration, builds the gateway and runs it.
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing", "StrictJSON",
+                "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
+                "PrometheusMetrics", "SigningCommands",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -136,8 +148,12 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
+        // The built program, run by its command line.
+        .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
         .testTarget(
-            name: "CommandTests", dependencies: ["sluice", "ContractModel", "GatewayAPI", "GatewayCore", logging],
+            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel"], swiftSettings: strict),
+        .testTarget(
+            name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict
         ),
         .testTarget(
@@ -180,9 +196,9 @@ let package = Package(
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
-            name: "EmbeddedDefaultTests",
+            name: "DevStackTests",
             dependencies: [
-                "EmbeddedDefault", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                "DevStack", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
             swiftSettings: strict

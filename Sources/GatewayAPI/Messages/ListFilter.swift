@@ -80,4 +80,16 @@ extension APIRequest {
         }
         return values
     }
+
+    /// What a list is asked for, with filters already taken.
+    func listQuery(_ filters: [String: String]) throws(GatewayError) -> ListQuery {
+        var pageSize = 100
+        if let text = try query("pageSize") {
+            guard let size = Int(text), 1...1000 ~= size else {
+                throw .invalidArgument(field: "pageSize", reason: "A page has 1 to 1,000 rows.")
+            }
+            pageSize = size
+        }
+        return ListQuery(filters: filters, pageSize: pageSize, pageToken: try query("pageToken"))
+    }
 }

@@ -17,5 +17,5 @@ enum APIError: Error, Equatable, Sendable {
     /// 428: a change does not say which state of the row it was made for.
     case preconditionRequired
     /// 429: the principal sends more than it may in a time.
-    case tooManyRequests(RequestRate.Refusal)
+    case tooManyRequests(RateRefusal)
 }

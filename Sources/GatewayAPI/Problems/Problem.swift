@@ -45,6 +45,22 @@ struct Problem: Sendable {
         }
     }
 
+    /// Writes the object as a member of an answer that is no problem itself; it names no request.
+    func write(as name: String, to json: inout JSONWriter) {
+        json.name(name)
+        json.object { json in
+            json.member("type", kind.type)
+            json.member("title", kind.title)
+            json.member("status", kind.status.code)
+            json.member("detail", detail)
+            json.member("code", code)
+            for member in members {
+                json.name(member.name)
+                json.value(member.value)
+            }
+        }
+    }
+
     fileprivate mutating func setRetryAfter(_ seconds: Int) {
         headers[.retryAfter] = String(max(1, seconds))
     }
@@ -216,7 +232,7 @@ extension Problem {
         }
     }
 
-    private init(_ refusal: RequestRate.Refusal) {
+    private init(_ refusal: RateRefusal) {
         self.init(
             kind: .tooManyRequests,
             detail: "At most \(refusal.burst) \(refusal.name) at once, and as many again in \(refusal.window) s.")

@@ -105,27 +105,10 @@ extension RateLimit.Item {
     }
 
     /// The rate at which a principal was refused.
-    init(_ refusal: RequestRate.Refusal) {
+    init(_ refusal: RateRefusal) {
         self.init(
             name: refusal.name, unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),
             remaining: Int64(refusal.remaining), resetsIn: refusal.retryAfter
         )
-    }
-}
-
-extension HTTPField.Name {
-    static let rateLimit = registered("RateLimit")
-    static let rateLimitPolicy = registered("RateLimit-Policy")
-    static let referrerPolicy = registered("Referrer-Policy")
-    static let ossPublicKeyURL = registered("x-oss-pub-key-url")
-    static let idempotencyKey = registered("Idempotency-Key")
-    static let idempotencyReplayed = registered("Idempotency-Replayed")
-    static let requestID = registered("X-Request-Id")
-    static let forwardedFor = registered("X-Forwarded-For")
-    static let forwarded = registered("Forwarded")
-
-    private static func registered(_ name: String) -> HTTPField.Name {
-        guard let field = HTTPField.Name(name) else { preconditionFailure("'\(name)' is not a token.") }
-        return field
     }
 }

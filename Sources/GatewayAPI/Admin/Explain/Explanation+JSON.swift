@@ -115,21 +115,3 @@ extension Permit {
         }
     }
 }
-
-extension Problem {
-    /// Writes the problem as a member of an answer that is none itself.
-    func write(as name: String, to json: inout JSONWriter) {
-        json.name(name)
-        json.object { json in
-            json.member("type", kind.type)
-            json.member("title", kind.title)
-            json.member("status", kind.status.code)
-            json.member("detail", detail)
-            json.member("code", code)
-            for member in members {
-                json.name(member.name)
-                json.value(member.value)
-            }
-        }
-    }
-}

@@ -8,7 +8,7 @@ import HTTPTypes
 /// None of this runs on a thread that serves connections, which all the others there would wait for.
 struct GrantBulkEndpoints: Sendable {
     /// Body of a batch: 10,000 items.
-    static let maxBatchBytes = 16 << 20
+    static let maxBatchBytes = Route.longestBodyBytes
     /// Body of an import.
     static let maxImportBytes: Int64 = 2 << 30
     /// How long the comparison and the writing of an import may take once its last line is read.

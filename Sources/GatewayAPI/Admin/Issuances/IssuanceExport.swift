@@ -2,8 +2,8 @@ import Foundation
 import GatewayCore
 import LibCrypto
 
-/// The forms in which the ledger can be taken away.
-enum ExportForm: String, CaseIterable {
+/// The forms of an export of the ledger.
+enum IssuanceExport: String, CaseIterable {
     /// One JSON object a line.
     case ndjson
     /// RFC 4180, with a line of names first.

@@ -3,8 +3,8 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// What is to be known of storage credentials besides their rows.
-struct CredentialEndpoints: Sendable {
+/// `/admin/v1/storage-credentials`: the rows, and what depends on each.
+struct StorageCredentialEndpoints: Sendable {
     let rows: AdminEndpoints<StorageCredential>
     let dependency: any CredentialDependency
 

@@ -115,31 +115,7 @@ struct MultipartUploadEndpoints: Sendable {
         return .noContent
     }
 
-    /// Lists uploads of anybody.
-    @Sendable func adminList(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let names = ["state", "bucket", "principal"]
-        try request.allowQuery(Set(names + ["pageSize", "pageToken"]))
-        var filters: [String: String] = [:]
-        for name in names { filters[name] = try request.query(name) }
-        let page = try await useCase.list(request.listQuery(filters))
-        return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
-    }
-
-    /// Shows an upload of anybody.
-    @Sendable func adminGet(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        let upload = try await useCase.upload(id(in: request))
-        return .json(.ok) { upload.writeForAdmins(to: &$0) }
-    }
-
-    /// Aborts an upload of anybody.
-    @Sendable func adminAbort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        try await useCase.abort(id(in: request), by: caller.change(in: request))
-        return .noContent
-    }
-
-    private func id(in request: APIRequest) throws(GatewayError) -> UUID {
+    func id(in request: APIRequest) throws(GatewayError) -> UUID {
         guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.multipartUpload) }
         return id
     }
@@ -148,35 +124,5 @@ struct MultipartUploadEndpoints: Sendable {
         MultipartUploads.Request(
             caller: caller, sourceAddress: request.sourceAddress, requestID: request.id,
             deadline: request.start.advanced(by: timeout), repeatable: request.repeatable)
-    }
-}
-
-extension MultipartUpload {
-    /// Writes what its owner may know; what the store calls it stays here.
-    fileprivate func write(to json: inout JSONWriter) {
-        json.member("id", id)
-        json.member("bucket", bucket.rawValue)
-        json.member("key", key.rawValue)
-        json.member("contentType", contentType.text)
-        if let contentLength { json.member("contentLength", contentLength) }
-        json.member("state", state.rawValue)
-        json.member("etag", etag)
-        json.member("createdAt", createdAt)
-        json.member("expiresAt", expiresAt)
-    }
-
-    fileprivate func writeForAdmins(to json: inout JSONWriter) {
-        write(to: &json)
-        json.member("principal", principal.rawValue)
-        json.member("storeUploadID", storeUploadID)
-    }
-}
-
-extension StoredPart {
-    fileprivate func write(to json: inout JSONWriter) {
-        json.member("partNumber", part.number)
-        json.member("etag", part.etag)
-        json.member("size", size)
-        json.member("lastModified", modifiedAt)
     }
 }

@@ -2,8 +2,14 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-extension PresignedURLEndpoints {
-    /// `GET /v1/objects/{bucket}/{key}`: leads to a presigned GET, or to a presigned HEAD where that was asked for.
+/// `GET /v1/objects/{bucket}/{key}`: redirects to a presigned URL.
+struct ObjectEndpoints: Sendable {
+    let useCase: PresignedURLs
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+
+    /// Redirects to a presigned GET, or to a presigned HEAD where the request is one.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["ticket", "versionId"])
         var fields = IssueRequest.Fields()
@@ -38,7 +44,8 @@ extension PresignedURLEndpoints {
     /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on the way
     /// made of it, and the two are different keys to a store.
     private static func key(of request: APIRequest) throws(GatewayError) -> String {
-        guard let segments = request.target?.segments.dropFirst(3), !segments.contains(where: { $0.contains("/") })
+        guard let segments = request.match.target?.segments.dropFirst(3),
+            !segments.contains(where: { $0.contains("/") })
         else { throw .invalidArgument(field: "key", reason: "A '/' of the key must not be escaped.") }
         return segments.joined(separator: "/")
     }

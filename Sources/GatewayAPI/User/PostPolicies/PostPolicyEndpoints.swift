@@ -3,9 +3,15 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-extension PresignedURLEndpoints {
-    /// `POST /v1/post-policies`: the fields of a browser form.
-    @Sendable func issueForm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+/// `POST /v1/post-policies`: the fields of a browser form.
+struct PostPolicyEndpoints: Sendable {
+    let useCase: PresignedURLs
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+
+    /// Issues a form.
+    @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
         let fields = try PostPolicyRequest.Fields(&body)

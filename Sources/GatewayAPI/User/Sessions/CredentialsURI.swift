@@ -33,8 +33,7 @@ enum CredentialsURI {
         return json.bytes
     }
 
-    /// The body of a refusal.
-    static func body(of problem: Problem) -> [UInt8] {
+    private static func body(of problem: Problem) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("StatusCode", problem.kind.status.code)
@@ -44,6 +43,9 @@ enum CredentialsURI {
         }
         return json.bytes
     }
+
+    /// The answer of a refusal.
+    @Sendable static func refusal(_ problem: Problem) -> ServerResponse { response(body(of: problem)) }
 
     /// The answer with a body in the clear.
     static func response(_ body: [UInt8]) -> ServerResponse {

@@ -4,11 +4,12 @@ public import HTTPServing
 import HTTPTypes
 import Logging
 
-/// Answers HTTP requests: `Observe → CrossOrigin → RenderProblems → Authenticate → endpoint`.
+/// Answers HTTP requests. ``respond(to:)`` takes the steps that every request takes; `answer(_:)`, in their midst, those that
+/// lead to an endpoint.
 ///
 /// The body of the answer to a `HEAD` is that of the `GET`; the server leaves it out.
 ///
-/// A class, as are the parts that every request passes: none of them is copied on its way.
+/// A class, as are the steps that every request takes: none of them is copied on its way.
 public final class APIResponder: HTTPResponder {
     /// Which routes a listener serves.
     public enum Listener: Sendable {
@@ -26,16 +27,16 @@ public final class APIResponder: HTTPResponder {
     private let crossOrigin: CrossOrigin
     private let renderProblems: RenderProblems
     private let authenticate: Authenticate
+    private let limitRate: LimitRate
+    private let longBodies = LongBodies()
+    private let idempotency: Idempotency
     private let makeID: @Sendable () -> String
 
     /// Puts the API of one listener together.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
         let metrics = RequestMetrics(factory: parts.metricsFactory)
-        let makeRate = {
-            settings.requestsPerSecond.map { RequestRate("requests", perSecond: $0, burst: 2 * $0, from: .now) }
-        }
-        let rate = makeRate()
-        let routes = Routes(parts, settings, metrics, rate)
+        limitRate = LimitRate(perSecond: settings.requestsPerSecond)
+        let routes = Routes(parts, settings, metrics, limitRate.bearers)
         switch listener {
         case .everything: router = Router(routes.app + routes.inner)
         case .app: router = Router(routes.app)
@@ -46,42 +47,30 @@ public final class APIResponder: HTTPResponder {
             logger: parts.logger, requestLog: parts.requestLog, metrics: metrics, paths: router.paths)
         crossOrigin = CrossOrigin(allowedOrigins: settings.allowedOrigins)
         renderProblems = RenderProblems(logger: parts.logger)
-        authenticate = Authenticate(
-            authenticator: parts.authenticator, advancePolicy: parts.advancePolicy,
-            idempotency: Idempotency(store: parts.idempotency, logger: parts.logger), rate: rate,
-            ticketRate: makeRate())
+        authenticate = Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)
+        idempotency = Idempotency(parts.idempotency, logger: parts.logger)
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
-            // Without random bytes nothing will be issued, but the answer that says so is still to be named.
+            // Without random bytes nothing will be issued, but the answer that says so still needs an id.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText
         }
     }
 
-    /// How much of a body the route takes; a path that does not exist takes a little, so that the answer can say so.
-    public func bodyPlan(for head: RequestHead) -> BodyPlan {
-        if let route = router.route(head.method, literal: head.target) {
-            return plan(for: head, on: route)
-        }
-        guard let target = try? RequestTarget(head.target),
-            case .route(let route, _, _) = router.match(head.method, target.segments)
-        else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
-        return plan(for: head, on: route)
-    }
+    // MARK: The steps
 
-    private func plan(for head: RequestHead, on route: Route) -> BodyPlan {
-        guard case .collect(let maxBytes) = route.bodyPlan, maxBytes > 0, head.headerFields.nameContentCoding else {
-            return route.bodyPlan
-        }
-        // It will be refused, and not be read for that.
-        return .stream(maxBytes: Int64(maxBytes))
+    /// Finds the operation, once, and with it how much of a body is read. A target that leads to none may have a short body,
+    /// so that the answer can say so.
+    public func begin(_ head: RequestHead) -> RequestPlan {
+        let match = router.match(head.method, head.target)
+        return RequestPlan(match.bodyPlan(for: head.headerFields), context: match)
     }
 
     /// Answers a request.
-    public func respond(to request: ServerRequest) async -> ServerResponse {
-        let request = makeRequest(request)
+    public func respond(to received: ServerRequest) async -> ServerResponse {
+        let request = makeRequest(received)
         observe.begins()
         var response: ServerResponse
         do {
-            response = try await dispatch(request)
+            response = try await answer(request)
         } catch {
             response = renderProblems.response(to: error, of: request)
         }
@@ -90,30 +79,62 @@ public final class APIResponder: HTTPResponder {
         return response
     }
 
+    // Each call of an asynchronous function costs as much as several of these lines: hence the guards here, and no wrapping.
+    private func answer(_ request: APIRequest) async throws -> ServerResponse {
+        guard let route = request.match.route else { return try request.match.answerWithoutRoute(to: request.method) }
+        switch route.endpoint {
+        case .open(let endpoint):
+            return try await endpoint(request)
+        case .authenticated(let endpoint):
+            let caller = try await authenticate.caller(of: request)
+            try limitRate.check(caller, for: request)
+            try RequireRole.check(caller, for: request)
+            guard request.bytesToGather == nil else { return try await gather(request, from: caller, endpoint) }
+            try request.refuseCodedBody()
+            guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
+            return try await idempotency.answer(request, from: caller, endpoint)
+        }
+    }
+
+    /// The steps of a request with a long body, once its caller is known.
+    private func gather(
+        _ request: APIRequest, from caller: Caller,
+        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
+    ) async throws -> ServerResponse {
+        try await longBodies.hold(request.bytesToGather ?? 0, of: caller.principal) {
+            let request = try await request.withBody()
+            // Whoever was an admin when the body began need not be one when its last byte comes.
+            let caller = try await authenticate.caller(of: request)
+            try RequireRole.check(caller, for: request)
+            guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }
+            return try await idempotency.answer(request, from: caller, endpoint)
+        }
+    }
+
     /// Answers what never became a request, in the form of every other problem.
     public func response(to failure: ServerFailure) -> ServerResponse {
         observe.response(to: Problem(failure), requestID: makeID())
     }
 
-    private func makeRequest(_ request: ServerRequest) -> APIRequest {
+    // MARK: The request
+
+    private func makeRequest(_ received: ServerRequest) -> APIRequest {
         let start = ContinuousClock.now
-        let headers = request.head.headerFields
-        let (target, match) = router.match(request.head.method, raw: request.head.target)
-        let peer = IPAddress(request.remoteAddress)
+        let headers = received.head.headerFields
+        let peer = IPAddress(received.remoteAddress)
         let isFromProxy = if let peer { settings.trustedProxies.trusts(peer) } else { false }
         return APIRequest(
             id: (isFromProxy ? Self.requestID(in: headers) : nil) ?? makeID(),
             start: start,
-            method: request.head.method,
+            method: received.head.method,
             headers: headers,
-            target: target,
-            match: match,
-            body: request.body,
+            match: received.context as? RouteMatch ?? router.match(received.head.method, received.head.target),
+            body: received.body,
             sourceAddress: isFromProxy ? peer.flatMap { settings.trustedProxies.source(of: $0, headers) } : peer
         )
     }
 
-    /// The id that a trusted proxy gave the request, if it is one that can stand in logs.
+    /// The id that a trusted proxy gave the request, if logs can hold it.
     private static func requestID(in headers: HeaderFields) -> String? {
         let ids = headers[values: .requestID]
         guard ids.count == 1, let id = ids.first, 8...64 ~= id.utf8.count,
@@ -122,19 +143,5 @@ public final class APIResponder: HTTPResponder {
             })
         else { return nil }
         return id
-    }
-
-    private func dispatch(_ request: APIRequest) async throws -> ServerResponse {
-        guard request.target != nil else { throw APIError.malformedTarget }
-        switch request.match {
-        case .none:
-            throw APIError.noSuchRoute
-        case .route(let route, _, _):
-            return try await authenticate.answer(request, on: route)
-        case .otherMethod(let path):
-            guard request.method == .options else { throw APIError.methodNotAllowed(path.allowedMethods) }
-            let allow = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
-            return ServerResponse(head: ResponseHead(status: .noContent, headerFields: [.allow: allow]))
-        }
     }
 }

@@ -4,6 +4,8 @@ import HTTPTypes
 /// The API on one screen: every path there is.
 struct Routes {
     let urls: PresignedURLEndpoints
+    let postPolicies: PostPolicyEndpoints
+    let objects: ObjectEndpoints
     let multipart: MultipartUploadEndpoints
     let uploads: UploadEndpoints
     let events: StoreEventEndpoints
@@ -11,7 +13,8 @@ struct Routes {
     let tickets: TicketEndpoints
     let sessions: SessionEndpoints
     let signatures: SignatureEndpoints
-    let ledger: LedgerEndpoints
+    let issuances: IssuanceEndpoints
+    let usage: UsageEndpoints
     let explanations: ExplainEndpoints
     let simulations: SimulateEndpoints
     let admin: AdminRoutes
@@ -25,8 +28,8 @@ struct Routes {
                 .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
                 urls.issueBatch
             ).issuing(),
-            Route(.post, "/v1/post-policies", .user, urls.issueForm).issuing(),
-            Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, urls.redirect),
+            Route(.post, "/v1/post-policies", .user, postPolicies.issue).issuing(),
+            Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, objects.redirect),
             Route(.post, "/v1/multipart-uploads", .user, multipart.start),
             Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
             Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
@@ -45,8 +48,10 @@ struct Routes {
             Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS).issuing(),
             Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2).issuing(),
             Route(.post, "/v1/sts", .user, sessions.issue).issuing(),
-            Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI).telling(.credentialsURI),
-            Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI).telling(.credentialsURI),
+            Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI)
+                .refusing(by: CredentialsURI.refusal),
+            Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI)
+                .refusing(by: CredentialsURI.refusal),
             Route(.post, "/v1/tickets", .user, tickets.create),
             Route(.get, "/v1/tickets", .user, tickets.list),
             Route(.get, "/v1/tickets/{id}", .user, tickets.get),
@@ -118,20 +123,20 @@ struct Routes {
             Route(.get, "/admin/v1/gateways", .auditor, admin.gateways.list),
             Route(.get, "/admin/v1/audit", .auditor, admin.audit.list),
             Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export),
-            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, ledger.blastRadiusOfGrant),
-            Route(.get, "/admin/v1/grants:unused", .auditor, ledger.unusedGrants),
-            Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, ledger.blastRadiusOfCredential),
+            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, usage.blastRadiusOfGrant),
+            Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants),
+            Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, usage.blastRadiusOfCredential),
             Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
             Route(
                 .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,
                 simulations.simulate),
-            Route(.get, "/admin/v1/issuances", .auditor, ledger.list),
-            Route(.get, "/admin/v1/issuances/{id}", .auditor, ledger.get),
-            Route(.get, "/admin/v1/issuances:export", .auditor, ledger.export),
+            Route(.get, "/admin/v1/issuances", .auditor, issuances.list),
+            Route(.get, "/admin/v1/issuances/{id}", .auditor, issuances.get),
+            Route(.get, "/admin/v1/issuances:export", .auditor, issuances.export),
             Route(.get, "/admin/v1/uploads", .auditor, uploads.list),
             Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, uploads.adminConfirm),
-            Route(.get, "/admin/v1/usage", .auditor, ledger.usage),
-            Route(.get, "/admin/v1/denials", .auditor, ledger.denials),
+            Route(.get, "/admin/v1/usage", .auditor, usage.usage),
+            Route(.get, "/admin/v1/denials", .auditor, usage.denials),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
@@ -153,7 +158,7 @@ struct AdminRoutes {
     let validation: BucketValidationEndpoints
     let eventSecrets: EventSecretEndpoints
     let buckets: AdminEndpoints<Bucket>
-    let credentials: CredentialEndpoints
+    let credentials: StorageCredentialEndpoints
     let grants: AdminEndpoints<Grant>
     let grantBulk: GrantBulkEndpoints
     let groups: GroupEndpoints

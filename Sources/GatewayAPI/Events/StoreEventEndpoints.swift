@@ -40,7 +40,7 @@ struct StoreEventEndpoints: Sendable {
             throw ServerFailure.contentTooLarge(maxBytes: Self.maxHintBytes)
         }
         let signature = request.headers[.authorization] ?? ""
-        let target = request.target.map {
+        let target = request.match.target.map {
             "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")
         }
         try await useCase.verify(
@@ -80,7 +80,7 @@ struct StoreEventEndpoints: Sendable {
     private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
         if let secret = try request.query("secret") { return Secret(secret) }
         guard let value = request.headers[.authorization], value.lowercased().utf8.starts(with: "basic ".utf8) else {
-            return try Authenticate.bearerToken(in: request.headers)
+            return try BearerToken.token(in: request.headers)
         }
         guard request.headers[values: .authorization].count == 1, value.utf8.count <= 1024,
             let bytes = Base64.decode(String(value.dropFirst(6))), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),

@@ -1,13 +1,13 @@
 import HTTPServing
 import HTTPTypes
 
-/// Lets browsers of configured origins read the answers for app users (Fetch standard, "CORS protocol"). Credentials in
-/// the browser's sense are never allowed: tokens travel in `Authorization`, which the page itself sets.
+/// The step that lets browsers of configured origins read the answers for app users (Fetch standard, "CORS protocol").
+/// Credentials in the browser's sense are never allowed: tokens travel in `Authorization`, which the page itself sets.
 struct CrossOrigin: Sendable {
     /// `scheme://host[:port]`, or `*` for any.
     let allowedOrigins: Set<String>
 
-    /// Adds what the browser asks for to an answer.
+    /// Adds the header fields that the browser looks for.
     func allow(_ response: inout ServerResponse, to request: APIRequest) {
         guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return }
         let allowsAny = allowedOrigins.contains("*")
@@ -37,7 +37,7 @@ struct CrossOrigin: Sendable {
 extension APIRequest {
     /// The path of the request, where browsers may use it.
     fileprivate var crossOriginPath: Router.Path? {
-        guard let path, path.template.hasPrefix("/v1/") else { return nil }
+        guard let path = match.path, path.template.hasPrefix("/v1/") else { return nil }
         return path
     }
 }

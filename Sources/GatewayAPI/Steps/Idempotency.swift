@@ -4,35 +4,48 @@ import HTTPTypes
 import LibCrypto
 import Logging
 
-/// Answers a `POST` with an `Idempotency-Key` once: the same request of the same caller with the same key takes effect once
-/// within 24 hours, and gets the same answer as often as it is sent. A refusal is not kept: the request may be tried again.
-struct Idempotency: Sendable {
+/// The step that lets a `POST` with an `Idempotency-Key` take effect once. For 24 hours the same request of the same caller with
+/// the same key gets the same answer, as often as it is sent. A refusal is not kept: the request may be tried again.
+///
+/// The route says how its answer is repeated. An endpoint does nothing for it but hand on what the request carries:
+/// ``APIRequest/claim``, which a change marks in its transaction (`Caller.change(in:)`), and ``APIRequest/repeatable``, with
+/// which use cases issue the same identifiers again.
+final class Idempotency: Sendable {
     /// Longest key in bytes.
     static let maxKeyBytes = 255
 
-    let store: any IdempotencyStore
-    let logger: Logger
+    private let store: any IdempotencyStore
+    private let logger: Logger
 
-    /// Answers a request that has the header field.
+    init(_ store: any IdempotencyStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Whether the step has to do with a request: the others go to their endpoint without it.
+    static func concerns(_ request: APIRequest) -> Bool {
+        request.method == .post && request.headers.contains(.idempotencyKey)
+    }
+
+    /// Answers a request with a key.
     func answer(
-        _ request: APIRequest, from caller: Caller, on route: Route,
+        _ request: APIRequest, from caller: Caller,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
-        let state = try await store.begin(try Self.digested(request, from: caller, on: route))
-        switch (state, route.repetition) {
+        let state = try await store.begin(try Self.digested(request, from: caller))
+        switch (state, request.route.repetition) {
         case (.answered(_, let answer?), .kept):
             guard let kept = KeptAnswer(bytes: answer) else { throw GatewayError.idempotency(.answerGone) }
             return kept.response.replayed
         case (.answered, .kept): throw GatewayError.idempotency(.answerGone)
         case (.interrupted(let claim), .kept):
-            // It stays as it is, for whoever asks next.
+            // The row stays interrupted, for the next request.
             try? await store.abandon(claim)
             throw GatewayError.idempotency(.answerGone)
         case (.answered(let claim, _), .issuedAgain):
             return replayed(try await endpoint(claimed(request, by: claim), caller), by: claim)
         case (.fresh(let claim), _), (.interrupted(let claim), .issuedAgain):
-            return replayed(
-                try await act(for: claim, claimed(request, by: claim), caller, on: route, endpoint), by: claim)
+            return replayed(try await act(for: claim, claimed(request, by: claim), caller, endpoint), by: claim)
         }
     }
 
@@ -45,7 +58,7 @@ struct Idempotency: Sendable {
     }
 
     private func act(
-        for claim: IdempotencyClaim, _ request: APIRequest, _ caller: Caller, on route: Route,
+        for claim: IdempotencyClaim, _ request: APIRequest, _ caller: Caller,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
     ) async throws -> ServerResponse {
         let response: ServerResponse
@@ -57,12 +70,13 @@ struct Idempotency: Sendable {
         }
         await end(claim, of: request) { () throws(GatewayError) in
             guard 200..<300 ~= response.head.status.code else { return try await store.abandon(claim) }
-            try await store.finish(claim, answer: route.repetition == .kept ? KeptAnswer(response)?.bytes : nil)
+            try await store.finish(
+                claim, answer: request.route.repetition == .kept ? KeptAnswer(response)?.bytes : nil)
         }
         return response
     }
 
-    /// What cannot be written down changes nothing for this answer: the next request finds out what came of it.
+    /// Ends a claim. A failure changes nothing for this answer: the next request with the key finds out what came of this one.
     private func end(
         _ claim: IdempotencyClaim, of request: APIRequest, _ body: () async throws(GatewayError) -> Void
     ) async {
@@ -77,13 +91,14 @@ struct Idempotency: Sendable {
 
     /// Digests of what tells requests apart. Bodies are compared byte by byte.
     private static func digested(
-        _ request: APIRequest, from caller: Caller, on route: Route
+        _ request: APIRequest, from caller: Caller
     ) throws(GatewayError) -> IdempotentRequest {
         let key = try key(in: request.headers)
+        let route = request.route
         guard case .collect = route.bodyPlan, case .collected(let body) = request.body else {
-            throw invalid("What this operation takes is too long to be compared; send it without a key.")
+            throw invalid("The body of this operation is too long to be compared; send it without a key.")
         }
-        let target = (request.target?.rawPath ?? "") + "?" + (request.target?.rawQuery ?? "")
+        let target = (request.match.target?.rawPath ?? "") + "?" + (request.match.target?.rawQuery ?? "")
         return IdempotentRequest(
             caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
             keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
@@ -94,7 +109,7 @@ struct Idempotency: Sendable {
         let values = headers[values: .idempotencyKey]
         guard values.count == 1, let key = values.first, 1...maxKeyBytes ~= key.utf8.count,
             key.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
-        else { throw invalid("A key is 1 to \(maxKeyBytes) visible ASCII characters, and stands there once.") }
+        else { throw invalid("Send one key of 1 to \(maxKeyBytes) visible ASCII characters.") }
         return key
     }
 
@@ -104,7 +119,7 @@ struct Idempotency: Sendable {
 }
 
 extension ServerResponse {
-    /// The same answer, said to be one that was given before.
+    /// The same answer, marked as a repetition.
     fileprivate var replayed: ServerResponse {
         var response = self
         response.head.headerFields[.idempotencyReplayed] = "true"

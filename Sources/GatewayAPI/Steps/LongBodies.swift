@@ -1,14 +1,16 @@
 import GatewayCore
 import Synchronization
 
-/// How much memory the long bodies of each principal take, so that nobody takes all that there is for bodies.
+/// The step that bounds the memory for long bodies: each principal has a share, so that none takes all that there is.
+///
+/// A body is long where the server hands it over as it arrives. It is read here, for a caller who is known.
 final class LongBodies: Sendable {
-    /// Bytes that those of one principal may have: two of the longest.
-    static let maxBytes = 2 * GrantBulkEndpoints.maxBatchBytes
+    /// Bytes that the long bodies of one principal may have together: two of the longest.
+    static let maxBytes = 2 * Route.longestBodyBytes
 
     private let bytes = Mutex<[Principal: Int]>([:])
 
-    /// Runs while a body of so many bytes is held.
+    /// Runs `body` while so many bytes count as held.
     ///
     /// - Throws: `slowDown` where the principal holds too many.
     func hold<Result>(

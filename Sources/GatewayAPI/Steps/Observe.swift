@@ -3,12 +3,12 @@ import HTTPServing
 import HTTPTypes
 import Logging
 
-/// Gives every answer its request id, its line in the log and its place in the metrics.
+/// The step around all others: gives every answer its request id, its line in the log and its place in the metrics.
 final class Observe: Sendable {
     let logger: Logger
     let requestLog: any RequestLog
     let metrics: RequestMetrics
-    /// Of the paths, by their numbers.
+    /// The figures of each path, by its number.
     private let figures: [RouteFigures]
     private let figuresOfNone: RouteFigures
 
@@ -18,7 +18,7 @@ final class Observe: Sendable {
         self.requestLog = requestLog
         self.metrics = metrics
         figures = paths.map { metrics.figures(of: $0.template) }
-        figuresOfNone = metrics.figures(of: APIRequest.noTemplate)
+        figuresOfNone = metrics.figures(of: RouteMatch.noTemplate)
     }
 
     /// Watches a request that begins.
@@ -34,20 +34,20 @@ final class Observe: Sendable {
         let status = response.head.status.code
         let facts = request.notes.current
         metrics.ended()
-        (request.path.map { figures[$0.number] } ?? figuresOfNone)
+        (request.match.path.map { figures[$0.number] } ?? figuresOfNone)
             .answered(method: method, status: status, after: nanoseconds)
         if let code = facts.problemCode { metrics.refused(code: code) }
         if let gap = facts.gap {
             logger.error(
                 "Nothing was given: what was signed does not hold what was decided",
                 metadata: [
-                    "request.id": "\(request.id)", "route": "\(request.routeTemplate)", "gap": "\(gap.rawValue)",
+                    "request.id": "\(request.id)", "route": "\(request.match.template)", "gap": "\(gap.rawValue)",
                 ]
             )
         }
         requestLog.answered(
             AnsweredRequest(
-                id: request.id, method: method, route: request.routeTemplate, status: status,
+                id: request.id, method: method, route: request.match.template, status: status,
                 microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode))
     }
 

@@ -2,7 +2,7 @@ import GatewayCore
 import HTTPServing
 import Logging
 
-/// Turns what inner parts throw into problem answers.
+/// The step that turns what later steps and endpoints throw into answers.
 struct RenderProblems: Sendable {
     let logger: Logger
 
@@ -10,9 +10,7 @@ struct RenderProblems: Sendable {
     func response(to error: any Error, of request: APIRequest) -> ServerResponse {
         let problem = problem(for: error, of: request)
         request.notes.note(problemCode: problem.code)
-        if case .route(let route, _, _) = request.match, route.refusals == .credentialsURI {
-            return CredentialsURI.response(CredentialsURI.body(of: problem))
-        }
+        if let form = request.match.route?.refusalForm { return form(problem) }
         return problem.response(requestID: request.id)
     }
 
@@ -20,13 +18,13 @@ struct RenderProblems: Sendable {
         if let error = error as? GatewayError { return request.problem(for: error) }
         if let error = error as? APIError { return Problem(error) }
         if let failure = error as? ServerFailure { return Problem(failure) }
-        // Given up by the server or by the client; hardly anybody reads this.
+        // The server or the client gave the request up; hardly anybody reads this answer.
         if error is CancellationError { return Problem(GatewayError.unavailable(retryAfter: 1)) }
-        // The cause is for operators; its type alone is certain to hold nothing of a caller's.
+        // Of the cause, only the type is certain to hold nothing that a caller sent.
         logger.error(
             "Request failed",
             metadata: [
-                "request.id": "\(request.id)", "route": "\(request.routeTemplate)", "error": "\(type(of: error))",
+                "request.id": "\(request.id)", "route": "\(request.match.template)", "error": "\(type(of: error))",
             ]
         )
         return Problem(kind: .internalError)

@@ -6,20 +6,6 @@ import Synchronization
 /// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that were used
 /// longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions of a second.
 final class RequestRate: Sendable {
-    /// What a principal that was too fast is told.
-    struct Refusal: Sendable, Equatable {
-        /// What is counted, as in the `RateLimit` fields.
-        let name: String
-        /// Most that a full bucket holds.
-        let burst: Int
-        /// Seconds in which an empty one fills up.
-        let window: Int
-        /// What the bucket holds.
-        let remaining: Int
-        /// Seconds until it will hold enough.
-        let retryAfter: Int
-    }
-
     private final class Shard: Sendable {
         /// Nanoseconds since the origin at which each bucket is full.
         let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
@@ -86,7 +72,7 @@ final class RequestRate: Sendable {
         guard fullAt + needed > latest else { return }
         let second: Int64 = 1_000_000_000
         throw .tooManyRequests(
-            Refusal(
+            RateRefusal(
                 name: name, burst: burst, window: Int((Int64(burst) * period + second - 1) / second),
                 remaining: Int(max(0, latest - fullAt) / period),
                 retryAfter: Int((fullAt + needed - latest + second - 1) / second)))

@@ -24,7 +24,7 @@ public protocol HTTPResponder: AnyObject, Sendable {
     /// documents.
     ///
     /// Runs on any thread of the server, inside of a callback or under the lock of a connection. The rules of ``begin(_:)``
-    /// hold, and it must not call the server.
+    /// hold, but it may count and log what does not wait. It must not call the server.
     func response(to failure: ServerFailure) -> ServerResponse
 }
 

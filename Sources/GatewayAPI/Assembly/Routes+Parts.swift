@@ -39,8 +39,10 @@ extension Routes {
                 audit: parts.auditLog, randomBytes: parts.randomBytes),
             eventSecrets: EventSecretEndpoints(useCase: parts.eventSecrets),
             buckets: AdminEndpoints(
-                store: stores.buckets, newRow: newRow,
-                confirm: EndpointChange(credentials: stores.credentials, dependency: stores.dependency).confirm),
+                store: stores.buckets,
+                changes: BucketChanges(
+                    buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency),
+                newRow: newRow),
             credentials: StorageCredentialEndpoints(
                 rows: AdminEndpoints(store: stores.credentials, newRow: newRow), dependency: stores.dependency),
             grants: AdminEndpoints(store: stores.grants, newRow: newRow),

@@ -7,17 +7,32 @@ import HTTPTypes
 struct AdminEndpoints<Resource: AdminResource>: Sendable {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
-    /// Takes what a row that is made or changed needs besides its members, and refuses it without that.
-    var confirm: @Sendable (RowChange<Resource>, inout JSONObject) async throws -> Void = { _, _ in }
+    /// Takes from a body what the writing of a row needs besides its members, and gives what writes it.
+    private let writer: @Sendable (inout JSONObject) throws -> RowWriter<Resource>
+
+    /// Endpoints that write straight into the store.
+    init(store: any AdminStore<Resource>, newRow: @escaping @Sendable (Caller) throws -> NewRow) {
+        self.init(store: store, newRow: newRow) { _ in RowWriter(store) }
+    }
+
+    /// Endpoints that write by `writer`.
+    init(
+        store: any AdminStore<Resource>, newRow: @escaping @Sendable (Caller) throws -> NewRow,
+        writer: @escaping @Sendable (inout JSONObject) throws -> RowWriter<Resource>
+    ) {
+        self.store = store
+        self.newRow = newRow
+        self.writer = writer
+    }
 
     /// `POST` on the collection.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
         let resource = try Resource(&body, as: newRow(caller)).validated()
-        try await confirm(RowChange(old: nil, new: resource, caller: caller), &body)
+        let writer = try writer(&body)
         try body.end()
-        let created = try await store.create(resource, by: caller.change(in: request))
+        let created = try await writer.create(resource, caller.change(in: request))
         var response = Self.answer(.created, created)
         response.head.headerFields[.location] =
             Resource.collectionPath + "/" + PathSegment.encoded(created.row.identifier)
@@ -60,10 +75,9 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
             combine(current, sent).without(Resource.passingMembers).settable(
                 Resource.ownMembers, lasting: Resource.lastingMembers, of: current))
         let resource = try Resource(&body, as: newRow(caller), over: stored.row).validated()
-        try await confirm(RowChange(old: stored.row, new: resource, caller: caller), &body)
+        let writer = try writer(&body)
         try body.end()
-        return Self.answer(
-            .ok, try await store.update(resource, from: stored.revision, by: caller.change(in: request)))
+        return Self.answer(.ok, try await writer.update(resource, stored, caller.change(in: request)))
     }
 
     /// `DELETE` on one row.
@@ -88,12 +102,4 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         response.head.headerFields[.eTag] = EntityTag(of: stored).text
         return response
     }
-}
-
-/// A row as it is, if it is there, and as it shall be.
-struct RowChange<Resource: Sendable>: Sendable {
-    let old: Resource?
-    let new: Resource
-    /// Who says so.
-    let caller: Caller
 }

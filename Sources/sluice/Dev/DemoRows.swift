@@ -10,12 +10,15 @@ struct DemoRows {
     let keys: DemoKeys
 
     private let change: ChangeContext
+    private let buckets: BucketChanges
 
     /// Prepares to make the rows.
     init(stores: AdminStores, keys: DemoKeys) throws {
         self.stores = stores
         self.keys = keys
         change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
+        buckets = BucketChanges(
+            buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
     }
 
     /// Makes what is missing, and lets the bucket point to where the store listens now.
@@ -51,14 +54,14 @@ struct DemoRows {
         if credentialID == nil {
             let credential = StorageCredential(
                 id: try newID(), name: "demo", accessKeyID: keys.storeAccessKeyID,
-                secretAccessKey: Secret(keys.storeSecretAccessKey), createdAt: .now)
+                secretAccessKey: storeSecret, createdAt: .now)
             credentialID = try await stores.credentials.create(credential.validated(), by: change).id
         }
         guard let credentialID else { return }
         let bucket = Bucket(
             name: name, provider: .s3, endpoint: endpoint, region: DemoWorld.region, addressing: .path, scheme: .awsV4,
             credentialID: credentialID, createdAt: .now)
-        _ = try await stores.buckets.create(bucket.validated(), by: change)
+        _ = try await buckets.create(bucket, showing: storeSecret, by: change)
     }
 
     /// The store's port is the one thing of the demo that a later start may change.
@@ -66,8 +69,10 @@ struct DemoRows {
         guard bucket.endpoint != endpoint else { return }
         var row = bucket.row
         row.endpoint = endpoint
-        _ = try await stores.buckets.update(row.validated(), from: bucket.revision, by: change)
+        _ = try await buckets.update(row, over: bucket, showing: storeSecret, by: change)
     }
+
+    private var storeSecret: Secret<String> { Secret(keys.storeSecretAccessKey) }
 
     private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
         guard let text = APIKeyText(parsing: Secret(token)) else { return }

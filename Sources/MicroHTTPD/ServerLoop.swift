@@ -5,10 +5,10 @@ import Synchronization
 
 /// What one event loop has to do with a server: it lets one daemon work, and hands it its clients.
 ///
-/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75 waits
-/// again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever asks without
-/// waiting. Without threads of its own it has no channel between threads either: it neither wakes when a connection is resumed
-/// nor takes one from another thread. Hence the queue of arrivals here.
+/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75
+/// waits again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever
+/// asks without waiting. Without threads of its own it has no channel between threads either: it neither wakes when a
+/// connection is resumed nor takes one from another thread. Hence the queue of arrivals here.
 final class ServerLoop: Sendable {
     /// A client on its way to this loop's thread.
     struct Arrival: Sendable {
@@ -46,11 +46,13 @@ final class ServerLoop: Sendable {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
 
-    /// Lets tasks of other requests go on, once for every 32 requests; to be called from the callback for the head of each.
+    /// Lets tasks of other requests go on, once for every 32 requests; to be called from the callback for the head of
+    /// each.
     ///
-    /// libmicrohttpd works through all requests that have arrived, thousands under load, and returns to the loop only then. The
-    /// tasks run inside of its callback, on its thread. They may resume any connection, which libmicrohttpd notices on its next
-    /// turn. They never let the daemon work and never queue an answer: that happens in the callbacks of their own connections.
+    /// libmicrohttpd works through all requests that have arrived, thousands under load, and returns to the loop only
+    /// then. The tasks run inside of its callback, on its thread. They may resume any connection, which libmicrohttpd
+    /// notices on its next turn. They never let the daemon work and never queue an answer: that happens in the
+    /// callbacks of their own connections.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
         events.interrupt()

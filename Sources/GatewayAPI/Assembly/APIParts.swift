@@ -13,13 +13,13 @@ public struct APIParts: Sendable {
     public var presignedURLs: PresignedURLs
     /// Uploads in parts.
     public var multipartUploads: MultipartUploads
-    /// Finds out what became of uploads.
+    /// Asks stores which uploads arrived.
     public var uploadConfirmation: UploadConfirmation
-    /// Takes what stores tell of uploads.
+    /// Takes events that stores send.
     public var storeEvents: StoreEvents
     /// The secrets that stores authenticate with.
     public var eventSecrets: EventSecrets
-    /// Tells callers what they may do.
+    /// Lists what callers may do.
     public var accessOverview: AccessOverview
     /// Issues temporary credentials.
     public var sessions: Sessions
@@ -27,7 +27,7 @@ public struct APIParts: Sendable {
     public var remoteSignatures: RemoteSignatures
     /// Reads the ledger.
     public var issuances: any IssuanceReader
-    /// Adds the ledger up.
+    /// Sums the ledger up.
     public var reports: any LedgerReports
     /// Explains decisions.
     public var explainer: Explainer
@@ -37,23 +37,23 @@ public struct APIParts: Sendable {
     public var stores: AdminStores
     /// Remembers requests with idempotency keys.
     public var idempotency: any IdempotencyStore
-    /// Tries buckets out at their stores.
+    /// Validates buckets against their stores.
     public var bucketValidator: any BucketValidator
-    /// Remembers what admins did besides changing rows.
+    /// Records what admins do besides changing rows.
     public var auditLog: any AuditLog
     /// What must hold for the gateway to be ready.
     public var readinessChecks: @Sendable () async -> [ReadinessCheck]
     /// The metrics page, in the text exposition format.
     public var metricsText: @Sendable () -> [UInt8]
-    /// Where the API's own figures go.
+    /// Makes the metrics of the API.
     public var metricsFactory: any MetricsFactory
-    /// Where everything else goes that operators are to know.
+    /// Takes all other messages for operators.
     public var logger: Logger
-    /// Where the line of each answered request goes.
+    /// Takes the line of each answered request.
     public var requestLog: any RequestLog
     /// The clock.
     public var now: @Sendable () -> Date
-    /// As many bytes as asked for that nobody can predict.
+    /// Gives as many unpredictable bytes as asked for.
     public var randomBytes: @Sendable (Int) throws -> [UInt8]
 
     /// Puts the parts together.

@@ -4,8 +4,8 @@ public import HTTPServing
 import HTTPTypes
 import Logging
 
-/// Answers HTTP requests. ``respond(to:)`` takes the steps that every request takes; `answer(_:)`, in their midst, those that
-/// lead to an endpoint.
+/// Answers HTTP requests. ``respond(to:)`` takes the steps that every request takes; `answer(_:)`, in their midst,
+/// those that lead to an endpoint.
 ///
 /// The body of the answer to a `HEAD` is that of the `GET`; the server leaves it out.
 ///
@@ -57,8 +57,8 @@ public final class APIResponder: HTTPResponder {
 
     // MARK: The steps
 
-    /// Finds the operation, once, and with it how much of a body is read. A target that leads to none may have a short body,
-    /// so that the answer can say so.
+    /// Finds the operation, once, and with it how much of a body is read. A target that leads to none may have a short
+    /// body, so that the answer can say so.
     public func begin(_ head: RequestHead) -> RequestPlan {
         let match = router.match(head.method, head.target)
         return RequestPlan(match.bodyPlan(for: head.headerFields), context: match)
@@ -79,7 +79,8 @@ public final class APIResponder: HTTPResponder {
         return response
     }
 
-    // Each call of an asynchronous function costs as much as several of these lines: hence the guards here, and no wrapping.
+    // Each call of an asynchronous function costs as much as several of these lines: hence the guards here, and no
+    // wrapping.
     private func answer(_ request: APIRequest) async throws -> ServerResponse {
         guard let route = request.match.route else { return try request.match.answerWithoutRoute(to: request.method) }
         switch route.endpoint {
@@ -103,7 +104,7 @@ public final class APIResponder: HTTPResponder {
     ) async throws -> ServerResponse {
         try await longBodies.hold(request.bytesToGather ?? 0, of: caller.principal) {
             let request = try await request.withBody()
-            // Whoever was an admin when the body began need not be one when its last byte comes.
+            // An admin's key may have been removed while the body arrived.
             let caller = try await authenticate.caller(of: request)
             try RequireRole.check(caller, for: request)
             guard Idempotency.concerns(request) else { return try await endpoint(request, caller) }

@@ -4,13 +4,14 @@ public import GatewayCore
 public struct APISettings: Sendable {
     /// Origins whose pages may call the routes for app users: `scheme://host[:port]`, or `*` for any.
     public var allowedOrigins: Set<String>
-    /// Proxies that tell where requests come from.
+    /// Proxies whose word on the source of a request is trusted.
     public var trustedProxies: TrustedProxies
     /// How long a request may wait to be recorded.
     public var recordTimeout: Duration
-    /// How long the opening of a session may take besides.
+    /// How much longer a request may take that opens a session.
     public var sessionTimeout: Duration
-    /// Requests of one principal in a second, 1 to 1,000,000, of which twice as many may come at once; without limit where `nil`.
+    /// Requests of one principal in a second, 1 to 1,000,000, of which twice as many may come at once; without limit
+    /// where `nil`.
     public var requestsPerSecond: Int?
     /// Longest life of a ticket that is made, in seconds.
     public var ticketMaxAge: Int

@@ -26,9 +26,9 @@ public struct BootstrapAuthenticator: Authenticator {
 
     /// Checks a token.
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
-        // Most tokens are keys of another form, which tells nothing of this one.
+        // Most tokens are API keys, and most operators' keys are not: the comparison can be left out.
         guard isOfOthersForm || !APIKeyText.isMarked(token) else { return try await others.authenticate(token) }
-        // Digests are of one length, so that the comparison does not even tell how long the key is.
+        // Digests have one length, so that the time of the comparison does not reveal how long the key is.
         guard Self.digest(of: token) == keyDigest else {
             return try await others.authenticate(token)
         }

@@ -3,7 +3,7 @@ import GatewayCore
 import StrictJSON
 
 extension APIRequest {
-    /// A query parameter that is read as a value; the parameter's own name stands in the error.
+    /// A query parameter that is parsed; the error names the parameter.
     func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {

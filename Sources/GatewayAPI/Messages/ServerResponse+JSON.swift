@@ -8,7 +8,7 @@ extension ServerResponse {
         ServerResponse(head: ResponseHead(status: .noContent, headerFields: [.cacheControl: "no-store"]))
     }
 
-    /// An answer that is one JSON object, kept by nobody on the way.
+    /// An answer that is one JSON object, and that no cache may keep.
     static func json(
         _ status: HTTPResponse.Status, capacity: Int = 512, _ members: (inout JSONWriter) -> Void
     ) -> ServerResponse {

@@ -3,8 +3,8 @@ import GatewayCore
 import HTTPTypes
 import LibCrypto
 
-/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id, or
-/// one for the rate of requests.
+/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its
+/// id, or one for the rate of requests.
 enum RateLimit {
     /// One limit and what is left of it.
     struct Item {
@@ -48,7 +48,7 @@ enum RateLimit {
         }
     }
 
-    /// Room that the parameters of an item take at most, with what stands around them.
+    /// Most bytes that the parameters of an item take, with the quotes and separators around them.
     private static let itemRoom = 96
 
     private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {

@@ -1,4 +1,4 @@
-/// What a principal is told that sends requests faster than it may.
+/// The answer to a principal that sends requests faster than it may.
 struct RateRefusal: Sendable, Equatable {
     /// What is counted, as in the `RateLimit` fields.
     let name: String

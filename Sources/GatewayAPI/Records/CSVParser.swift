@@ -1,6 +1,7 @@
 import GatewayCore
 
-/// Comma-separated values as RFC 4180 has them, in UTF-8: lines end in CR LF or LF, a field in quotes may hold anything.
+/// Comma-separated values as RFC 4180 has them, in UTF-8: lines end in CR LF or LF, a field in quotes may hold
+/// anything.
 ///
 /// The first record names the columns; what they mean is said by ``Columns``.
 struct CSVParser<Columns: CSVColumns>: RecordParser {
@@ -140,8 +141,8 @@ protocol CSVColumns: Sendable {
 
 /// Appends comma-separated values to bytes.
 ///
-/// Values are written as they are, also those that a spreadsheet would take for formulas: a file that is read back must say
-/// what was written.
+/// Values are written as they are, also those that a spreadsheet would take for formulas: a file that is read back must
+/// say what was written.
 struct CSVWriter {
     /// What was written so far.
     private(set) var bytes: [UInt8] = []

@@ -3,8 +3,8 @@ import HTTPServing
 import HTTPTypes
 
 extension APIRequest {
-    /// Bytes that a body takes that is to be gathered: the server hands it over as it arrives, and the route collects it.
-    /// `nil` for any other body.
+    /// Bytes that the body takes once it is gathered, where the server hands it over as it arrives but the route
+    /// collects it; `nil` for any other body.
     var bytesToGather: Int? {
         guard case .stream = body, case .collect(let maxBytes) = route.bodyPlan else { return nil }
         return min(headers[.contentLength].flatMap { Int($0) } ?? maxBytes, maxBytes)
@@ -32,7 +32,8 @@ extension APIRequest {
 }
 
 extension HeaderFields {
-    /// Whether the body is said to be compressed or coded otherwise. How long it is once it is decoded, nobody knows beforehand.
+    /// Whether `Content-Encoding` names a coding. Such a body is refused, as its decoded length is not known
+    /// beforehand.
     var nameContentCoding: Bool {
         guard contains(.contentEncoding) else { return false }
         return self[values: .contentEncoding].contains { value in
@@ -45,7 +46,7 @@ extension HeaderFields {
 }
 
 extension ServerFailure {
-    /// Why a body ended early, as the client is told.
+    /// The failure of a body that ended early.
     init(_ error: RequestBodyError, maxBytes: Int64) {
         switch error {
         case .disconnected: self = .badRequest("The body ended early.")

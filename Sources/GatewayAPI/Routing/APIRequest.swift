@@ -137,7 +137,7 @@ final class RequestNotes: Sendable {
 }
 
 extension APIRequest {
-    /// What the caller is told of an error; what operators have to know of it goes to the log.
+    /// The problem of an error; what operators have to know besides is noted for the log.
     func problem(for error: GatewayError) -> Problem {
         if case .unproven(let gap) = error { notes.note(gap: gap) }
         return Problem(error)

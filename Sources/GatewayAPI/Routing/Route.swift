@@ -4,15 +4,15 @@ import HTTPTypes
 
 /// One operation of the API: its method and path, who may call it, how much of a body it reads, and its endpoint.
 final class Route: Sendable {
-    /// Body limit of a `POST`, `PUT` or `PATCH` that says nothing else, in bytes; other methods read no body.
+    /// Default body limit of `POST`, `PUT` and `PATCH`, in bytes; other methods read no body.
     static let defaultMaxBodyBytes = 65_536
     /// Longest body that any route collects, in bytes; longer ones are streamed.
     static let longestBodyBytes = 16 << 20
 
     let method: HTTPRequest.Method
-    /// The path; `{name}` stands for one segment, `{name}:verb` for one that ends so.
+    /// The path; `{name}` matches one segment, `{name}:verb` one with that end.
     let template: String
-    /// Whether the last `{name}` stands for all segments that are left, at least one.
+    /// Whether the last `{name}` matches all segments that are left, at least one.
     let takesRest: Bool
     let access: Access
     let maxBodyBytes: Int
@@ -48,7 +48,7 @@ final class Route: Sendable {
         case store
         /// Any authenticated caller.
         case user
-        /// Any authenticated caller, or whoever has a ticket in the query: `?ticket=`.
+        /// Any authenticated caller, or a request with a ticket in its query: `?ticket=`.
         case userOrTicket = "user-or-ticket"
         /// The roles `auditor` and `admin`.
         case auditor
@@ -60,7 +60,8 @@ final class Route: Sendable {
     enum Repetition: Sendable {
         /// The store of idempotency keys keeps the answer, sealed.
         case kept
-        /// Nothing keeps the answer, as it holds a credential: the endpoint runs again, and proves and signs the same issuance.
+        /// Nothing keeps the answer, as it holds a credential: the endpoint runs again, and proves and signs the same
+        /// issuance.
         case issuedAgain
     }
 
@@ -85,7 +86,7 @@ final class Route: Sendable {
         options = Options()
     }
 
-    /// A route that stores post to; the endpoint looks at their secret.
+    /// A route to which stores post; the endpoint checks their secret.
     init(
         forStores template: String, maxBodyBytes: Int,
         _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
@@ -104,7 +105,7 @@ final class Route: Sendable {
         with { $0.refusalForm = form }
     }
 
-    /// The same route with a body that is read as it arrives, or an answer that takes longer than others.
+    /// The same route with a body that is read as it arrives, and with a deadline of its own for the answer.
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
         with { $0.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline) }
     }

@@ -1,7 +1,8 @@
 import HTTPServing
 import HTTPTypes
 
-/// What a method and a target lead to: found once, when the head of a request has arrived, and then carried by the request.
+/// What a method and a target lead to: found once, when the head of a request has arrived, and then carried by the
+/// request.
 final class RouteMatch: Sendable {
     /// The target, taken apart; `nil` where it cannot be read in one way only.
     let target: RequestTarget?
@@ -22,7 +23,7 @@ final class RouteMatch: Sendable {
     /// A target that cannot be read.
     static let unreadable = RouteMatch(target: nil)
 
-    /// The template of the path: what metrics and logs call it. What the client sent stands in neither.
+    /// The template of the path. Metrics and logs use it instead of the path that the client sent.
     var template: String { path?.template ?? Self.noTemplate }
 
     /// The name of all paths that do not exist.

@@ -121,7 +121,7 @@ final class Router: Sendable {
             literals[length].append(literal)
         }
 
-        /// The node behind a segment of a template, made where there is none.
+        /// The node behind a segment of a template; it is made where it does not exist.
         private mutating func child(of parent: Int, for segment: Substring) -> Int {
             let slot: WritableKeyPath<Node, Int?> =
                 if !segment.hasPrefix("{") {

@@ -7,7 +7,7 @@ import HTTPTypes
 struct AdminEndpoints<Resource: AdminResource>: Sendable {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
-    /// Takes from a body what the writing of a row needs besides its members, and gives what writes it.
+    /// Takes the members of a body that only the writing needs, and makes the writer.
     private let writer: @Sendable (inout JSONObject) throws -> RowWriter<Resource>
 
     /// Endpoints that write straight into the store.
@@ -51,12 +51,12 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
-    /// `PUT` on one row: the body is the row as it shall be.
+    /// `PUT` on one row: the body is the new row.
     @Sendable func replace(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try await change(request, caller) { _, sent in sent }
     }
 
-    /// `PATCH` on one row: the body says what shall be different (RFC 7396).
+    /// `PATCH` on one row: the body is a merge patch (RFC 7396).
     @Sendable func patch(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try await change(request, caller) { current, sent in current.merged(with: sent) }
     }

@@ -10,23 +10,23 @@ protocol AdminResource: Sendable {
     /// Where rows of this kind live.
     static var collectionPath: String { get }
 
-    /// Takes the members of a row to be created.
+    /// Reads a new row from its members.
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError)
 
-    /// Takes the members of a row to be written over another, whose secrets stay where the body has none.
+    /// Reads a row that replaces another. Secrets of the old row stay where the body has none.
     init(_ body: inout JSONObject, as new: NewRow, over old: Self) throws(GatewayError)
 
     /// Members of answers that the gateway sets; a change may repeat them.
     static var ownMembers: Set<String> { get }
-    /// Members of answers that change by themselves; a change may repeat them, and they are passed over.
+    /// Members of answers that change by themselves; a change may repeat them, and they are ignored.
     static var passingMembers: Set<String> { get }
     /// Members that a row has for life; a change may repeat them.
     static var lastingMembers: Set<String> { get }
 
-    /// Takes over what no change touches.
+    /// Copies from the old row what no change touches.
     mutating func keep(_ old: Self)
 
-    /// Refuses what could not work, and writes the rest in the form that is kept.
+    /// Refuses a row that could not work, and gives it in the form that is stored.
     func validated() throws(GatewayError) -> Self
 
     /// The identifier in paths.
@@ -39,11 +39,11 @@ protocol AdminResource: Sendable {
     static func identifier(from segment: String) -> String?
 }
 
-/// What a row to be created gets from the gateway.
+/// What the gateway gives a new row.
 struct NewRow: Sendable {
     /// A fresh UUIDv7.
     let id: UUID
-    /// Stands in `createdAt` until the store sets its own.
+    /// The value of `createdAt` until the store sets its own.
     let now: Date
     /// Who makes it.
     let caller: Caller

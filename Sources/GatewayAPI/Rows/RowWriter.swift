@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// Writes rows of one kind: straight into their store, or by a use case that has rules besides.
+/// Writes rows of one kind: straight into their store, or by a use case with rules of its own.
 struct RowWriter<Resource: Sendable>: Sendable {
     /// Adds a row.
     let create: @Sendable (_ row: Resource, _ change: ChangeContext) async throws(GatewayError) -> Stored<Resource>

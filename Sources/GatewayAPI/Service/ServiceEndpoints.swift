@@ -16,7 +16,7 @@ public struct ReadinessCheck: Sendable, Equatable {
     }
 }
 
-/// What operators and their tools ask.
+/// Health, readiness, metrics, the contract and its page.
 struct ServiceEndpoints: Sendable {
     let checks: @Sendable () async -> [ReadinessCheck]
     let metricsText: @Sendable () -> [UInt8]

@@ -4,12 +4,13 @@ import HTTPTypes
 import LibCrypto
 import Logging
 
-/// The step that lets a `POST` with an `Idempotency-Key` take effect once. For 24 hours the same request of the same caller with
-/// the same key gets the same answer, as often as it is sent. A refusal is not kept: the request may be tried again.
+/// The step that lets a `POST` with an `Idempotency-Key` take effect once. For 24 hours the same request of the same
+/// caller with the same key gets the same answer, as often as it is sent. A refusal is not kept: the request may be
+/// tried again.
 ///
-/// The route says how its answer is repeated. An endpoint does nothing for it but hand on what the request carries:
-/// ``APIRequest/claim``, which a change marks in its transaction (`Caller.change(in:)`), and ``APIRequest/repeatable``, with
-/// which use cases issue the same identifiers again.
+/// The route says how its answer is repeated. An endpoint only hands on what the request carries: ``APIRequest/claim``,
+/// which a change marks in its transaction (`Caller.change(in:)`), and ``APIRequest/repeatable``, with which use cases
+/// issue the same identifiers again.
 final class Idempotency: Sendable {
     /// Longest key in bytes.
     static let maxKeyBytes = 255
@@ -76,7 +77,8 @@ final class Idempotency: Sendable {
         return response
     }
 
-    /// Ends a claim. A failure changes nothing for this answer: the next request with the key finds out what came of this one.
+    /// Ends a claim. A failure changes nothing for this answer: the next request with the key finds out what came of
+    /// this one.
     private func end(
         _ claim: IdempotencyClaim, of request: APIRequest, _ body: () async throws(GatewayError) -> Void
     ) async {

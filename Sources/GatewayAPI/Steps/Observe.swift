@@ -39,7 +39,7 @@ final class Observe: Sendable {
         if let code = facts.problemCode { metrics.refused(code: code) }
         if let gap = facts.gap {
             logger.error(
-                "Nothing was given: what was signed does not hold what was decided",
+                "Nothing was issued: the signature does not bind what was decided",
                 metadata: [
                     "request.id": "\(request.id)", "route": "\(request.match.template)", "gap": "\(gap.rawValue)",
                 ]

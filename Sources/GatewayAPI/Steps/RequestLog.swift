@@ -2,11 +2,11 @@ public import GatewayCore
 
 /// Takes a line for each request that was answered.
 public protocol RequestLog: Sendable {
-    /// Takes one. It is told while the answer waits.
+    /// Takes one. The answer waits until this returns.
     func answered(_ request: AnsweredRequest)
 }
 
-/// What the line of an answered request tells: templates and ids, nothing else of what a client sent.
+/// The line of an answered request. It holds templates and ids, and nothing else that a client sent.
 public struct AnsweredRequest: Sendable {
     /// The request's id.
     public let id: String

@@ -42,14 +42,14 @@ final class RequestMetrics: Sendable {
         refused.increment(code)
     }
 
-    /// Counts what stores told.
+    /// Counts the events that stores sent.
     func took(noted: Int, ignored: Int) {
         told.increment("noted", by: noted)
         told.increment("ignored", by: ignored)
     }
 }
 
-/// The figures of the requests for one path, on nobody's page before there is one.
+/// The figures of the requests for one path. They are on the page of metrics from the first request on.
 final class RouteFigures: Sendable {
     private let answered: Counters
     private let factory: any MetricsFactory

@@ -3,8 +3,9 @@ import Synchronization
 
 /// How often each principal may do something: a token bucket for each, in the memory of this process.
 ///
-/// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that were used
-/// longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions of a second.
+/// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that
+/// were used longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions
+/// of a second.
 final class RequestRate: Sendable {
     private final class Shard: Sendable {
         /// Nanoseconds since the origin at which each bucket is full.
@@ -43,8 +44,9 @@ final class RequestRate: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
     }
 
-    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where they are more than half of that,
-    /// half is enough, and the bucket owes the rest: it is seldom full where others of the same principal ask as well.
+    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where they are more than half
+    /// of that, half is enough, and the bucket owes the rest: it is seldom full where others of the same principal ask
+    /// as well.
     ///
     /// - Parameters:
     ///   - instant: When they are asked for.

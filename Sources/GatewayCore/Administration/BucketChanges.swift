@@ -3,11 +3,11 @@ import LibCrypto
 
 /// Creates and changes buckets, and keeps credentials from signing for endpoints that their owners did not mean.
 ///
-/// A credential comes to sign for another endpoint only where somebody shows its secret. Whoever may change rows, but does not
-/// know the secret, could otherwise have requests that are signed with it sent to a host of their own.
+/// A credential comes to sign for another endpoint only where somebody shows its secret. Whoever may change rows, but
+/// does not know the secret, could otherwise have requests that are signed with it sent to a host of their own.
 ///
-/// The secret need not be shown again for an endpoint that the credential signs for already. Nor does the one admin who entered
-/// it have to show it, as long as the credential has signed for no bucket.
+/// The secret need not be shown again for an endpoint that the credential signs for already. Nor does the one admin who
+/// entered it have to show it, as long as the credential has signed for no bucket.
 public struct BucketChanges: Sendable {
     private let buckets: any AdminStore<Bucket>
     private let credentials: any AdminStore<StorageCredential>
@@ -29,8 +29,8 @@ public struct BucketChanges: Sendable {
     ///   - bucket: The row; it is validated here.
     ///   - secret: The secret of its credential, where the admin shows it.
     ///   - change: Who creates it.
-    /// - Throws: `invalidArgument` (field `secretAccessKey` where the secret is missing or another one), `alreadyExists`,
-    ///   `conflict` (its credential does not exist), `unavailable`.
+    /// - Throws: `invalidArgument` (field `secretAccessKey` where the secret is missing or another one),
+    ///   `alreadyExists`, `conflict` (its credential does not exist), `unavailable`.
     public func create(
         _ bucket: Bucket, showing secret: Secret<String>?, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {

@@ -23,7 +23,8 @@ struct APIKeyEndpoints: Sendable {
         return response
     }
 
-    /// `POST /admin/v1/api-keys/{id}:rotate`: another secret for the same row; the present one ends at once, or after a while.
+    /// `POST /admin/v1/api-keys/{id}:rotate`: another secret for the same row; the present one ends at once, or after a
+    /// while.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()

@@ -17,11 +17,11 @@ struct AuditEndpoints: Sendable {
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
-    /// `GET /admin/v1/audit:export`: all of them, one JSON object on each line. They are read in pages while they are sent, so
-    /// that neither memory nor a transaction holds them.
+    /// `GET /admin/v1/audit:export`: all of them, one JSON object on each line. They are read in pages while they are
+    /// sent, so that neither memory nor a transaction holds them.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         var query = ListQuery(filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000)
-        // What can be refused is refused before the first byte.
+        // A refusal has to come before the first byte.
         let first = try await reader.changes(query)
         let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]
         query.pageToken = first.nextPageToken

@@ -22,7 +22,7 @@ struct BucketValidationEndpoints: Sendable {
         let credential = try await credentials.get(bucket.credentialID.lowercaseText).row
         let probe = try ProbeKey.make(randomBytes: try randomBytes(ProbeKey.randomByteCount))
         let validation = try await gate.pass { () async throws(GatewayError) in
-            // Whoever finds the probe later can tell where it comes from.
+            // The audit explains the probe to whoever finds it in the bucket later.
             try await audit.note(
                 AuditedAct(.validate, .bucket, name, details: ["probeKey": probe.rawValue]),
                 by: caller.change(in: request))

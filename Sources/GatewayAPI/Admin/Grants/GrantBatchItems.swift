@@ -5,7 +5,7 @@ import GatewayCore
 struct GrantBatchItems {
     /// Items of both arrays together.
     static let maxCount = 10_000
-    /// Refusals that are told.
+    /// Most refusals that an answer lists.
     private static let maxRefusals = 100
 
     private var batch: GrantBatch
@@ -92,7 +92,7 @@ extension JSONObject {
         return revision
     }
 
-    /// Lets members stand that the gateway sets itself.
+    /// Ignores members that the gateway sets itself.
     mutating func passOver(_ names: Set<String>) {
         for name in names { _ = value(name) }
     }

@@ -3,7 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// Members of a group: the group stands in the path, the member in the body or behind it.
+/// `/admin/v1/groups/{group}/members`: the path names the group, and the body or the path the member.
 struct GroupMemberEndpoints: Sendable {
     let store: any AdminStore<GroupMember>
     let now: @Sendable () -> Date

@@ -30,7 +30,7 @@ struct IssuanceEndpoints: Sendable {
         try request.allowQuery(IssuanceFilter.parameterNames.union(["format"]))
         let form = try request.word("format", IssuanceExport.self) ?? .ndjson
         let query = IssuanceQuery(try IssuanceFilter(request), pageSize: 1000)
-        // What cannot be read at all is told by the status; after that only by an end that comes too early.
+        // If nothing can be read, the status says so. Later the only sign of an error is a body that ends early.
         let first = try await reader.issuances(query)
         let fields: HeaderFields = [
             .contentType: form.mediaType, .cacheControl: "no-store",

@@ -17,7 +17,7 @@ enum IssuanceExport: String, CaseIterable {
         }
     }
 
-    /// What stands before the rows.
+    /// The bytes before the rows.
     var header: [UInt8]? {
         switch self {
         case .ndjson: nil
@@ -63,8 +63,8 @@ enum IssuanceExport: String, CaseIterable {
         ]
     }
 
-    /// Appends a cell, in quotes where it needs them. A text that a spreadsheet would take for a formula gets an apostrophe,
-    /// as OWASP advises ("CSV Injection"): keys and names are what users chose.
+    /// Appends a cell, in quotes where it needs them. A text that a spreadsheet would take for a formula gets an
+    /// apostrophe, as OWASP advises ("CSV Injection"): keys and names are what users chose.
     static func append(_ cell: String, to bytes: inout [UInt8]) {
         var cell = Array(cell.utf8)
         if let first = cell.first, "=+-@\t\r".utf8.contains(first) { cell.insert(UInt8(ascii: "'"), at: 0) }

@@ -3,7 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// What is read and reset of the use of quotas, besides their rows.
+/// `/admin/v1/quotas`: the rows, and their use, which is read and reset.
 struct QuotaEndpoints: Sendable {
     let rows: AdminEndpoints<Quota>
     let uses: any QuotaUses

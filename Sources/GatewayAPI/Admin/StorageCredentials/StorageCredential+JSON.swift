@@ -12,7 +12,7 @@ extension StorageCredential: AdminResource {
         try self.init(&body, new, key, token: body.string("sessionToken").map { Secret($0) })
     }
 
-    /// Secrets are entered together: those of the row stay where there is none in the body.
+    /// Secrets are entered together. The row keeps its own where the body has none.
     init(_ body: inout JSONObject, as new: NewRow, over old: StorageCredential) throws(GatewayError) {
         let token = try body.string("sessionToken").map { Secret($0) }
         if let key = try Self.newKey(&body, over: old) {
@@ -53,7 +53,7 @@ extension StorageCredential: AdminResource {
         var secret: Secret<String>
     }
 
-    /// An access key, or the key of a service account as Google Cloud hands it out; what else that says is of no use here.
+    /// An access key, or the key of a service account as Google Cloud exports it. Its other members are ignored.
     private static func key(_ body: inout JSONObject) throws(GatewayError) -> Key {
         guard var account = try body.object("serviceAccount") else {
             let accessKeyID = try body.required("accessKeyID", body.string("accessKeyID"))
@@ -70,7 +70,7 @@ extension StorageCredential: AdminResource {
 
     /// The key that takes the place of another of its kind; `nil` where that stays.
     private static func newKey(_ body: inout JSONObject, over old: StorageCredential) throws(GatewayError) -> Key? {
-        // The name of a service account may be repeated as it was read; the new one stands in its key.
+        // A client may repeat the name of the service account as it read it; a new key brings its own.
         if old.secretKind == .serviceAccount {
             let repeated = try body.string("accessKeyID")
             guard repeated == nil || repeated == old.accessKeyID else {

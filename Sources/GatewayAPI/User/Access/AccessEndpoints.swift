@@ -26,7 +26,7 @@ struct AccessEndpoints: Sendable {
 }
 
 extension AccessOverview.EffectiveGrant {
-    /// Writes what the grant means to its user; whom else it reaches is not told, nor who made it.
+    /// Writes what the grant means to its user, but not whom else it reaches or who made it.
     fileprivate func write(to json: inout JSONWriter) {
         json.member("bucket", grant.bucket.rawValue)
         json.member("prefix", prefix.rawValue)

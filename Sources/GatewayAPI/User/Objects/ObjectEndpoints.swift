@@ -28,7 +28,7 @@ struct ObjectEndpoints: Sendable {
                 status: .seeOther,
                 headerFields: [
                     .location: issued.url.reveal(),
-                    // Whoever follows late must still find the URL alive.
+                    // A client that follows a cached redirect late must still find the URL alive.
                     .cacheControl: "private, max-age=\(max(0, issued.expiresIn - 60))",
                     .vary: "Authorization",
                     .referrerPolicy: "no-referrer",
@@ -41,8 +41,8 @@ struct ObjectEndpoints: Sendable {
         return response
     }
 
-    /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on the way
-    /// made of it, and the two are different keys to a store.
+    /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on
+    /// the way made of it, and the two are different keys to a store.
     private static func key(of request: APIRequest) throws(GatewayError) -> String {
         guard let segments = request.match.target?.segments.dropFirst(3),
             !segments.contains(where: { $0.contains("/") })

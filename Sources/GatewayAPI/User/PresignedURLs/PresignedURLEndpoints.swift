@@ -56,7 +56,7 @@ final class PresignedURLEndpoints: Sendable {
         var wishes: [Result<IssueRequest, GatewayError>] = []
         wishes.reserveCapacity(items.count)
         for (place, item) in items.enumerated() {
-            // To read a thousand takes long: others go between.
+            // A thousand items take long to read; other tasks get their turns in between.
             if place % Self.itemsPerTurn == Self.itemsPerTurn - 1 { await Task.yield() }
             wishes.append(Result { () throws(GatewayError) in try Self.wanted(item, at: place, of: useCase) })
         }

@@ -7,13 +7,13 @@ import LibCrypto
 /// The CredentialsURI protocol: what the OSS SDKs for iOS, Android and JavaScript expect of an address that they fetch
 /// credentials from, and the credentials libraries and the command line of Alibaba Cloud, which look at `Code` alone.
 ///
-/// One of them ignores the status and another reads no body unless it is below 400, so everything is a 200, and the body tells
-/// the rest. They crash on `null`, and read no fractions of a second.
+/// One of them ignores the status and another reads no body unless it is below 400, so everything is a 200, and the
+/// body tells the rest. They crash on `null`, and read no fractions of a second.
 enum CredentialsURI {
-    /// Most of what credentials go without that one answer names.
+    /// Most omissions that one answer lists.
     private static let maxOmissions = 8
 
-    /// The body with credentials; what they go without stands in a member that clients ignore.
+    /// The body with credentials. A member that clients ignore lists what the credentials do not permit.
     static func body(of issued: IssuedSession) -> [UInt8] {
         let credential = issued.credential
         var omissions = issued.omissions.prefix(maxOmissions).map { $0.text(in: issued.bucket.name) }
@@ -61,7 +61,7 @@ enum CredentialsURI {
             sealed.dropFirst(AESGCMKey.nonceByteCount).dropLast(AESGCMKey.tagByteCount),
             sealed.suffix(AESGCMKey.tagByteCount),
         ]
-        // The second part would be the encrypted key; with `dir` there is none.
+        // The second part would be the encrypted key, which `dir` does not have.
         let text = ([header, ""] + parts.map { Base64URL.encode(Array($0)) }).joined(separator: ".")
         return response(Array(text.utf8), type: "application/jose")
     }
@@ -74,7 +74,7 @@ enum CredentialsURI {
 }
 
 extension SessionOmission {
-    /// Why, as callers are told of a refusal.
+    /// The reason, in the words of a refusal.
     var reasonText: String {
         guard reason != .accessDenied else { return "No grant permits it." }
         let problem = Problem(reason)

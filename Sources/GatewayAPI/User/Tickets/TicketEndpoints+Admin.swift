@@ -3,7 +3,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/tickets`, besides what is the same for every kind of row.
+/// `/admin/v1/tickets`, but for the operations that every kind of row has.
 extension TicketEndpoints {
     /// `POST /admin/v1/tickets:revoke`: all of one user; in force on every gateway once it is answered.
     @Sendable func revokeAll(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// `/admin/v1/uploads`.
 extension UploadEndpoints {
-    /// Has the store asked what became of anybody's upload.
+    /// Asks the store whether any upload arrived.
     @Sendable func adminConfirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()

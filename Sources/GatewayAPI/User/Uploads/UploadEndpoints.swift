@@ -7,7 +7,7 @@ import HTTPTypes
 struct UploadEndpoints: Sendable {
     let useCase: UploadConfirmation
 
-    /// Has the store asked what became of an upload of the caller.
+    /// Asks the store whether an upload of the caller arrived.
     @Sendable func confirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()

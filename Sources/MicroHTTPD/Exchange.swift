@@ -72,6 +72,8 @@ import Synchronization
     var stage = Stage.head
     /// Once it has arrived, until the task gets it.
     var head: RequestHead?
+    /// What the responder found out from the head, until the task gets it.
+    var context: (any AnyObject & Sendable)?
     var framing = GuardedHead.Framing.none
     var expectsContinue = false
     /// Whether the answer has a head only.
@@ -136,7 +138,8 @@ import Synchronization
     /// is the connection suspended.
     func launch(_ body: RequestBody, pause: Pause) -> Start {
         guard let head = head.take() else { return .stopping }
-        let request = ServerRequest(head: head, body: body, remoteAddress: client.address.text)
+        let request = ServerRequest(
+            head: head, body: body, remoteAddress: client.address.text, context: context.take())
         let mayStart = state.withLock { state in
             guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
             state.progress = .now

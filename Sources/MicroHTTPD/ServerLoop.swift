@@ -46,8 +46,13 @@ final class ServerLoop: Sendable {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
 
-    /// To be called before a request is looked at. libmicrohttpd works through all requests that have arrived,
-    /// thousands when there is too much to do; what waits for the database goes on between them.
+    /// Lets tasks of other requests go on, once for every 32 requests; to be called from the callback for the head of
+    /// each.
+    ///
+    /// libmicrohttpd works through all requests that have arrived, thousands under load, and returns to the loop only
+    /// then. The tasks run inside of its callback, on its thread. They may resume any connection, which libmicrohttpd
+    /// notices on its next turn. They never let the daemon work and never queue an answer: that happens in the
+    /// callbacks of their own connections.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
         events.interrupt()

@@ -108,8 +108,16 @@ public enum ServerFailure: Error, Sendable, Equatable {
     case expectationFailed
     /// 431: the header section is too large.
     case headerFieldsTooLarge
-    /// 503: too many connections or requests, or the answer's deadline has passed. `retryAfter` is in seconds.
-    case unavailable(retryAfter: Int)
+    /// 503: the server lacks what an answer takes. `retryAfter` is in seconds.
+    case unavailable(retryAfter: Int, lacking: Shortage)
+
+    /// What the server can lack; the raw value is a phrase for the log.
+    public enum Shortage: String, Sendable, CaseIterable {
+        case connections = "too many connections are open"
+        case memory = "bodies take all the memory that they may have"
+        case requests = "too many requests are in flight"
+        case time = "the request was not answered by its deadline"
+    }
 
     /// The status of the answer.
     public var status: HTTPResponse.Status {

@@ -30,10 +30,12 @@ public struct LineRequestLog: RequestLog {
         let bytes =
             128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
             + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
-        lines.append(addingCapacity: LogLine.room(fields: 7, bytes: bytes)) { output in
+            + (request.cause?.description.utf8.count ?? 0)
+        lines.append(addingCapacity: LogLine.room(fields: 8, bytes: bytes)) { output in
             var line = LogLine(
                 format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
                 in: &output)
+            if let cause = request.cause { line.field("cause", cause.description, in: &output) }
             if let code = request.code { line.field("code", code, in: &output) }
             line.field("duration.us", request.microseconds, in: &output)
             line.field("method", verbatim: request.method, in: &output)

@@ -67,7 +67,8 @@ extension Exchange {
         guard core.configuration.bodyMemory.take(data.count) else {
             collected = []
             stage = .streaming
-            answerAfterBody(core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter)))
+            answerAfterBody(
+                core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter, lacking: .memory)))
             return true
         }
         keptBytes += data.count
@@ -91,7 +92,9 @@ extension Exchange {
 
     /// Has the request answered while its body is still to come.
     private func handOver(_ incoming: IncomingBody) -> Bool {
-        guard !isOverloaded else { return refuse(.unavailable(retryAfter: core.configuration.retryAfter)) }
+        guard !isOverloaded else {
+            return refuse(.unavailable(retryAfter: core.configuration.retryAfter, lacking: .requests))
+        }
         state.withLock { $0.incoming = incoming }
         stage = .beforeStream
         let body = RequestBodyStream { [self] in try await nextChunk() }
@@ -110,7 +113,8 @@ extension Exchange {
         guard !isOverloaded else {
             state.withLock { $0.answer = .taken }
             return queue(
-                core.responder.response(to: .unavailable(retryAfter: core.configuration.retryAfter)), closes: false)
+                core.responder.response(
+                    to: .unavailable(retryAfter: core.configuration.retryAfter, lacking: .requests)), closes: false)
         }
         let body =
             isStreamed

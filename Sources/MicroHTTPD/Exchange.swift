@@ -254,7 +254,7 @@ import Synchronization
         if pause == .output {
             state.outgoing?.close()?.resume()
         } else {
-            let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter)
+            let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter, lacking: .time)
             state.answer = .ready(core.responder.response(to: failure))
             state.incoming?.fail(.timedOut)?.resume(throwing: RequestBodyError.timedOut)
         }

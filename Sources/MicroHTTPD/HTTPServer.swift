@@ -121,7 +121,7 @@ private func acceptClients(_ listener: ListeningSocket, loops: [ServerLoop], cor
         }
         guard core.admit(key, socket: client.socket) else {
             if !core.isSecure {
-                let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter)
+                let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter, lacking: .connections)
                 sendNow(core.rawAnswer(to: failure), to: client.socket)
                 shutdown(client.socket, Int32(SHUT_WR))
             }

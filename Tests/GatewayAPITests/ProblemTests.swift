@@ -81,7 +81,7 @@ struct ProblemTests {
             (.badRequest("why"), "MalformedRequest"), (.requestTimeout, "RequestTimeout"),
             (.contentTooLarge(maxBytes: 9), "RequestTooLarge"), (.uriTooLong, "TargetTooLong"),
             (.expectationFailed, "ExpectationFailed"), (.headerFieldsTooLarge, "HeadersTooLarge"),
-            (.unavailable(retryAfter: 4), "ServiceUnavailable"),
+            (.unavailable(retryAfter: 4, lacking: .time), "ServiceUnavailable"),
         ] as [(ServerFailure, String)]
     )
     func serverFailures(failure: ServerFailure, code: String) {

@@ -25,7 +25,7 @@ final class TestResponder: HTTPResponder {
     func response(to failure: ServerFailure) -> ServerResponse {
         var head = ResponseHead(status: failure.status)
         head.headerFields[.contentType] = "text/plain"
-        if case .unavailable(let seconds) = failure { head.headerFields[.retryAfter] = "\(seconds)" }
+        if case .unavailable(let seconds, _) = failure { head.headerFields[.retryAfter] = "\(seconds)" }
         return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
     }
 

@@ -114,7 +114,7 @@ public final class APIResponder: HTTPResponder {
 
     /// Answers what never became a request, in the form of every other problem.
     public func response(to failure: ServerFailure) -> ServerResponse {
-        observe.response(to: Problem(failure), requestID: makeID())
+        observe.response(to: Problem(failure), cause: failure.cause, requestID: makeID())
     }
 
     // MARK: The request

@@ -33,7 +33,9 @@ public struct BootstrapAuthenticator: Authenticator {
             return try await others.authenticate(token)
         }
         if cache.position == nil { try await cache.advance() }
-        guard let position = cache.position else { throw .unavailable(retryAfter: 1) }
+        guard let position = cache.position else {
+            throw .unavailable(retryAfter: 1, cause: "the position of policy is not known")
+        }
         return Caller(
             principal: .bootstrapAdmin, groups: [], roles: [.admin], claims: [:], expiresAt: nil,
             token: token, scope: nil, position: position

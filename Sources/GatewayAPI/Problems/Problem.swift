@@ -114,11 +114,11 @@ extension Problem {
             self.init(refusal)
         case .unproven:
             self.init(kind: .internalError)
-        case .slowDown(let seconds):
-            self.init(kind: .slowDown)
+        case .slowDown(let seconds, let cause):
+            self.init(kind: .slowDown, detail: cause.advice)
             setRetryAfter(seconds)
-        case .unavailable(let seconds):
-            self.init(kind: .unavailable)
+        case .unavailable(let seconds, let cause):
+            self.init(kind: .unavailable, detail: cause.advice)
             setRetryAfter(seconds)
         case .clockDiffers(let seconds):
             self.init(
@@ -259,9 +259,16 @@ extension Problem {
             self.init(kind: .expectationFailed, detail: "Only '100-continue' can be expected.")
         case .headerFieldsTooLarge:
             self.init(kind: .headersTooLarge)
-        case .unavailable(let seconds):
+        case .unavailable(let seconds, _):
             self.init(kind: .unavailable)
             setRetryAfter(seconds)
         }
+    }
+}
+
+extension ServerFailure {
+    /// Why the server cannot answer, where that is its fault.
+    var cause: Cause? {
+        if case .unavailable(_, let shortage) = self { Cause(shortage.rawValue) } else { nil }
     }
 }

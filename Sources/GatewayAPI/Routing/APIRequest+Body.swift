@@ -52,7 +52,7 @@ extension ServerFailure {
         case .disconnected: self = .badRequest("The body ended early.")
         case .timedOut: self = .requestTimeout
         case .tooLarge: self = .contentTooLarge(maxBytes: maxBytes)
-        case .noMemory: self = .unavailable(retryAfter: 1)
+        case .noMemory: self = .unavailable(retryAfter: 1, lacking: .memory)
         }
     }
 }

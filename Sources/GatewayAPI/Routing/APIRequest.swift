@@ -118,6 +118,8 @@ final class RequestNotes: Sendable {
         var problemCode: String?
         /// What the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
+        /// Why the gateway could not answer, where that was its fault or that of something it needs.
+        var cause: Cause?
     }
 
     private let facts = Mutex(Facts())
@@ -132,6 +134,10 @@ final class RequestNotes: Sendable {
         facts.withLock { $0.problemCode = problemCode }
     }
 
+    func note(cause: Cause) {
+        facts.withLock { $0.cause = cause }
+    }
+
     func note(gap: ProofGap) {
         facts.withLock { $0.gap = gap }
     }
@@ -141,6 +147,7 @@ extension APIRequest {
     /// The problem of an error; what operators have to know besides is noted for the log.
     func problem(for error: GatewayError) -> Problem {
         if case .unproven(let gap) = error { notes.note(gap: gap) }
+        if let cause = error.cause { notes.note(cause: cause) }
         return Problem(error)
     }
 }

@@ -22,7 +22,10 @@ final class LongBodies: Sendable {
             bytes[principal] = sum
             return true
         }
-        guard fits else { throw GatewayError.slowDown(retryAfter: 1) }
+        guard fits else {
+            throw GatewayError.slowDown(
+                retryAfter: 1, cause: "long bodies of the principal take all the memory that one may have")
+        }
         defer {
             bytes.withLock { bytes in
                 let left = bytes[principal, default: 0] - count

@@ -48,18 +48,18 @@ final class Observe: Sendable {
         requestLog.answered(
             AnsweredRequest(
                 id: request.id, method: method, route: request.match.template, status: status,
-                microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode))
+                microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode,
+                cause: facts.cause))
     }
 
     /// The answer to what never became a request.
-    func response(to problem: Problem, requestID: String) -> ServerResponse {
+    func response(to problem: Problem, cause: Cause?, requestID: String) -> ServerResponse {
         metrics.refused(code: problem.code)
-        logger.info(
-            "Request refused",
-            metadata: [
-                "request.id": "\(requestID)", "status": "\(problem.kind.status.code)", "code": "\(problem.code)",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "request.id": "\(requestID)", "status": "\(problem.kind.status.code)", "code": "\(problem.code)",
+        ]
+        if let cause { metadata["cause"] = "\(cause)" }
+        logger.info("Request refused", metadata: metadata)
         var response = problem.response(requestID: requestID)
         response.head.headerFields.append(.requestID, requestID)
         return response

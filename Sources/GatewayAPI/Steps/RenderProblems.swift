@@ -17,9 +17,14 @@ struct RenderProblems: Sendable {
     private func problem(for error: any Error, of request: APIRequest) -> Problem {
         if let error = error as? GatewayError { return request.problem(for: error) }
         if let error = error as? APIError { return Problem(error) }
-        if let failure = error as? ServerFailure { return Problem(failure) }
+        if let failure = error as? ServerFailure {
+            if let cause = failure.cause { request.notes.note(cause: cause) }
+            return Problem(failure)
+        }
         // The server or the client gave the request up; hardly anybody reads this answer.
-        if error is CancellationError { return Problem(GatewayError.unavailable(retryAfter: 1)) }
+        if error is CancellationError {
+            return request.problem(for: .unavailable(retryAfter: 1, cause: "the request was given up"))
+        }
         // Of the cause, only the type is certain to hold nothing that a caller sent.
         logger.error(
             "Request failed",

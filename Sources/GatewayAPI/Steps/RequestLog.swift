@@ -22,11 +22,13 @@ public struct AnsweredRequest: Sendable {
     public let principal: Principal?
     /// The code of the problem that was answered.
     public let code: String?
+    /// Why the gateway could not answer, where that was its fault or that of something it needs.
+    public let cause: Cause?
 
     /// Puts it together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
-        code: String?
+        code: String?, cause: Cause? = nil
     ) {
         self.id = id
         self.method = method
@@ -35,5 +37,6 @@ public struct AnsweredRequest: Sendable {
         self.microseconds = microseconds
         self.principal = principal
         self.code = code
+        self.cause = cause
     }
 }

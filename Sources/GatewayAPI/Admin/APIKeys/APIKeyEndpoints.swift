@@ -55,7 +55,7 @@ struct APIKeyEndpoints: Sendable {
 
     private func newKey() throws -> APIKeyText {
         guard let key = APIKeyText(randomBytes: try randomBytes(APIKeyText.randomByteCount)) else {
-            throw GatewayError.unavailable(retryAfter: 1)
+            throw GatewayError.unavailable(retryAfter: 1, cause: "the system gives no random bytes")
         }
         return key
     }

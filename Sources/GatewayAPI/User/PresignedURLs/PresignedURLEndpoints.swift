@@ -2,6 +2,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
+import StrictJSON
 
 /// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
 final class PresignedURLEndpoints: Sendable {
@@ -61,7 +62,7 @@ final class PresignedURLEndpoints: Sendable {
             wishes.compactMap { try? $0.get() }, in: context
         )[...]
         let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
-            wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1)) }
+            wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "an item has no answer")) }
         }
         for answer in answers { metrics.count(answer) }
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in

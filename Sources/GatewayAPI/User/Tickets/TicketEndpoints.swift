@@ -23,7 +23,7 @@ struct TicketEndpoints: Sendable {
         let isEncrypting = try body.bool("encryptsResponses") ?? false
         try body.end()
         guard let text = TicketText(randomBytes: try randomBytes(TicketText.randomByteCount)) else {
-            throw GatewayError.unavailable(retryAfter: 1)
+            throw GatewayError.unavailable(retryAfter: 1, cause: "the system gives no random bytes")
         }
         ticket.name = text.name
         ticket.hash = text.hash

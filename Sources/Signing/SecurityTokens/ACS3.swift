@@ -27,7 +27,7 @@ public enum ACS3 {
         with credential: SigningCredential,
         at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V4Stages.check(method: request.method)
+        try RequestMethod.check(request.method)
         guard request.payload != .unsigned else { throw .payloadNotBound }
         guard credential.accessKeyID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }),
             !credential.accessKeyID.isEmpty

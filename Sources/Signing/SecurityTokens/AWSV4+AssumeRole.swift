@@ -24,7 +24,7 @@ extension AWSV4 {
             headers: [NamedValue("content-type", "application/x-www-form-urlencoded; charset=utf-8")],
             payload: PayloadHash(of: body)
         )
-        let signed = try V4Authorizing(request, vendor: .aws, key: key, instant: instant, payloadHeader: false)
+        let signed = try V4Authorizing(request, vendor: .amazon, key: key, instant: instant, payloadHeader: false)
         return signed.authorizedRequest(body: String(decoding: body, as: UTF8.self))
     }
 }

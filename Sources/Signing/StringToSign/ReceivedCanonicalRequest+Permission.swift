@@ -30,7 +30,7 @@ extension ReceivedCanonicalRequest {
         stringToSign: String, by signer: Signer, _ rules: StringRules
     ) throws(StringToSignRefusal) -> PermittedString {
         let (date, scope) = try check(stringToSign, signer: signer)
-        let vendor = dialect.vendor.store
+        let vendor = dialect.vendor
         let key = try objectKey(at: signer.address)
         let own = dialect.parameters
         guard !query.contains(where: { own.contain($0.name) && !ownNames.contains($0.name) }) else {
@@ -55,7 +55,7 @@ extension ReceivedCanonicalRequest {
                 uploadID: operation.uploadID,
                 partNumber: operation.partNumber,
                 contentType: bound.contentType,
-                bindsAbsentContentType: dialect.vendor == .oss,
+                bindsAbsentContentType: dialect.vendor == .alibaba,
                 contentMD5: bound.contentMD5,
                 contentLength: bound.contentLength,
                 use: use,
@@ -105,7 +105,7 @@ extension ReceivedCanonicalRequest {
     /// The key that the path names in the bucket.
     private func objectKey(at address: BucketAddress) throws(StringToSignRefusal) -> String {
         let bucketPath: String
-        if dialect.vendor == .oss {
+        if dialect.vendor == .alibaba {
             bucketPath = "/\(address.bucket)/"
         } else {
             guard let base = PercentEncoding.decode(address.path.utf8, plusIsSpace: false) else { throw .invalidPath }
@@ -170,7 +170,7 @@ extension ReceivedCanonicalRequest {
         let own = ["date", "security-token", "content-sha256"].map { dialect.headerPrefix + $0 }
         var bound = BoundValues()
         let headers =
-            dialect.vendor == .oss
+            dialect.vendor == .alibaba
             ? rules.withoutCallback(self.headers, prefix: dialect.headerPrefix, method: method) : self.headers
         for header in headers where !own.contains(header.name) {
             switch header.name {
@@ -187,7 +187,7 @@ extension ReceivedCanonicalRequest {
                 else { throw .valueNotAllowed }
                 bound.contentLength = length
             case let name where name.utf8.starts(with: dialect.headerPrefix.utf8):
-                try HeaderRules(dialect.vendor.store).check(header)
+                try HeaderRules(dialect.vendor).check(header)
                 bound.others.append(header)
             case let name where Self.harmless.contains(name):
                 bound.others.append(header)
@@ -204,15 +204,4 @@ extension ReceivedCanonicalRequest {
         "date",
         "expires", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "range", "user-agent",
     ]
-}
-
-extension V4Dialect.Vendor {
-    /// Whose stores sign so.
-    var store: StoreVendor {
-        switch self {
-        case .aws: .amazon
-        case .oss: .alibaba
-        case .gcs: .google
-        }
-    }
 }

@@ -69,7 +69,7 @@ struct ReceivedSignature {
         credential = try parts.take("Credential")
         signature = try parts.take("Signature")
         headerNames = try Self.headerNames(
-            parts.takeOptional(dialect.vendor == .oss ? "AdditionalHeaders" : "SignedHeaders"), dialect: dialect
+            parts.takeOptional(dialect.vendor == .alibaba ? "AdditionalHeaders" : "SignedHeaders"), dialect: dialect
         )
         guard parts.isEmpty else { throw .malformed("the authorization has an unknown part") }
         date = try Self.instant(headers["\(dialect.headerPrefix)date"] ?? "")

@@ -136,7 +136,7 @@ public struct V4Verifier: Sendable {
     ) throws(VerificationError) -> V4Signature {
         let query = target.query.filter { $0.name != dialect.parameters.signature }
         var path = target.path
-        if dialect.vendor == .oss, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
+        if dialect.vendor == .alibaba, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
         var encodedPath: [UInt8] = []
         PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &encodedPath)
         let canonicalRequest = V4CanonicalRequest(

@@ -92,7 +92,8 @@ public final class SigningKeyV2: Sendable {
     ) throws(SigningError) -> V2Template {
         let isHeld = request.query.isEmpty
         if isHeld, let held = heldTemplate(for: request, dialect: dialect) { return held }
-        let template = try V2Template(copy request, dialect: dialect, key: self)
+        let template = try V2Template(
+            copy request, dialect: dialect, encodedAccessKeyID: encodedAccessKeyID, securityToken: securityToken)
         guard isHeld else { return template }
         templates.withLock { templates in
             if templates.count >= Self.maxTemplates { templates.removeFirst() }

@@ -16,7 +16,7 @@ struct V2Authorizing {
         _ request: SignableRequest, pathForm: PresignRequest.PathForm, dialect: V2Dialect, key: SigningKeyV2,
         instant: SigningInstant
     ) throws(SigningError) {
-        try V2StringToSign.check(method: request.method)
+        try RequestMethod.check(request.method)
         var headers = request.headers.map { NamedValue($0.name.lowercased(), $0.value) }
         let date = Self.addDate(to: &headers, dialect: dialect, instant: instant)
         try Self.addToken(to: &headers, dialect: dialect, key: key)

@@ -89,28 +89,3 @@ struct V2BoundParts {
         }
     }
 }
-
-extension PercentEncoding {
-    /// Appends `name=value`, or the bare name when the value is empty.
-    static func append(_ parameter: NamedValue, to buffer: inout [UInt8]) {
-        append(parameter.name, keeping: unreserved, to: &buffer)
-        guard !parameter.value.isEmpty else { return }
-        buffer.append(UInt8(ascii: "="))
-        append(parameter.value, keeping: unreserved, to: &buffer)
-    }
-
-    /// Appends `name=value` as an HTML form writes it, with `+` for a space.
-    static func appendForm(_ parameter: NamedValue, to buffer: inout [UInt8]) {
-        appendForm(parameter.name, to: &buffer)
-        buffer.append(UInt8(ascii: "="))
-        appendForm(parameter.value, to: &buffer)
-    }
-
-    private static func appendForm(_ text: String, to buffer: inout [UInt8]) {
-        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        for (index, word) in words.enumerated() {
-            if index > 0 { buffer.append(UInt8(ascii: "+")) }
-            append(String(Substring(word)), keeping: unreserved, to: &buffer)
-        }
-    }
-}

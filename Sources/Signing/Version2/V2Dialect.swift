@@ -143,3 +143,14 @@ extension V2Dialect {
 
     private static let googleUnsignedHeaders = ["x-goog-encryption-key", "x-goog-encryption-key-sha256"]
 }
+
+extension StoreVendor {
+    /// The words of the vendor's "version 2" signatures.
+    var version2: V2Dialect {
+        switch self {
+        case .alibaba: .oss
+        case .amazon: .amazon
+        case .google: .googleHMAC
+        }
+    }
+}

@@ -29,11 +29,4 @@ enum V2StringToSign {
         bound.appendSubResources(to: &text)
         return text
     }
-
-    /// Refuses what is no method.
-    static func check(method: String) throws(SigningError) {
-        guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
-            throw .invalidMethod(method)
-        }
-    }
 }

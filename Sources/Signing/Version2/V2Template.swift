@@ -12,10 +12,7 @@ final class V2Template: Sendable {
     }
 
     private let dialect: V2Dialect
-    private let method: String
-    private let address: BucketAddress
-    /// The names of the headers as the requests give them, in their order.
-    private let givenNames: [String]
+    private let shape: RequestShape
     /// The places of type and MD5 in the request, if it has them.
     private let typeSource: Int?
     private let md5Source: Int?
@@ -33,16 +30,21 @@ final class V2Template: Sendable {
 
     /// Prepares for requests with method, address, names of headers and query of one.
     ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - dialect: The scheme's words.
+    ///   - encodedAccessKeyID: Access key id of the key that signs, percent-encoded.
+    ///   - securityToken: Token of that key.
     /// - Throws: ``SigningError`` for what the scheme cannot express, or would sign like something else.
-    init(_ request: PresignRequest, dialect: V2Dialect, key: SigningKeyV2) throws(SigningError) {
-        try V2StringToSign.check(method: request.method)
+    init(
+        _ request: PresignRequest, dialect: V2Dialect, encodedAccessKeyID: [UInt8], securityToken: String?
+    ) throws(SigningError) {
+        try RequestMethod.check(request.method)
         try dialect.checkOwn(request)
         self.dialect = dialect
-        method = request.method
-        address = request.address
-        givenNames = request.headers.map(\.name)
+        shape = RequestShape(request)
         var (headers, query) = (request.headers, request.query)
-        switch (dialect.tokenForm, key.securityToken) {
+        switch (dialect.tokenForm, securityToken) {
         case (_, nil): break
         case (.unsupported, _?): throw .invalidCredential("the scheme has no place for a security token")
         case (.subResource(let name), let token?): query.append(NamedValue(name, token))
@@ -61,11 +63,12 @@ final class V2Template: Sendable {
         }
         queryStart = dialect.queryStart(query, bound: bound)
         let own = dialect.parameters
-        queryEnd = Array("\(own.accessKeyID)=".utf8) + key.encodedAccessKeyID + "&\(own.expires)=".utf8
+        queryEnd = Array("\(own.accessKeyID)=".utf8) + encodedAccessKeyID + "&\(own.expires)=".utf8
         signatureParameter = Array("&\(own.signature)=".utf8)
         var resources: [UInt8] = []
         bound.appendSubResources(to: &resources)
         subResources = resources
+        let address = request.address
         pathStart =
             switch dialect.resourceForm {
             case _ where address.bucket.isEmpty: []
@@ -74,22 +77,16 @@ final class V2Template: Sendable {
             }
         byteCount =
             2 * address.front.sent.count + queryStart.count + queryEnd.count + signatureParameter.count
-            + method.utf8.count + pathStart.count + subResources.count + 2 * OutputSpan<UInt8>.decimalRoom
+            + request.method.utf8.count + pathStart.count + subResources.count + 2 * OutputSpan<UInt8>.decimalRoom
             + lines.reduce(0) { $0 + $1.text.count + 1 } + Self.shownNames + 4
     }
 
     /// Room for `content-type=&content-md5=&`.
     private static let shownNames = 27
 
-    /// Whether it is for requests such as one without a query.
+    /// Whether a request without a query can be signed with this template.
     func fits(_ request: borrowing PresignRequest, dialect: V2Dialect) -> Bool {
-        guard self.dialect === dialect, request.address === address, request.method.isSame(asASCII: method),
-            request.headers.count == givenNames.count
-        else { return false }
-        for place in givenNames.indices {
-            guard request.headers[place].name.isSame(asASCII: givenNames[place]) else { return false }
-        }
-        return true
+        self.dialect === dialect && shape.matches(request)
     }
 
     /// Room that a URL takes while it is made, signature apart.
@@ -112,13 +109,13 @@ final class V2Template: Sendable {
         of request: borrowing PresignRequest, path: [UInt8]?, expires: Int64, to output: inout OutputSpan<UInt8>
     ) -> Range<Int> {
         if let path {
-            output.append(copying: address.origin)
+            output.append(copying: shape.address.origin)
             output.append(copying: path)
         } else {
-            output.append(copying: address.front.sent)
+            output.append(copying: shape.address.front.sent)
             PercentEncoding.appendPath(request.key, to: &output)
         }
-        let path = address.origin.utf8.count..<output.count
+        let path = shape.address.origin.utf8.count..<output.count
         output.append(copying: queryStart)
         if dialect.showsContentHeaders {
             let headers = request.headers.span
@@ -139,7 +136,7 @@ final class V2Template: Sendable {
     ) -> Int? {
         let headers = request.headers.span
         let newline = UInt8(ascii: "\n")
-        output.append(copying: method)
+        output.append(copying: shape.method)
         output.append(newline)
         if let md5Source {
             guard HeaderValue.append(headers[md5Source].value, collapsing: false, to: &output) else { return md5Source }

@@ -12,7 +12,7 @@ public enum AWSV4 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning.presignedURL(for: request, vendor: .aws, key: key, instant: instant)
+        try V4Presigning.presignedURL(for: request, vendor: .amazon, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.
@@ -21,7 +21,7 @@ public enum AWSV4 {
     public static func authorize(
         _ request: SignableRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V4Authorizing(request, vendor: .aws, key: key, instant: instant).authorizedRequest()
+        try V4Authorizing(request, vendor: .amazon, key: key, instant: instant).authorizedRequest()
     }
 
     /// Writes the policy of a browser form and signs it.
@@ -30,7 +30,7 @@ public enum AWSV4 {
     public static func sign(
         _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(form, vendor: .aws, key: key, instant: instant)
+        try V4PostSigning.sign(form, vendor: .amazon, key: key, instant: instant)
     }
 
     /// Signs a policy in base64 as it is; what it says is not looked at.
@@ -39,6 +39,6 @@ public enum AWSV4 {
     public static func sign(
         policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(policyBase64, for: form, vendor: .aws, key: key, instant: instant)
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .amazon, key: key, instant: instant)
     }
 }

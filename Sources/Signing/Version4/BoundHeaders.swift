@@ -20,7 +20,7 @@ struct BoundHeaders {
     /// - Throws: ``SigningError`` for headers that cannot be sent, or not so.
     init(
         _ given: [NamedValue], own: [NamedValue], address: BucketAddress, bindsHost: Bool, form: CanonicalHeaderForm,
-        vendor: V4Dialect.Vendor?
+        vendor: StoreVendor?
     ) throws(SigningError) {
         let names = try Self.names(of: given, vendor: vendor)
         var fields: [NamedValue] = []
@@ -51,13 +51,13 @@ struct BoundHeaders {
     /// The names of a request's headers in lower case.
     ///
     /// - Throws: ``SigningError`` for names that cannot be sent, or not bound, or not twice.
-    static func names(of headers: [NamedValue], vendor: V4Dialect.Vendor?) throws(SigningError) -> [String] {
+    static func names(of headers: [NamedValue], vendor: StoreVendor?) throws(SigningError) -> [String] {
         var names: [String] = []
         for header in headers {
-            let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .gcs)
+            let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .google)
             guard !names.contains(name) else { throw .duplicateHeader(header.name) }
             guard name != "authorization" else { throw .reservedHeader(header.name) }
-            guard vendor != .gcs || !name.utf8.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
+            guard vendor != .google || !name.utf8.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
                 throw .headerNotBindable(header.name)
             }
             names.append(name)

@@ -12,7 +12,7 @@ public enum GCSV4 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning.presignedURL(for: request, vendor: .gcs, key: key, instant: instant)
+        try V4Presigning.presignedURL(for: request, vendor: .google, key: key, instant: instant)
     }
 
     /// Writes the policy of a browser form and signs it.
@@ -21,7 +21,7 @@ public enum GCSV4 {
     public static func sign(
         _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(form, vendor: .gcs, key: key, instant: instant)
+        try V4PostSigning.sign(form, vendor: .google, key: key, instant: instant)
     }
 
     /// Signs a policy in base64 as it is; what it says is not looked at.
@@ -30,6 +30,6 @@ public enum GCSV4 {
     public static func sign(
         policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(policyBase64, for: form, vendor: .gcs, key: key, instant: instant)
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .google, key: key, instant: instant)
     }
 }

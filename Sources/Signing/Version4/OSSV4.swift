@@ -15,7 +15,7 @@ public enum OSSV4 {
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning.presignedURL(for: request, vendor: .oss, key: key, instant: instant)
+        try V4Presigning.presignedURL(for: request, vendor: .alibaba, key: key, instant: instant)
     }
 
     /// Signs a request in its `Authorization` header and shows each stage.
@@ -24,7 +24,7 @@ public enum OSSV4 {
     public static func authorize(
         _ request: SignableRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V4Authorizing(request, vendor: .oss, key: key, instant: instant).authorizedRequest()
+        try V4Authorizing(request, vendor: .alibaba, key: key, instant: instant).authorizedRequest()
     }
 
     /// Writes the policy of a browser form and signs it.
@@ -33,7 +33,7 @@ public enum OSSV4 {
     public static func sign(
         _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(form, vendor: .oss, key: key, instant: instant)
+        try V4PostSigning.sign(form, vendor: .alibaba, key: key, instant: instant)
     }
 
     /// Signs a policy in base64 as it is; what it says is not looked at.
@@ -42,6 +42,6 @@ public enum OSSV4 {
     public static func sign(
         policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(policyBase64, for: form, vendor: .oss, key: key, instant: instant)
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .alibaba, key: key, instant: instant)
     }
 }

@@ -71,7 +71,7 @@ public final class SigningKeyV4: Sendable {
     }
 
     /// Refuses a key of another vendor's scheme or another day.
-    func check(vendor: V4Dialect.Vendor, at instant: SigningInstant) throws(SigningError) {
+    func check(vendor: StoreVendor, at instant: SigningInstant) throws(SigningError) {
         guard dialect.vendor == vendor else { throw .keyOfAnotherScheme }
         guard dayNumber == instant.dayNumber else { throw .keyOfAnotherDay }
     }

@@ -17,7 +17,7 @@ struct V4Authorizing {
     ///   - payloadHeader: Whether a header gives the hash of the body. S3 and OSS want it, other services do not.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     init(
-        _ request: SignableRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant,
+        _ request: SignableRequest, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant,
         payloadHeader: Bool = true
     ) throws(SigningError) {
         try key.check(vendor: vendor, at: instant)
@@ -63,8 +63,8 @@ struct V4Authorizing {
         var parts = ["\(key.dialect.algorithm) Credential=\(key.credentialText)"]
         let names = headers.section.names
         switch key.dialect.vendor {
-        case .oss: if !names.isEmpty { parts.append("AdditionalHeaders=\(names)") }
-        case .aws, .gcs: parts.append("SignedHeaders=\(names)")
+        case .alibaba: if !names.isEmpty { parts.append("AdditionalHeaders=\(names)") }
+        case .amazon, .google: parts.append("SignedHeaders=\(names)")
         }
         parts.append("Signature=\(signature.hex)")
         return parts.joined(separator: key.dialect.authorizationSeparator)

@@ -1,10 +1,5 @@
 /// The words in which the vendors of "version 4" signatures differ.
 final class V4Dialect: Sendable {
-    /// Whose schemes.
-    enum Vendor: Sendable {
-        case aws, oss, gcs
-    }
-
     /// How a secret becomes a signature.
     enum Secret: Sendable {
         /// HMAC with a key derived from this text and the secret.
@@ -25,7 +20,7 @@ final class V4Dialect: Sendable {
         let signature: String
     }
 
-    let vendor: Vendor
+    let vendor: StoreVendor
     /// Name of the algorithm, first line of the string to sign.
     let algorithm: String
     let secret: Secret
@@ -43,7 +38,7 @@ final class V4Dialect: Sendable {
     let expirationForm: PostPolicy.ExpirationForm
 
     init(
-        vendor: Vendor, algorithm: String, secret: Secret, terminator: String, parameters: Parameters,
+        vendor: StoreVendor, algorithm: String, secret: Secret, terminator: String, parameters: Parameters,
         headerPrefix: String, authorizationSeparator: String, expirationForm: PostPolicy.ExpirationForm
     ) {
         self.vendor = vendor
@@ -53,8 +48,8 @@ final class V4Dialect: Sendable {
         self.parameters = parameters
         self.headerPrefix = headerPrefix
         headerForm = CanonicalHeaderForm(
-            payloadHeader: "\(headerPrefix)content-sha256", collapsesWhiteSpace: vendor != .oss,
-            unlistedPrefix: vendor == .oss ? headerPrefix : nil
+            payloadHeader: "\(headerPrefix)content-sha256", collapsesWhiteSpace: vendor != .alibaba,
+            unlistedPrefix: vendor == .alibaba ? headerPrefix : nil
         )
         self.authorizationSeparator = authorizationSeparator
         self.expirationForm = expirationForm
@@ -67,7 +62,7 @@ final class V4Dialect: Sendable {
 extension V4Dialect {
     /// AWS Signature Version 4.
     static let aws = V4Dialect(
-        vendor: .aws,
+        vendor: .amazon,
         algorithm: "AWS4-HMAC-SHA256",
         secret: .derivedKey(prefix: "AWS4"),
         terminator: "aws4_request",
@@ -87,7 +82,7 @@ extension V4Dialect {
 
     /// Alibaba OSS signature version 4.
     static let oss = V4Dialect(
-        vendor: .oss,
+        vendor: .alibaba,
         algorithm: "OSS4-HMAC-SHA256",
         secret: .derivedKey(prefix: "aliyun_v4"),
         terminator: "aliyun_v4_request",
@@ -113,7 +108,7 @@ extension V4Dialect {
 
     private static func gcs(algorithm: String, secret: Secret) -> V4Dialect {
         V4Dialect(
-            vendor: .gcs,
+            vendor: .google,
             algorithm: algorithm,
             secret: secret,
             terminator: "goog4_request",
@@ -136,17 +131,17 @@ extension V4Dialect {
 extension V4Dialect {
     /// What stands in front of a key in the path that is signed: OSS has the bucket in it wherever the URL does.
     func signedFront(of address: BucketAddress) -> [UInt8] {
-        vendor == .oss ? address.front.naming : address.front.signed
+        vendor == .alibaba ? address.front.naming : address.front.signed
     }
 
     /// Whether a parameter without value is written without `=`.
-    var writesBareNames: Bool { vendor == .oss }
+    var writesBareNames: Bool { vendor == .alibaba }
 
     /// Whether the host is bound when nobody asks for it.
-    var bindsHost: Bool { vendor != .oss }
+    var bindsHost: Bool { vendor != .alibaba }
 
     /// Whether policies know conditions that list values.
-    var hasListConditions: Bool { vendor == .oss }
+    var hasListConditions: Bool { vendor == .alibaba }
 }
 
 extension V4Dialect.Parameters {

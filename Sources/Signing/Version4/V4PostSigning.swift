@@ -6,7 +6,7 @@ enum V4PostSigning {
     ///
     /// - Throws: ``SigningError`` for a form that the scheme cannot express.
     static func sign(
-        _ form: PostForm, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        _ form: PostForm, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
         let policy = try form.policy(
             signerFields: signerFields(key: key, instant: instant), at: instant, life: V4Dialect.expiryRange,
@@ -21,7 +21,7 @@ enum V4PostSigning {
     ///
     /// - Throws: ``SigningError``.
     static func sign(
-        _ policyBase64: String, for form: PostForm, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        _ policyBase64: String, for form: PostForm, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
         try key.check(vendor: vendor, at: instant)
         guard !policyBase64.isEmpty, Base64.decode(policyBase64) != nil else { throw .invalidPolicy }

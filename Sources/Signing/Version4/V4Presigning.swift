@@ -38,7 +38,7 @@ enum V4Presigning {
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     static func presignedURL(
-        for request: PresignRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        for request: PresignRequest, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
         try key.check(vendor: vendor, at: instant)
         let record = Record()

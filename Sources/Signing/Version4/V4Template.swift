@@ -11,10 +11,7 @@ final class V4Template: Sendable {
     let text: V4TemplateText
     /// Signs the hash of a canonical request as the end of the string to sign.
     let signer: V4Signer
-    private let method: String
-    private let address: BucketAddress
-    /// The names of the headers as the requests give them, in their order.
-    private let givenNames: [String]
+    private let shape: RequestShape
     /// The place of `host` in the request, where that gives it.
     private let hostSource: Int?
     /// The place in the request of the header whose value stands for the body, if it is bound.
@@ -29,9 +26,7 @@ final class V4Template: Sendable {
         self.key = key
         let dialect = key.dialect
         try V4Stages.check(method: request.method, query: request.query, dialect: dialect)
-        method = request.method
-        address = request.address
-        givenNames = request.headers.map(\.name)
+        shape = RequestShape(request)
         let names = try BoundHeaders.names(of: request.headers, vendor: dialect.vendor)
         hostSource = names.firstIndex(of: BoundHeaders.host)
         payloadSource = names.firstIndex(of: dialect.headerForm.payloadHeader)
@@ -65,28 +60,20 @@ final class V4Template: Sendable {
         text.setTime(instant)
         self.text = text
         signer = key.signer.beginning(with: text.stringToSign)
-        method = template.method
-        address = template.address
-        givenNames = template.givenNames
+        shape = template.shape
         hostSource = template.hostSource
         payloadSource = template.payloadSource
         collapsesWhiteSpace = template.collapsesWhiteSpace
     }
 
-    /// Whether it is for requests such as one without a query.
-    func fits(_ request: borrowing PresignRequest) -> Bool {
-        guard request.address === address, request.method.isSame(asASCII: method),
-            request.headers.count == givenNames.count
-        else { return false }
-        for place in givenNames.indices {
-            guard request.headers[place].name.isSame(asASCII: givenNames[place]) else { return false }
-        }
-        return true
-    }
+    /// Whether a request without a query can be signed with this template.
+    func fits(_ request: borrowing PresignRequest) -> Bool { shape.matches(request) }
 
     /// Refuses another host than the address has.
     func checkHost(of request: borrowing PresignRequest) throws(SigningError) {
-        guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: address.authority) else { return }
+        guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: shape.address.authority) else {
+            return
+        }
         throw .reservedHeader(request.headers[hostSource].name)
     }
 

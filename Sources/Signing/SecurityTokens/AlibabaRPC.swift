@@ -54,7 +54,7 @@ public enum AlibabaRPC {
     public static func sign(
         _ call: Call, with credential: SigningCredential, at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V2StringToSign.check(method: call.method)
+        try RequestMethod.check(call.method)
         var parameters = try parameters(of: call, credential: credential, instant: instant)
         let stringToSign = stringToSign(method: call.method, parameters: parameters)
         let key = HMACKey(Array("\(credential.secretAccessKey)&".utf8), algorithm: .sha1)

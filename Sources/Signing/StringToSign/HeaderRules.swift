@@ -1,31 +1,3 @@
-/// Whose words a request uses.
-public enum StoreVendor: Sendable, Hashable, CaseIterable {
-    /// Alibaba OSS: `x-oss-…`.
-    case alibaba
-    /// AWS and compatible stores: `x-amz-…`.
-    case amazon
-    /// Google Cloud Storage: `x-goog-…`.
-    case google
-
-    /// What the names of the vendor's headers begin with.
-    var headerPrefix: String {
-        switch self {
-        case .alibaba: "x-oss-"
-        case .amazon: "x-amz-"
-        case .google: "x-goog-"
-        }
-    }
-
-    /// The words of its "version 2" signatures.
-    var version2: V2Dialect {
-        switch self {
-        case .alibaba: .oss
-        case .amazon: .amazon
-        case .google: .googleHMAC
-        }
-    }
-}
-
 /// The vendor's headers that a client may set, and to what.
 struct HeaderRules {
     private let vendor: StoreVendor

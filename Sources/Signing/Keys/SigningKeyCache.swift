@@ -1,8 +1,8 @@
 import LibCrypto
 import Synchronization
 
-/// Keeps signing keys, so that each is made once: of "version 4" per credential, scope and day, of "version 2" per credential.
-/// Safe to share between threads.
+/// Keeps signing keys, so that each is made once: "version 4" keys per credential, scope and day, "version 2" keys per
+/// credential. It is safe to share between threads.
 public final class SigningKeyCache: Sendable {
     private struct Identity4: Hashable {
         let credential: ExactCredential
@@ -27,18 +27,19 @@ public final class SigningKeyCache: Sendable {
     private let version4: LeastRecentlyUsedKeys<Identity4, SigningKeyV4>
     private let version2: LeastRecentlyUsedKeys<Identity2, SigningKeyV2>
 
-    /// Makes a cache of at most `capacity` keys of each version, at least one; the least recently used leaves first.
+    /// Makes a cache of at most `capacity` keys of each version, at least one. The least recently used key is dropped
+    /// first.
     public init(capacity: Int) {
         version4 = LeastRecentlyUsedKeys(capacity: capacity)
         version2 = LeastRecentlyUsedKeys(capacity: capacity)
     }
 
-    /// Number of keys held.
+    /// Number of cached keys.
     public var count: Int {
         version4.count + version2.count
     }
 
-    /// The key of a credential for the day of an instant, derived unless it is held.
+    /// The key of a credential for the day of an instant, derived unless it is cached.
     ///
     /// - Throws: As ``SigningKeyV4/init(_:scope:at:)``.
     public func key(
@@ -51,7 +52,7 @@ public final class SigningKeyCache: Sendable {
         }
     }
 
-    /// The "version 2" key of a credential, prepared unless it is held.
+    /// The "version 2" key of a credential, prepared unless it is cached.
     ///
     /// - Throws: As ``SigningKeyV2/init(_:)``.
     public func key(for credential: SigningCredential) throws(SigningError) -> SigningKeyV2 {
@@ -59,7 +60,7 @@ public final class SigningKeyCache: Sendable {
         return try version2.key(for: identity) { () throws(SigningError) in try SigningKeyV2(credential) }
     }
 
-    /// The "version 2" key of a service account, prepared unless it is held.
+    /// The "version 2" key of a service account, prepared unless it is cached.
     ///
     /// - Throws: As ``SigningKeyV2/init(serviceAccount:)``.
     public func key(forServiceAccount credential: SigningCredential) throws(SigningError) -> SigningKeyV2 {
@@ -70,11 +71,11 @@ public final class SigningKeyCache: Sendable {
     }
 }
 
-/// A credential that compares by bytes: two secrets that are canonically equivalent as text make different keys.
+/// A credential that compares by bytes, because secrets that are canonically equivalent as text make different keys.
 private struct ExactCredential: Hashable {
     let credential: SigningCredential
 
-    // Tokens are long, and the access key id tells credentials apart as well.
+    // The access key id suffices to tell most credentials apart, and tokens are long.
     func hash(into hasher: inout Hasher) {
         hasher.combine(credential.accessKeyID)
     }
@@ -94,7 +95,7 @@ private struct ExactCredential: Hashable {
     }
 }
 
-/// A bounded number of keys; the least recently used leaves first.
+/// A bounded number of keys. The least recently used key is dropped first.
 private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Sendable>: Sendable {
     private struct Entry {
         let key: Key
@@ -105,7 +106,7 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         var entries: [Identity: Entry] = [:]
         var uses: UInt64 = 0
 
-        /// Gives a key that is held, and notes that it is used.
+        /// Returns a cached key and notes its use.
         mutating func use(_ identity: Identity) -> Key? {
             uses += 1
             guard let index = entries.index(forKey: identity) else { return nil }
@@ -125,7 +126,7 @@ private final class LeastRecentlyUsedKeys<Identity: Hashable & Sendable, Key: Se
         state.withLock { $0.entries.count }
     }
 
-    /// The key, made outside of the lock unless it is held.
+    /// The key. It is made outside of the lock unless it is cached.
     func key(for identity: Identity, make: () throws(SigningError) -> Key) throws(SigningError) -> Key {
         if let held = state.withLock({ $0.use(identity) }) { return held }
         let key = try make()

@@ -1,18 +1,17 @@
-/// A browser form that shall be allowed to upload one file; the same for every scheme.
+/// A browser form that uploads one file. It is the same for every scheme.
 public struct PostForm: Sendable, Hashable {
     /// Where the bucket is.
     public var address: BucketAddress
-    /// Value of the field `key`; `${filename}` in it stands for the name of the file.
+    /// Value of the field `key`; `${filename}` in it represents the name of the file.
     public var key: String
     /// Further fields of the form, in their order.
     public var fields: [NamedValue]
-    /// What the policy demands. A field that no condition is about is bound to its value, and `key` and the bucket are as
-    /// well.
+    /// Conditions of the policy. Fields without a condition are bound to their values, as are `key` and the bucket.
     public var conditions: [PostPolicy.Condition]
     /// Life of the form in seconds.
     public var expiresInSeconds: Int
 
-    /// Puts a form together; it is checked when it is signed.
+    /// Describes a form. It is checked when it is signed.
     public init(
         address: BucketAddress,
         key: String,
@@ -31,14 +30,15 @@ public struct PostForm: Sendable, Hashable {
 extension PostForm {
     private static let fileName = "${filename}"
 
-    /// The form's policy: what it demands itself, the bucket, the key, every field, and the fields that the signer writes.
+    /// The form's policy: its own conditions, and conditions on the bucket, the key and every field, including those of
+    /// the signer.
     ///
     /// - Parameters:
     ///   - signerFields: Fields that the signer writes and the policy must name.
     ///   - instant: When the life of the form begins.
-    ///   - life: Seconds that a form of the scheme may live.
-    ///   - lists: Whether the store knows conditions that list values.
-    /// - Throws: ``SigningError`` for what no policy of the scheme can say.
+    ///   - life: Allowed life of a form, in seconds.
+    ///   - lists: Whether the store supports conditions that list values.
+    /// - Throws: ``SigningError`` for what no policy of the scheme can express.
     func policy(
         signerFields: [NamedValue], at instant: SigningInstant, life: ClosedRange<Int>, lists: Bool
     ) throws(SigningError) -> PostPolicy {
@@ -59,7 +59,7 @@ extension PostForm {
         return policy
     }
 
-    /// All fields in the order in which they are sent, but for the file, which the client puts last.
+    /// All fields in the order in which they are sent, except for the file, which the client puts last.
     ///
     /// - Throws: ``SigningError/reservedField(_:)`` or ``SigningError/duplicateField(_:)``.
     func fields(followedBy signerFields: [NamedValue]) throws(SigningError) -> [NamedValue] {
@@ -91,7 +91,7 @@ extension PostForm {
 }
 
 extension PostPolicy {
-    /// Adds a condition about a field unless there is one.
+    /// Adds a condition on a field unless it already has one.
     fileprivate mutating func demand(_ field: String, _ condition: () -> Condition) {
         let name = field.lowercased()
         guard !conditions.contains(where: { $0.field?.lowercased() == name }) else { return }

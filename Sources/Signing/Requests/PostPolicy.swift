@@ -1,21 +1,21 @@
-/// What a browser form may upload: the document that POST schemes sign.
+/// The document that POST schemes sign. It says what a browser form may upload.
 public struct PostPolicy: Sendable, Hashable {
-    /// What one field of the form, or the file, must be.
+    /// A condition on one field of the form, or on the file.
     public enum Condition: Sendable, Hashable {
         /// The field has this value, written `{"field": "value"}`.
         case exactly(field: String, value: String)
         /// The field has this value, written `["eq", "$field", "value"]`.
         case equals(field: String, value: String)
-        /// The field begins with this text; any value when that is empty.
+        /// The field begins with this text, which may be empty to allow any value.
         case startsWith(field: String, prefix: String)
-        /// The field has one of these values; Alibaba OSS alone knows it.
+        /// The field has one of these values. Only Alibaba OSS supports this.
         case oneOf(field: String, values: [String])
-        /// The field has none of these values; Alibaba OSS alone knows it.
+        /// The field has none of these values. Only Alibaba OSS supports this.
         case noneOf(field: String, values: [String])
-        /// The file has so many bytes, both ends included.
+        /// The file's size in bytes lies in this range, bounds included.
         case contentLengthRange(ClosedRange<Int64>)
 
-        /// Name of the field that the condition is about, `nil` for the length of the file.
+        /// Name of the field that the condition applies to; `nil` for the length of the file.
         public var field: String? {
             switch self {
             case .exactly(let field, _), .equals(let field, _), .startsWith(let field, _), .oneOf(let field, _),
@@ -26,7 +26,7 @@ public struct PostPolicy: Sendable, Hashable {
         }
     }
 
-    /// How the instant of expiration is written.
+    /// Format of the expiration.
     public enum ExpirationForm: Sendable, Hashable {
         /// `2024-05-17T08:40:00Z`
         case seconds
@@ -39,14 +39,14 @@ public struct PostPolicy: Sendable, Hashable {
     /// All of them must hold.
     public var conditions: [Condition]
 
-    /// Puts a policy together.
+    /// Describes a policy.
     public init(expiration: SigningInstant, conditions: [Condition]) {
         self.expiration = expiration
         self.conditions = conditions
     }
 
-    /// The policy as JSON without white space, every character beyond ASCII as `\uXXXX`, so that the bytes that are signed
-    /// survive any way they are sent.
+    /// The policy as JSON without white space. Characters beyond ASCII are written as `\uXXXX`, so that no encoding on
+    /// the way changes the signed bytes.
     public func json(expiration form: ExpirationForm) -> String {
         let fraction =
             switch form {

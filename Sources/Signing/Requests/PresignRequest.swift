@@ -1,15 +1,15 @@
-/// A request that a presigned URL shall allow; the same for every scheme.
+/// A request that a presigned URL allows. It is the same for every scheme.
 public struct PresignRequest: Sendable, Hashable {
-    /// How the key is written in the path of the URL. What is signed stays the same.
+    /// How the key is written in the path of the URL. The form does not change what is signed.
     public enum PathForm: Sendable, Hashable {
-        /// Percent-encoded, `/` kept.
+        /// Percent-encoded except for `/`.
         case slashKept
-        /// Percent-encoded, `/` inside the key as `%2F`.
+        /// Percent-encoded, including `/` inside the key (`%2F`).
         case slashEscaped
         /// This path, which must decode to the bucket and key.
         indirect case asSent(String)
 
-        /// Whether it is the one that most schemes sign as well.
+        /// Whether the path is written as most schemes sign it.
         var isKey: Bool {
             switch self {
             case .slashKept: true
@@ -22,9 +22,9 @@ public struct PresignRequest: Sendable, Hashable {
     public var method: String
     /// Where the bucket is.
     public var address: BucketAddress
-    /// The object's key, decoded; any text, also empty, which stands for the bucket.
+    /// The object's key, decoded. Any text is allowed; an empty key means the bucket.
     public var key: String
-    /// Headers that the URL binds and the client must send; not `host`, which is always bound.
+    /// Headers that the URL binds and the client must send, without `host`, which is always bound.
     public var headers: [NamedValue]
     /// Parameters of the query besides those of the signature, decoded.
     public var query: [NamedValue]
@@ -33,7 +33,7 @@ public struct PresignRequest: Sendable, Hashable {
     /// How the key is written in the URL.
     public var pathForm: PathForm
 
-    /// Puts a request together; it is checked when it is signed.
+    /// Describes a request. It is checked when it is signed.
     public init(
         method: String,
         address: BucketAddress,

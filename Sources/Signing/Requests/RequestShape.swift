@@ -1,6 +1,7 @@
 import LibCrypto
 
-/// The parts of a request that all requests of one template share: method, address, and the names of the headers in order.
+/// The parts of a request that all requests of one template share: method, address, and the names of the headers in
+/// order.
 struct RequestShape: Sendable {
     let method: String
     let address: BucketAddress

@@ -1,19 +1,20 @@
-/// A request to be sent with an `Authorization` header; the same for every scheme.
+/// A request that is sent with an `Authorization` header. It is the same for every scheme.
 public struct SignableRequest: Sendable, Hashable {
     /// Method in upper case.
     public var method: String
     /// Where the bucket is, or the service itself.
     public var address: BucketAddress
-    /// The object's key, decoded; any text, also empty, which stands for the bucket.
+    /// The object's key, decoded. Any text is allowed; an empty key means the bucket.
     public var key: String
-    /// Headers of the request besides those that the signer writes. One that it writes may be given with the same value.
+    /// Headers of the request besides those that the signer writes. A header that the signer writes may be given with
+    /// the same value.
     public var headers: [NamedValue]
     /// Parameters of the query, decoded.
     public var query: [NamedValue]
-    /// What the signature says of the body; schemes older than version 4 do not look at it.
+    /// What the signature says about the body. Schemes older than version 4 ignore it.
     public var payload: PayloadHash
 
-    /// Puts a request together; it is checked when it is signed.
+    /// Describes a request. It is checked when it is signed.
     public init(
         method: String,
         address: BucketAddress,

@@ -2,7 +2,7 @@ extension AWSV4 {
     /// Signs a call of AssumeRole of AWS and compatible stores, whose parameters are a form in the body.
     ///
     /// - Parameters:
-    ///   - call: What is asked.
+    ///   - call: The call.
     ///   - endpoint: The service, such as `https://sts.eu-west-1.amazonaws.com`.
     ///   - key: Key of the credential that may assume the role, for the service `sts` and the day of `instant`.
     ///   - instant: When the request is made.

@@ -22,14 +22,14 @@ public enum AlibabaRPC {
         public var action: String
         /// Version of the service's API, such as `2015-04-01`.
         public var version: String
-        /// Parameters of the operation. One with the name of a common parameter takes its place.
+        /// Parameters of the operation. A parameter with the name of a common one replaces it.
         public var parameters: [NamedValue]
-        /// A text that no other call has, not even a repeated one.
+        /// A text that is unique to this call; a retry needs another one.
         public var nonce: String
         /// Where the parameters go.
         public var placement: Placement
 
-        /// Puts a call together; it is checked when it is signed.
+        /// Describes a call. It is checked when it is signed.
         public init(
             method: String = "POST", endpoint: StoreEndpoint, action: String, version: String,
             parameters: [NamedValue], nonce: String, placement: Placement
@@ -49,8 +49,9 @@ public enum AlibabaRPC {
     /// - Parameters:
     ///   - call: The call.
     ///   - credential: Who calls.
-    ///   - instant: When; services allow 15 minutes.
-    /// - Throws: ``SigningError`` for a bad method, a parameter that is given twice or one that is the signer's own.
+    ///   - instant: When the call is made. Services accept a difference of 15 minutes.
+    /// - Throws: ``SigningError`` for an invalid method, and for a parameter that is given twice or that the signer
+    ///   writes itself.
     public static func sign(
         _ call: Call, with credential: SigningCredential, at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
@@ -77,7 +78,7 @@ public enum AlibabaRPC {
         )
     }
 
-    /// All parameters but the signature.
+    /// All parameters except the signature.
     private static func parameters(
         of call: Call, credential: SigningCredential, instant: SigningInstant
     ) throws(SigningError) -> [NamedValue] {

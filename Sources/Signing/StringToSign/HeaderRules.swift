@@ -1,4 +1,4 @@
-/// The vendor's headers that a client may set, and to what.
+/// The vendor's headers that a client may set, and the values that they may have.
 struct HeaderRules {
     private let vendor: StoreVendor
 
@@ -6,7 +6,7 @@ struct HeaderRules {
         self.vendor = vendor
     }
 
-    /// Refuses a header of the vendor that may not be set, or not to this value. Date and token are not looked at here.
+    /// Refuses a header of the vendor that may not be set, or not to this value. Date and token are checked elsewhere.
     func check(_ header: NamedValue) throws(StringToSignRefusal) {
         let name = header.name.dropFirst(vendor.headerPrefix.count)
         if name.hasPrefix("meta-"), name.utf8.count > 5 { return }

@@ -1,7 +1,7 @@
 import LibCrypto
 
 extension ReceivedCanonicalRequest {
-    /// What a "version 4" signature is asked with.
+    /// The bucket and the key for which a "version 4" signature is requested.
     public struct Signer: Sendable {
         /// Where the bucket is.
         public let address: BucketAddress
@@ -10,7 +10,7 @@ extension ReceivedCanonicalRequest {
         /// Access key that would sign.
         public let accessKeyID: String
 
-        /// Puts a signer together.
+        /// Describes a signer.
         public init(address: BucketAddress, scope: CredentialScope, accessKeyID: String) {
             self.address = address
             self.scope = scope
@@ -18,13 +18,12 @@ extension ReceivedCanonicalRequest {
         }
     }
 
-    /// Compares the request with the string to sign that was made of it, and holds it to all rules that can be known without
-    /// grants.
+    /// Compares the request with its string to sign, and applies all rules that do not depend on grants.
     ///
     /// - Parameters:
-    ///   - stringToSign: Algorithm, date, scope and hash, a line each.
-    ///   - signer: Whose signature is asked for.
-    ///   - rules: What it is held to.
+    ///   - stringToSign: Algorithm, date, scope and hash, one per line.
+    ///   - signer: Whose signature is requested.
+    ///   - rules: The rules to apply.
     /// - Throws: ``StringToSignRefusal``.
     public func permitted(
         stringToSign: String, by signer: Signer, _ rules: StringRules
@@ -86,7 +85,7 @@ extension ReceivedCanonicalRequest {
         headers.first { $0.name == name }?.value
     }
 
-    /// The four lines of the string to sign; gives its date and scope.
+    /// Checks the four lines of the string to sign, and returns its date and scope.
     private func check(
         _ stringToSign: String, signer: Signer
     ) throws(StringToSignRefusal) -> (date: SigningInstant, scope: String) {
@@ -133,7 +132,7 @@ extension ReceivedCanonicalRequest {
         guard let text = value(own.expires), let seconds = Int(text), "\(seconds)".utf8.elementsEqual(text.utf8),
             V4Dialect.expiryRange.contains(seconds), let expiry = date.advanced(bySeconds: seconds)
         else { throw .invalidDate }
-        // A life that begins later would end after the cap, but stores refuse it as well.
+        // The expiry check bounds a later beginning too, but stores refuse one beyond the tolerance.
         guard date.epochSeconds <= rules.now.epochSeconds + Int64(StringRules.dateToleranceSeconds) else {
             throw .dateOutsideWindow
         }
@@ -198,7 +197,7 @@ extension ReceivedCanonicalRequest {
         return bound
     }
 
-    /// Headers of HTTP that say how an object is stored or read, and nothing of which object.
+    /// HTTP headers that say how an object is stored or read, but not which object.
     private static let harmless: Set<String> = [
         "accept", "accept-encoding", "cache-control", "content-disposition", "content-encoding", "content-language",
         "date",

@@ -2,13 +2,13 @@
 public enum Addressing: String, Sendable, Hashable, CaseIterable {
     /// In front of the endpoint's host: `https://bucket.endpoint/key`.
     case virtual
-    /// As first segment of the path: `https://endpoint/bucket/key`.
+    /// As the first segment of the path: `https://endpoint/bucket/key`.
     case path
-    /// Nowhere: the endpoint's host stands for this bucket alone: `https://endpoint/key`.
+    /// Not at all, because the endpoint's host serves this bucket alone: `https://endpoint/key`.
     case cname
 }
 
-/// Where one bucket's objects are found, or the service itself; made once per bucket and used for each URL.
+/// The address of a bucket, or of the service itself. It is made once per bucket and used for each URL.
 public final class BucketAddress: Sendable {
     /// The bucket's name, empty for the service itself.
     public let bucket: String
@@ -18,20 +18,22 @@ public final class BucketAddress: Sendable {
     public let authority: String
     /// Percent-encoded path of the bucket, without the `/` that a key follows; empty where the host names the bucket.
     public let path: String
-    /// The path where the bucket is named by it alone: its percent-encoded name behind `/`; empty for the service itself.
+    /// The bucket's path where nothing precedes it: `/` and the percent-encoded name; empty for the service itself.
     let namingPath: String
     /// Whether the path names the bucket.
     let isPathStyle: Bool
-    /// What stands in front of a key in a URL, and in the path that is signed: of that the bucket's, and the one that names it.
+    /// What precedes a key: in the URL that is sent, in the path that is signed, and in a signed path that always names
+    /// the bucket.
     let front: (sent: [UInt8], signed: [UInt8], naming: [UInt8])
 
-    /// Puts a bucket's address together.
+    /// Makes the address of a bucket.
     ///
     /// - Parameters:
-    ///   - endpoint: Endpoint of the store, without the bucket; with ``Addressing/cname``, of the bucket.
+    ///   - endpoint: Endpoint of the store, without the bucket; with ``Addressing/cname``, endpoint of the bucket.
     ///   - bucket: Name of the bucket.
     ///   - addressing: Where the name goes.
-    /// - Throws: ``SigningError/invalidBucket(_:)`` when the name is empty, or cannot stand in a host and is to.
+    /// - Throws: ``SigningError/invalidBucket(_:)`` when the name is empty, or when it must be part of the host and
+    ///   cannot be.
     public init(endpoint: StoreEndpoint, bucket: String, addressing: Addressing) throws(SigningError) {
         guard !bucket.isEmpty else { throw .invalidBucket("it is empty") }
         self.bucket = bucket
@@ -56,7 +58,7 @@ public final class BucketAddress: Sendable {
         front = Self.front(origin: origin, path: path, namingPath: namingPath)
     }
 
-    /// The service itself, for requests that name no bucket.
+    /// Makes the address of the service itself, for requests that name no bucket.
     public init(service endpoint: StoreEndpoint) {
         bucket = ""
         namingPath = ""
@@ -84,12 +86,12 @@ public final class BucketAddress: Sendable {
 }
 
 extension BucketAddress: Hashable {
-    /// Equal when a URL with one is the same as with the other.
+    /// Two addresses are equal when they lead to the same URLs.
     public static func == (left: BucketAddress, right: BucketAddress) -> Bool {
         left === right || left.bucket == right.bucket && left.origin == right.origin && left.path == right.path
     }
 
-    /// Hashes what is compared.
+    /// Hashes the parts that are compared.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(bucket)
         hasher.combine(origin)

@@ -1,8 +1,8 @@
 import LibCrypto
 
-/// Values of header fields as schemes sign them.
+/// Values of header fields in the form that schemes sign.
 enum HeaderValue {
-    /// Whether a value can stand in one line of a request.
+    /// Whether a value fits into one line of a request.
     static func isSendable(_ value: String) -> Bool {
         isSendable(value.utf8Span.span)
     }
@@ -15,7 +15,8 @@ enum HeaderValue {
         return true
     }
 
-    /// Appends a value without white space at its ends, and if so asked with one space for each run of it, also inside quotes.
+    /// Appends a value without white space at its ends. With `collapsing`, each run of white space becomes one space,
+    /// also inside quotes.
     ///
     /// - Returns: Whether the value can be sent.
     @discardableResult
@@ -29,7 +30,7 @@ enum HeaderValue {
         return isSendable(bytes)
     }
 
-    /// The value without white space at its ends, and if so asked with one space for each run of it.
+    /// The value without white space at its ends. With `collapsing`, each run of white space becomes one space.
     static func canonical(_ value: String, collapsing: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(addingCapacity: value.utf8.count) { append(value, collapsing: collapsing, to: &$0) }

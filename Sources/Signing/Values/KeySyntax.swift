@@ -1,7 +1,7 @@
-/// What a bucket's name and an object's key may look like, so that no client, proxy or store on the way rewrites them.
+/// The names of buckets and the object keys that no client, proxy or store rewrites on the way.
 public enum KeySyntax {
-    /// Whether a text is a bucket's name: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends and no
-    /// `..`.
+    /// Whether a text is a valid bucket name: 3…63 of `a-z`, `0-9`, `.` and `-`, with a letter or digit at both ends
+    /// and no `..`.
     public static func isBucketName(_ name: String) -> Bool {
         let bytes = name.utf8Span.span
         guard 3...63 ~= bytes.count, isLowerAlphanumeric(bytes[0]), isLowerAlphanumeric(bytes[bytes.count - 1]) else {
@@ -23,10 +23,11 @@ public enum KeySyntax {
         UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     }
 
-    /// Why a key is refused, as a sentence; `nil` for a good one.
+    /// Why a key is refused, as a sentence; `nil` for a valid key.
     ///
-    /// - Parameter key: 1…1,023 UTF-8 bytes; no empty segment (a key that ends in `/` is one with an empty last segment), no
-    ///   segment that somebody may read as `.` or `..`, no control character, no `${`. `\` ends a segment as `/` does.
+    /// - Parameter key: 1…1,023 UTF-8 bytes; no empty segment (a key that ends in `/` has an empty last segment), no
+    ///   segment that a reader could take for `.` or `..`, no control character, no `${`. `\` ends a segment, as `/`
+    ///   does.
     public static func flaw(inKey key: String) -> String? {
         if isPlain(key.utf8Span.span) { return nil }
         guard 1...1023 ~= key.utf8.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
@@ -39,7 +40,7 @@ public enum KeySyntax {
         return nil
     }
 
-    /// Whether a key needs no closer look: in one pass, and without saying what is wrong. Most keys are so.
+    /// Whether a key is valid without a closer look. One pass answers this for most keys.
     private static func isPlain(_ key: Span<UInt8>) -> Bool {
         guard 1...1023 ~= key.count else { return false }
         var isFirstOfSegment = true
@@ -60,7 +61,7 @@ public enum KeySyntax {
         return !isFirstOfSegment
     }
 
-    /// Why the segments of a key or prefix are refused, as a sentence; `nil` for good ones.
+    /// Why the segments of a key or prefix are refused, as a sentence; `nil` for valid segments.
     ///
     /// - Parameters:
     ///   - text: The key or prefix, of any length.
@@ -80,7 +81,7 @@ public enum KeySyntax {
             }
         }
         if let flaw { return flaw }
-        // Who decodes once too often reads `%2e%2e` as `..`.
+        // A reader that decodes twice takes `%2e%2e` for `..`.
         guard let decoded = decoded(bytes) else { return nil }
         forEachSegment(of: decoded.span) { segment, _ in
             if isDots(segment) { flaw = dotsFlaw }
@@ -88,8 +89,8 @@ public enum KeySyntax {
         return flaw
     }
 
-    /// Whether somebody may read a segment as `.` or `..`, or as nothing at all: dots and spaces, of which Windows drops those at
-    /// the end, and then whatever follows a `;`, which servers of Java drop.
+    /// Whether a reader could take a segment for `.`, `..` or nothing: it consists of dots and spaces up to a `;`.
+    /// Windows drops dots and spaces at the end, Java servers drop whatever follows a `;`.
     public static func isDots(_ segment: Span<UInt8>) -> Bool {
         var hasDot = false
         for index in segment.indices {
@@ -115,7 +116,7 @@ public enum KeySyntax {
         }
     }
 
-    /// The bytes with every `%` and two hexadecimal digits as the byte that they stand for; `nil` where there are none.
+    /// The bytes with every escape (`%` and two hexadecimal digits) decoded; `nil` without an escape.
     private static func decoded(_ bytes: Span<UInt8>) -> [UInt8]? {
         var decoded: [UInt8] = []
         var index = 0

@@ -1,8 +1,8 @@
-/// A name and its value: of a header, of a decoded query parameter, or of a field of a form.
+/// A name and its value: a header, a decoded query parameter, or a field of a form.
 public struct NamedValue: Sendable, Hashable {
     /// The name.
     public var name: String
-    /// The value; for a query parameter, empty stands for the bare name.
+    /// The value. A query parameter with an empty value is a bare name.
     public var value: String
 
     /// Pairs a name with a value.

@@ -1,11 +1,11 @@
 import LibCrypto
 
-/// What a signature says of the body of a request.
+/// What a signature says about the body of a request.
 public struct PayloadHash: Sendable, Hashable {
-    /// The text that stands for the body: 64 hexadecimal digits, or `UNSIGNED-PAYLOAD`.
+    /// The text that represents the body: 64 hexadecimal digits, or `UNSIGNED-PAYLOAD`.
     public let text: String
 
-    /// The signature leaves the body open.
+    /// The signature does not bind the body.
     public static let unsigned = PayloadHash(text: "UNSIGNED-PAYLOAD")
 
     /// Binds a body by its SHA-256.

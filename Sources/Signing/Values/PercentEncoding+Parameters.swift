@@ -24,7 +24,7 @@ extension PercentEncoding {
         }
     }
 
-    /// Appends a header as a parameter and `&`, for which there must be room, unless its value is empty.
+    /// Appends a header as a parameter, and `&`, unless its value is empty. The output needs room for it.
     static func append(header name: String, _ value: String, to output: inout OutputSpan<UInt8>) {
         let bytes = value.utf8Span.span
         if bytes.isAbove(UInt8(ascii: " ")) {

@@ -1,10 +1,10 @@
 import LibCrypto
 
-/// Percent-encoding of RFC 3986: letters, digits and `-._~` stay, every other byte becomes `%XX` in upper case.
+/// Percent-encoding of RFC 3986: letters, digits and `-._~` are kept, every other byte becomes `%XX` in upper case.
 enum PercentEncoding {
-    /// Bytes that stay, as a bit for each of the 128 of ASCII.
+    /// A set of ASCII bytes that are kept, one bit for each.
     ///
-    /// The sets of the fast path are given as bits, so that nothing is computed, or asked for, when they are used.
+    /// The sets of the fast path are written as bits, so that using them neither computes nor initialises anything.
     struct ByteSet: Sendable {
         private let low: UInt64
         private let high: UInt64
@@ -29,19 +29,19 @@ enum PercentEncoding {
 
     /// Kept in the name or value of a query parameter: letters, digits and `-._~`.
     static let unreserved = ByteSet(low: 0x03FF_6000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
-    /// Kept in a path, where `/` separates.
+    /// Kept in a path, where `/` separates segments.
     static let unreservedAndSlash = ByteSet(low: 0x03FF_E000_0000_0000, high: 0x47FF_FFFE_87FF_FFFE)
     /// What RFC 3986, section 3.3, allows in a path.
     static let pathCharacters = ByteSet(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/%"
     )
 
-    /// Appends a text encoded, for which there must be room: three bytes for each of its own.
+    /// Appends a text, encoded. The output needs room for three bytes per byte of the text.
     static func append(_ text: String, keeping kept: ByteSet, to output: inout OutputSpan<UInt8>) {
         append(text.utf8Span.span, keeping: kept, to: &output)
     }
 
-    /// Appends the path of a key, `/` kept, for which there must be room: three bytes for each of its own.
+    /// Appends a key as a path, encoded except for `/`. The output needs room for three bytes per byte of the key.
     static func appendPath(_ key: String, to output: inout OutputSpan<UInt8>) {
         let bytes = key.utf8Span.span
         if bytes.isPlainPath {
@@ -51,7 +51,7 @@ enum PercentEncoding {
         }
     }
 
-    /// Appends bytes encoded, for which there must be room: three for each of them.
+    /// Appends bytes, encoded. The output needs room for three bytes per byte.
     static func append(_ bytes: Span<UInt8>, keeping kept: ByteSet, to output: inout OutputSpan<UInt8>) {
         var start = 0
         for index in bytes.indices where !kept.contains(bytes[index]) {

@@ -1,8 +1,8 @@
-/// A query as it stands in a URL.
+/// A query as received in a URL.
 enum ReceivedQuery {
-    /// Splits and decodes a query; `nil` when a part is empty, badly encoded or no UTF-8.
+    /// Splits and decodes a query; `nil` when a part is empty, badly encoded or not UTF-8.
     ///
-    /// `+` stands for a space, as stores read it.
+    /// `+` decodes to a space, as stores read it.
     static func pairs(in query: ArraySlice<UInt8>) -> [NamedValue]? {
         guard !query.isEmpty else { return [] }
         var pairs: [NamedValue] = []

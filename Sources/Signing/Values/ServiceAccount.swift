@@ -3,11 +3,12 @@ public struct ServiceAccount: Sendable {
     /// The e-mail address as access key id, and the private key in PEM as secret.
     public let credential: SigningCredential
 
-    /// Reads the JSON that Google gives out, an object of strings.
+    /// Reads the JSON that Google issues, an object of strings.
     ///
-    /// The private key itself is read when a key for a day is made of it.
+    /// The private key itself is parsed when a signing key is made from it.
     ///
-    /// - Throws: ``SigningError/invalidPrivateKey(_:)`` for other JSON, and for the files of other kinds of account.
+    /// - Throws: ``SigningError/invalidPrivateKey(_:)`` for any other JSON, and for the key files of other kinds of
+    ///   accounts.
     public init(json: String) throws(SigningError) {
         var reader = StringObjectReader(json)
         guard let fields = reader.read() else {

@@ -1,4 +1,4 @@
-/// What a store knows a signer by: an access key, and the security token of temporary ones.
+/// The credential of a signer: an access key, and a security token if the key is temporary.
 public struct SigningCredential: Sendable, Hashable {
     /// Public part, written into each URL.
     public let accessKeyID: String

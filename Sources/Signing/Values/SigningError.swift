@@ -2,11 +2,11 @@
 public enum SigningError: Error, Sendable, Equatable {
     /// The endpoint is not `http(s)://host[:port][/path]`; the text says what is wrong with it.
     case invalidEndpoint(String)
-    /// The bucket's name cannot be put where the addressing wants it; the text says why.
+    /// The bucket's name does not fit the addressing; the text says why.
     case invalidBucket(String)
     /// The credential, region or service cannot be written into a credential scope; the text says why.
     case invalidScope(String)
-    /// The method is not made of upper-case letters.
+    /// The method does not consist of upper-case letters.
     case invalidMethod(String)
     /// A header's name is not a token of RFC 9110.
     case invalidHeaderName(String)
@@ -14,29 +14,29 @@ public enum SigningError: Error, Sendable, Equatable {
     case invalidHeaderValue(name: String)
     /// A header is given twice.
     case duplicateHeader(String)
-    /// A header is the signer's own to write, and is given with another value.
+    /// The signer writes this header itself, and the request gives it with another value.
     case reservedHeader(String)
-    /// A header is not among those that the scheme signs, so that a URL cannot bind it.
+    /// The scheme does not sign this header, so a URL cannot bind it.
     case headerNotBindable(String)
-    /// A query parameter is the signer's own to write.
+    /// The signer writes this query parameter itself.
     case reservedQueryParameter(String)
     /// A query parameter that the scheme signs is given twice.
     case duplicateQueryParameter(String)
-    /// The value of a query parameter would be signed like further parameters.
+    /// The value of a query parameter would be signed as if it were further parameters.
     case ambiguousQueryParameter(String)
-    /// The key would be signed like another one with query parameters; the text says why.
+    /// The key would be signed like another key with query parameters; the text says why.
     case ambiguousKey(String)
-    /// The access key id cannot be written into a header, or there is no place for the token; the text says why.
+    /// The access key id cannot be written into a header, or the scheme has no place for the token; the text says why.
     case invalidCredential(String)
-    /// The scheme binds the body, whose hash is not given.
+    /// The scheme binds the body, but its hash is not given.
     case payloadNotBound
-    /// A field of a form is the signer's own to write.
+    /// The signer writes this field of a form itself.
     case reservedField(String)
     /// A field of a form is given twice.
     case duplicateField(String)
-    /// A condition of a policy is one that the store does not know.
+    /// The store does not know a condition of the policy.
     case conditionNotSupported(String)
-    /// The policy to sign is not base64.
+    /// The policy is not base64.
     case invalidPolicy
     /// The private key cannot be used; the text says why.
     case invalidPrivateKey(String)
@@ -44,12 +44,12 @@ public enum SigningError: Error, Sendable, Equatable {
     case keyOfAnotherScheme
     /// The life of the URL, in seconds, is outside what the scheme allows.
     case expiryOutOfRange(seconds: Int, allowed: ClosedRange<Int>)
-    /// The path to send stands for another object than the bucket and key.
+    /// The path to send names another object than the bucket and key do.
     case pathNamesAnotherObject(String)
     /// The key was derived for another day than the instant of signing.
     case keyOfAnotherDay
 
-    /// A stable name of the mistake, such as `InvalidEndpoint`.
+    /// A stable code of the error, such as `InvalidEndpoint`.
     public var code: String {
         switch self {
         case .invalidEndpoint: "InvalidEndpoint"
@@ -78,7 +78,7 @@ public enum SigningError: Error, Sendable, Equatable {
         }
     }
 
-    /// A sentence for the caller, without secrets.
+    /// A sentence for the caller that contains no secrets.
     public var detail: String {
         switch self {
         case .invalidEndpoint(let reason): "The endpoint is not usable: \(reason)."

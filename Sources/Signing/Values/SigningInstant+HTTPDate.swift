@@ -4,7 +4,7 @@ extension SigningInstant {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The date as HTTP has it today, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
+    /// The date in HTTP's preferred format, such as `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
     public var httpDate: String {
         let digits = Array(basic.utf8)
         func field(_ range: Range<Int>) -> String { String(decoding: digits[range], as: UTF8.self) }
@@ -13,13 +13,13 @@ extension SigningInstant {
         return "\(Self.weekdays[dayNumber % 7]), \(field(6..<8)) \(month) \(field(0..<4)) \(time) GMT"
     }
 
-    /// Reads exactly what ``httpDate`` writes; `nil` for anything else, a wrong weekday too.
+    /// Reads exactly what ``httpDate`` writes; `nil` for anything else, including a wrong weekday.
     public init?(httpDate text: String) {
         guard text.utf8.count == 29, text.utf8.suffix(4).elementsEqual(" GMT".utf8) else { return nil }
         self.init(localDate: text.utf8.dropLast(4))
     }
 
-    /// Reads such a date whose end is `GMT` or, as old clients write it, the offset of a time zone: `+0900`.
+    /// Reads the same format with `GMT` at the end or, as old clients write it, the offset of a time zone: `+0900`.
     init?(zonedDate text: String) {
         if let instant = SigningInstant(httpDate: text) {
             self = instant

@@ -1,8 +1,8 @@
-/// The instant of a signature, in whole seconds, and the texts that schemes make of it.
+/// The instant of a signature, in whole seconds, and its formats in the schemes.
 ///
 /// The calendar is the proleptic Gregorian one in UTC, without leap seconds, from 1970 to the end of year 9999.
 public struct SigningInstant: Sendable, Hashable, Comparable {
-    /// The instants that four digits of a year can write.
+    /// The instants whose year has four digits.
     public static let validEpochSeconds: ClosedRange<Int64> = 0...253_402_300_799
 
     /// Seconds since 1970-01-01T00:00:00Z.
@@ -14,12 +14,12 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         self.epochSeconds = epochSeconds
     }
 
-    /// Takes seconds since 1970, or the nearest of ``validEpochSeconds``.
+    /// Takes seconds since 1970, limited to ``validEpochSeconds``.
     public init(clampingEpochSeconds seconds: Int64) {
         epochSeconds = min(max(seconds, Self.validEpochSeconds.lowerBound), Self.validEpochSeconds.upperBound)
     }
 
-    /// Takes a UTC date and time of day; `nil` when there is no such day or time, or it lies before 1970.
+    /// Takes a UTC date and time of day; `nil` when the day or time does not exist or lies before 1970.
     public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
         guard (1970...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.dayCount(ofMonth: month, year: year),
@@ -64,7 +64,7 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
         Int(epochSeconds / 86_400)
     }
 
-    /// The instant so many seconds later, or earlier; `nil` outside ``validEpochSeconds``.
+    /// The instant that many seconds later, or earlier for a negative number; `nil` outside ``validEpochSeconds``.
     public func advanced(bySeconds seconds: Int) -> SigningInstant? {
         let (sum, overflow) = epochSeconds.addingReportingOverflow(Int64(seconds))
         return overflow ? nil : SigningInstant(epochSeconds: sum)
@@ -78,7 +78,7 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
     /// Number of bytes of ``time``.
     static let timeByteCount = 7
 
-    /// What comes after the `T` of the basic form: `HHMMSSZ`.
+    /// The basic format after its `T`: `HHMMSSZ`.
     var time: [UInt8] {
         let second = Int(epochSeconds % 86_400)
         return [second / 3600, second / 60 % 60, second % 60].flatMap(Self.twoDigits) + "Z".utf8
@@ -110,7 +110,7 @@ public struct SigningInstant: Sendable, Hashable, Comparable {
 }
 
 extension SigningInstant {
-    // A year of this arithmetic begins on 1 March, so that the leap day is its last, and 400 of them are one era.
+    // In this arithmetic a year begins on 1 March, so that the leap day is its last day, and an era has 400 years.
     private static let daysPerEra = 146_097
     private static let daysFromYearZeroTo1970 = 719_468
 

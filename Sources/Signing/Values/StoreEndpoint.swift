@@ -1,18 +1,18 @@
-/// Where a store answers: `http(s)://host[:port][/path]`.
+/// The URL of a store: `http(s)://host[:port][/path]`.
 public struct StoreEndpoint: Sendable, Hashable {
     /// `http` or `https`.
     public let scheme: String
-    /// Host in lower case, IPv6 in brackets.
+    /// Host in lower case; an IPv6 address is in brackets.
     public let host: String
-    /// Port, `nil` for the scheme's own.
+    /// Port; `nil` for the scheme's default.
     public let port: Int?
-    /// Percent-encoded path before every bucket, empty or beginning with `/` and not ending with it.
+    /// Percent-encoded path that precedes the bucket: empty, or with a leading `/` and no trailing one.
     public let path: String
 
     /// Reads an endpoint.
     ///
-    /// - Throws: ``SigningError/invalidEndpoint(_:)`` for another scheme, credentials, a query, a fragment, or a host or port
-    ///   that cannot be.
+    /// - Throws: ``SigningError/invalidEndpoint(_:)`` for any other scheme, and for credentials, a query, a fragment,
+    ///   or an invalid host or port.
     public init(_ text: String) throws(SigningError) {
         let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count >= 3, parts[1].isEmpty else { throw .invalidEndpoint("it does not begin with http(s)://") }
@@ -37,12 +37,12 @@ public struct StoreEndpoint: Sendable, Hashable {
         path = try Self.encodedPath(parts.count > 3 ? parts[3] : "")
     }
 
-    /// Host, and the port unless it is the scheme's own, as the `Host` header writes them.
+    /// Host, and port unless it is the scheme's default, as in the `Host` header.
     public var authority: String {
         port.map { "\(host):\($0)" } ?? host
     }
 
-    /// Whether the host is an IP address, in front of which no bucket can stand.
+    /// Whether the host is an IP address, which a bucket's name cannot precede.
     public var isAddress: Bool {
         host.hasPrefix("[") || host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
     }

@@ -1,4 +1,4 @@
-/// Whose words a request uses.
+/// The vendor whose names a request uses.
 public enum StoreVendor: Sendable, Hashable, CaseIterable {
     /// Alibaba OSS: `x-oss-…`.
     case alibaba
@@ -7,7 +7,7 @@ public enum StoreVendor: Sendable, Hashable, CaseIterable {
     /// Google Cloud Storage: `x-goog-…`.
     case google
 
-    /// What the names of the vendor's headers begin with.
+    /// The prefix of the vendor's headers.
     var headerPrefix: String {
         switch self {
         case .alibaba: "x-oss-"

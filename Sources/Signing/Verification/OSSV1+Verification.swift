@@ -1,7 +1,7 @@
 import LibCrypto
 
 extension OSSV1 {
-    /// What a store knows when it verifies a request, signed in its URL or in its `Authorization` header.
+    /// Verifies requests that are signed in the URL or in the `Authorization` header, as a store does.
     public struct Verifier: Sendable {
         private let clockToleranceSeconds: Int
         private let credential: @Sendable (_ accessKeyID: String) -> SigningCredential?
@@ -25,7 +25,7 @@ extension OSSV1 {
         ///   - request: The request as received.
         ///   - bucket: The bucket that the host names; `nil` when the path does.
         ///   - now: The store's time.
-        /// - Returns: What is asked for; its path is `/bucket/key`, however the request named the bucket.
+        /// - Returns: What the request asks for. Its path is `/bucket/key`, however the request names the bucket.
         /// - Throws: ``VerificationError``.
         public func verify(
             _ request: ReceivedRequest, bucket: String?, at now: SigningInstant
@@ -80,7 +80,7 @@ extension OSSV1 {
         }
     }
 
-    /// What a request says of its own signature.
+    /// The signature of a request, and what belongs to it.
     private struct Proof {
         let accessKeyID: String
         let signature: String

@@ -1,13 +1,13 @@
 /// The date line of a "version 2" string to sign.
 public enum StringDate: Sendable, Hashable {
-    /// A date, so that the signature is for a header.
+    /// A date: the signature is for a header.
     case date(SigningInstant)
-    /// Seconds since 1970, so that the signature is for a URL.
+    /// Seconds since 1970: the signature is for a URL.
     case expiry(SigningInstant)
 
-    /// Reads a date line; `nil` when it is neither.
+    /// Reads a date line; `nil` if it is neither.
     ///
-    /// - Parameter vendor: Alibaba OSS takes dates in GMT only, the others with any zone.
+    /// - Parameter vendor: Alibaba OSS accepts dates in GMT only, the others in any time zone.
     public init?(_ line: String, vendor: StoreVendor) {
         let isNumber = 9...10 ~= line.utf8.count && line.utf8.allSatisfy { (0x30...0x39).contains($0) }
         if isNumber, let seconds = Int64(line), let instant = SigningInstant(epochSeconds: seconds) {

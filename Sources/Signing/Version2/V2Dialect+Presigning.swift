@@ -1,7 +1,7 @@
 import LibCrypto
 
 extension V2Dialect {
-    /// Refuses headers and parameters that are the signer's own to write.
+    /// Refuses headers and parameters that the signer writes itself.
     func checkOwn(_ request: PresignRequest) throws(SigningError) {
         for header in request.headers {
             let name = header.name.lowercased()
@@ -10,7 +10,7 @@ extension V2Dialect {
         for parameter in request.query {
             var isReserved = parameters.contain(parameter.name)
             if case .subResource(let name) = tokenForm { isReserved = isReserved || parameter.name == name }
-            // Stores take the vendor's headers out of the query as well.
+            // Stores also read the vendor's headers from the query.
             if case .header = tokenForm {
                 isReserved = isReserved || parameter.name.lowercased().utf8.starts(with: headerPrefix.utf8)
             }
@@ -21,7 +21,7 @@ extension V2Dialect {
         }
     }
 
-    /// The path of a URL where that is not written as the key is.
+    /// The path of a URL, unless it equals the plain key.
     ///
     /// - Throws: ``SigningError/pathNamesAnotherObject(_:)``, or ``SigningError/ambiguousKey(_:)``.
     func path(of request: borrowing PresignRequest) throws(SigningError) -> [UInt8]? {
@@ -30,7 +30,7 @@ extension V2Dialect {
         return try V2Resource(address: request.address, key: request.key, pathForm: request.pathForm).urlPath(self)
     }
 
-    /// What stands behind the path in a URL: the parameters that are not the signer's own.
+    /// The text after the path in a URL: the parameters that the signer does not write itself.
     func queryStart(_ parameters: [NamedValue], bound: V2BoundParts) -> [UInt8] {
         var text: [UInt8] = []
         if case .form = resourceForm {

@@ -2,19 +2,19 @@ import LibCrypto
 
 /// A "version 2" signature in the query.
 ///
-/// One buffer holds the URL up to the signature, and behind it the string to sign.
+/// One buffer holds the URL up to the signature, followed by the string to sign.
 enum V2Presigning {
-    /// What the stages say, for those who want to see it.
+    /// The stages of a signature, recorded on request.
     final class Record {
         fileprivate(set) var stringToSign = ""
         fileprivate(set) var signature = ""
     }
 
-    /// Why a URL cannot be made, found on the way; an error costs more to pass on, even where there is none.
+    /// Why a URL cannot be made. It is returned, because a throwing function costs more even if it does not throw.
     private enum Flaw {
-        /// The value of the header at this place cannot be sent.
+        /// The value of the header at this index cannot be sent.
         case header(Int)
-        /// The key does not sign.
+        /// The private key cannot sign.
         case privateKey
     }
 
@@ -81,7 +81,7 @@ enum V2Presigning {
         }
         record?.signature = signature
         output.removeLast(output.count - urlEnd)
-        // Base64 holds '+', which a store would read as a space.
+        // Base64 contains '+', which a store would read as a space.
         PercentEncoding.append(signature, keeping: PercentEncoding.unreserved, to: &output)
         return nil
     }

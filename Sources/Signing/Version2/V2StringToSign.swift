@@ -1,6 +1,6 @@
-/// What "version 2" schemes sign: method, MD5, type, date, the vendor's headers, and the resource.
+/// The string to sign of "version 2" schemes: method, MD5, type, date, the vendor's headers, and the resource.
 enum V2StringToSign {
-    /// Writes the text.
+    /// Writes the text of the stage.
     ///
     /// - Parameters:
     ///   - method: Method in upper case.

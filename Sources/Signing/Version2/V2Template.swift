@@ -1,11 +1,12 @@
 import LibCrypto
 
-/// What is the same in all URLs of a key that allow a method on a bucket, bind headers of the same names and have the same query:
-/// everything but the object's key, the end of the life and the values of the headers.
+/// The constant parts of all URLs of a key for one method, one bucket, the same header names and the same query:
+/// everything but the object's key, the expiry and the values of the headers.
 ///
-/// To prepare it costs more than to sign several times, so that a key keeps the latest ones.
+/// Preparing a template costs more than signing several times, so ``SigningKeyV2`` keeps the latest ones.
 final class V2Template: Sendable {
-    /// A header of the vendor as it is signed: the name up to the value, and where in the request that is, or the value itself.
+    /// A signed header of the vendor: the text up to the value, and the value's index in the request or, for a constant
+    /// value, the value itself.
     private struct Line: Sendable {
         let text: [UInt8]
         let source: Int?
@@ -13,29 +14,29 @@ final class V2Template: Sendable {
 
     private let dialect: V2Dialect
     private let shape: RequestShape
-    /// The places of type and MD5 in the request, if it has them.
+    /// The indices of the type and the MD5 among the request's headers, if they are given.
     private let typeSource: Int?
     private let md5Source: Int?
     private let lines: [Line]
-    /// What stands behind the path in the URL: up to the headers that it shows, and from there up to the end of its life.
+    /// The text after the path in the URL: up to the headers that the query repeats, and from there up to the expiry.
     private let queryStart: [UInt8]
     private let queryEnd: [UInt8]
-    /// What stands before the signature.
+    /// The text before the signature.
     private let signatureParameter: [UInt8]
-    /// What is signed before and behind the path.
+    /// The signed text before and after the path.
     private let pathStart: [UInt8]
     private let subResources: [UInt8]
-    /// Room for all of that.
+    /// Bytes of all of these texts.
     private let byteCount: Int
 
-    /// Prepares for requests with method, address, names of headers and query of one.
+    /// Prepares a template for requests with the method, address, header names and query of this one.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - dialect: The scheme's words.
+    ///   - dialect: The scheme's names and rules.
     ///   - encodedAccessKeyID: Access key id of the key that signs, percent-encoded.
     ///   - securityToken: Token of that key.
-    /// - Throws: ``SigningError`` for what the scheme cannot express, or would sign like something else.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
     init(
         _ request: PresignRequest, dialect: V2Dialect, encodedAccessKeyID: [UInt8], securityToken: String?
     ) throws(SigningError) {
@@ -52,7 +53,7 @@ final class V2Template: Sendable {
         }
         let bound = try V2BoundParts(headers: headers, query: query, dialect: dialect)
         if let name = bound.unboundHeaders.first { throw .headerNotBindable(name) }
-        // A token in a header travels as a parameter.
+        // In a URL, a token that belongs into a header is sent as a parameter.
         for header in headers.dropFirst(request.headers.count) { query.append(header) }
         let names = request.headers.map { Array($0.name.lowercased().utf8) }
         typeSource = names.firstIndex(of: Array("content-type".utf8))
@@ -89,22 +90,22 @@ final class V2Template: Sendable {
         self.dialect === dialect && shape.matches(request)
     }
 
-    /// Room that a URL takes while it is made, signature apart.
+    /// Bytes that a URL needs while it is made, without the signature.
     ///
     /// - Parameters:
-    ///   - request: What is signed.
-    ///   - path: Its path, where that is not written as the key is.
+    ///   - request: The string to sign.
+    ///   - path: Its path, unless it equals the plain key.
     func byteCount(of request: borrowing PresignRequest, path: [UInt8]?) -> Int {
         let headers = request.headers.span
         var values = 0
         for place in headers.indices { values += headers[place].value.utf8.count }
-        // Values are signed and, encoded, may be shown.
+        // Values are signed, and may also be encoded into the query.
         return byteCount + 2 * (path?.count ?? 3 * request.key.utf8.count) + request.key.utf8.count + 4 * values
     }
 
     /// Appends the URL up to the signature.
     ///
-    /// - Returns: Where the path is.
+    /// - Returns: The range of the path.
     func appendURL(
         of request: borrowing PresignRequest, path: [UInt8]?, expires: Int64, to output: inout OutputSpan<UInt8>
     ) -> Range<Int> {
@@ -130,7 +131,7 @@ final class V2Template: Sendable {
 
     /// Appends the string to sign to a URL.
     ///
-    /// - Returns: The place of a header whose value cannot be sent.
+    /// - Returns: The index of a header whose value cannot be sent, if there is one.
     func appendStringToSign(
         of request: borrowing PresignRequest, path: Range<Int>, expires: Int64, to output: inout OutputSpan<UInt8>
     ) -> Int? {

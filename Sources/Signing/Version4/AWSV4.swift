@@ -2,10 +2,10 @@
 ///
 /// - SeeAlso: AWS, "Authenticating Requests (AWS Signature Version 4)".
 public enum AWSV4 {
-    /// Signs a URL and shows each stage; ``V4Presigner`` gives only the URL, at less cost.
+    /// Signs a URL and shows each stage; ``V4Presigner`` returns only the URL, at less cost.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow.
+    ///   - request: What the URL allows.
     ///   - key: Key of the credential for the day of `instant`.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
@@ -33,7 +33,7 @@ public enum AWSV4 {
         try V4PostSigning.sign(form, vendor: .amazon, key: key, instant: instant)
     }
 
-    /// Signs a policy in base64 as it is; what it says is not looked at.
+    /// Signs a policy in base64 unchanged. Its content is not checked.
     ///
     /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
     public static func sign(

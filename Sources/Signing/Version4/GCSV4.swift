@@ -1,11 +1,12 @@
-/// Version 4 signatures of Google Cloud Storage, with the key of a service account or an HMAC key, as the scope says.
+/// Version 4 signatures of Google Cloud Storage, with the key of a service account or an HMAC key, depending on the
+/// scope.
 ///
 /// - SeeAlso: Google Cloud, "V4 signing process".
 public enum GCSV4 {
-    /// Signs a URL and shows each stage; ``V4Presigner`` gives only the URL, at less cost.
+    /// Signs a URL and shows each stage; ``V4Presigner`` returns only the URL, at less cost.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow.
+    ///   - request: What the URL allows.
     ///   - key: Key of the credential for the day of `instant`.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
@@ -24,7 +25,7 @@ public enum GCSV4 {
         try V4PostSigning.sign(form, vendor: .google, key: key, instant: instant)
     }
 
-    /// Signs a policy in base64 as it is; what it says is not looked at.
+    /// Signs a policy in base64 unchanged. Its content is not checked.
     ///
     /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
     public static func sign(

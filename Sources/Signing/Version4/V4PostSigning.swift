@@ -16,8 +16,8 @@ enum V4PostSigning {
         return try sign(Base64.encode(Array(json.utf8)), for: form, vendor: vendor, key: key, instant: instant)
     }
 
-    /// Signs a policy as it is. What it says is not looked at, but nothing other than base64 is signed, so that the signature
-    /// serves no other purpose.
+    /// Signs a policy in base64 unchanged. Its content is not checked, but anything other than base64 is refused, so
+    /// that the signature serves no other purpose.
     ///
     /// - Throws: ``SigningError``.
     static func sign(

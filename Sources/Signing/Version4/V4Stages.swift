@@ -1,6 +1,6 @@
-/// The stages that the query and the header form of "version 4" schemes share.
+/// The stages that "version 4" signatures in the query and in the header share.
 enum V4Stages {
-    /// Refuses what no stage could express.
+    /// Refuses a method or query that the scheme cannot express.
     static func check(method: String, query: [NamedValue], dialect: V4Dialect) throws(SigningError) {
         try RequestMethod.check(method)
         for parameter in query where dialect.parameters.contain(parameter.name) {

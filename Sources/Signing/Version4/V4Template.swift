@@ -1,26 +1,27 @@
 import LibCrypto
 
-/// What is the same in all URLs of a key that are made in one second, allow a method on a bucket and bind headers of the same
+/// The constant parts of all URLs of a key that are made in one second, for one method, one bucket and the same header
 /// names: everything but the object's key, the life and the values of the headers.
 ///
-/// To prepare it costs more than to sign several times, so that a key keeps the latest ones, and sets them to each new second.
+/// Preparing a template costs more than signing several times. ``V4Presigner`` therefore keeps the latest templates and
+/// moves them on to each new second.
 final class V4Template: Sendable {
-    /// The second that it is for.
+    /// The second that the template is for.
     let instant: SigningInstant
     let key: SigningKeyV4
     let text: V4TemplateText
-    /// Signs the hash of a canonical request as the end of the string to sign.
+    /// Signs the hash of a canonical request, which ends the string to sign.
     let signer: V4Signer
     private let shape: RequestShape
-    /// The place of `host` in the request, where that gives it.
+    /// The index of `host` among the request's headers, if it is given.
     private let hostSource: Int?
-    /// The place in the request of the header whose value stands for the body, if it is bound.
+    /// The index of the header whose value represents the body, if it is bound.
     private let payloadSource: Int?
     private let collapsesWhiteSpace: Bool
 
-    /// Prepares for requests with method, address and headers of one, and with its query.
+    /// Prepares a template for requests with the method, address, header names and query of this one.
     ///
-    /// - Throws: ``SigningError`` for a method that is none, and for parameters and names of headers that cannot be bound.
+    /// - Throws: ``SigningError`` for an invalid method, and for parameters and header names that cannot be bound.
     init(_ request: PresignRequest, key: SigningKeyV4, at instant: SigningInstant) throws(SigningError) {
         self.instant = instant
         self.key = key
@@ -52,7 +53,7 @@ final class V4Template: Sendable {
         signer = key.signer.beginning(with: text.stringToSign)
     }
 
-    /// The same for another second of the day.
+    /// Copies a template for another second of its day.
     init(_ template: V4Template, at instant: SigningInstant) {
         self.instant = instant
         key = template.key
@@ -69,7 +70,7 @@ final class V4Template: Sendable {
     /// Whether a request without a query can be signed with this template.
     func fits(_ request: borrowing PresignRequest) -> Bool { shape.matches(request) }
 
-    /// Refuses another host than the address has.
+    /// Refuses a `host` that is not the host of the address.
     func checkHost(of request: borrowing PresignRequest) throws(SigningError) {
         guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: shape.address.authority) else {
             return
@@ -77,7 +78,7 @@ final class V4Template: Sendable {
         throw .reservedHeader(request.headers[hostSource].name)
     }
 
-    /// Room that a URL takes while it is made, with its signature.
+    /// Bytes that a URL needs while it is made, including the signature.
     func byteCount(of request: borrowing PresignRequest) -> Int {
         let headers = request.headers.span
         let payload = payloadSource.map { headers[$0].value.utf8.count } ?? 0
@@ -89,9 +90,9 @@ final class V4Template: Sendable {
 
     private static let hashByteCount = 64
 
-    /// Appends the canonical request behind its query.
+    /// Appends the part of the canonical request after its query.
     ///
-    /// - Returns: The place of a header whose value cannot be sent.
+    /// - Returns: The index of a header whose value cannot be sent, if there is one.
     func appendHeaders(of request: borrowing PresignRequest, to output: inout OutputSpan<UInt8>) -> Int? {
         let headers = request.headers.span
         if let place = text.appendHeaders(headers, collapsing: collapsesWhiteSpace, to: &output) { return place }

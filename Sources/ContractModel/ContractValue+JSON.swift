@@ -1,7 +1,7 @@
 import Foundation
 
 extension ContractValue: Decodable {
-    /// Reads any value; members come by name.
+    /// Reads any value. Members are sorted by name.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -22,7 +22,7 @@ extension ContractValue: Decodable {
         }
     }
 
-    /// Reads a JSON document; `nil` where it is none.
+    /// Reads a JSON document; `nil` for any other text.
     public init?(json bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(ContractValue.self, from: Data(bytes)) else { return nil }
         self = value
@@ -30,14 +30,14 @@ extension ContractValue: Decodable {
 
     /// The value as JSON.
     ///
-    /// - Parameter isIndented: Whether each member has a line of its own.
+    /// - Parameter isIndented: Whether each member is on a line of its own.
     public func json(isIndented: Bool = false) -> String {
         var text = ""
         write(to: &text, isIndented ? "\n" : nil)
         return text
     }
 
-    /// - Parameter line: What a new line begins with; `nil` for one line in all.
+    /// - Parameter line: What a new line begins with; `nil` to write everything on one line.
     private func write(to text: inout String, _ line: String?) {
         switch self {
         case .null: text += "null"

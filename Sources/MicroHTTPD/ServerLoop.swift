@@ -3,12 +3,12 @@ import EventLoops
 import Glibc
 import Synchronization
 
-/// What one event loop has to do with a server: it lets one daemon work, and hands it its clients.
+/// The part of a server on one event loop: it runs one daemon and passes clients to it.
 ///
-/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75 waits
-/// again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever asks without
-/// waiting. Without threads of its own it has no channel between threads either: it neither wakes when a connection is resumed
-/// nor takes one from another thread. Hence the queue of arrivals here.
+/// libmicrohttpd's own epoll threads are not usable: if `epoll_wait` returns exactly 128 events, version 0.9.75 waits
+/// again, for up to the idle time, before it handles any of them. So the loop waits, and libmicrohttpd only polls.
+/// Without threads of its own, libmicrohttpd has no channel between threads: it neither wakes when a connection is
+/// resumed nor accepts one from another thread. That is why this class has a queue of arrivals.
 final class ServerLoop: Sendable {
     /// A client on its way to this loop's thread.
     struct Arrival: Sendable {
@@ -19,7 +19,7 @@ final class ServerLoop: Sendable {
     }
 
     let core: ServerCore
-    /// Runs the tasks that answer, too.
+    /// The loop, which also runs the tasks that answer.
     let events: EventLoop
     private let arrivals = Mutex<[Arrival]>([])
     private let requests = Atomic<UInt>(0)
@@ -29,25 +29,25 @@ final class ServerLoop: Sendable {
         self.events = events
     }
 
-    /// Hands a client over, from any thread.
+    /// Passes a client to the loop. It can be called on any thread.
     func add(_ arrival: Arrival) {
         arrivals.withLock { $0.append(arrival) }
         events.wake()
     }
 
-    /// Makes the thread look at what was resumed; to be called after it was.
+    /// Makes the thread handle resumed connections. It must be called after they are resumed.
     func wake() {
         events.wake()
     }
 
-    /// Works until the loop is stopped, then closes every connection, of which none may be suspended; everything that
-    /// libmicrohttpd calls back comes on the thread that calls this.
+    /// Works until the loop is stopped, then closes all connections, none of which may be suspended. libmicrohttpd
+    /// makes all its calls on the thread that calls this.
     func run(_ daemon: Daemon) {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
 
-    /// To be called before a request is looked at. libmicrohttpd works through all requests that have arrived, thousands when
-    /// there is too much to do; what waits for the database goes on between them.
+    /// Must be called before each request. libmicrohttpd handles all requests that have arrived, which may be thousands
+    /// under overload. Tasks that wait for the database continue in between.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
         events.interrupt()

@@ -44,13 +44,13 @@ def markdown(lines):
 
 def doc_strings(lines):
     """The lines of doc strings."""
-    prose, is_inside = set(), False
+    prose, inside = set(), None  # Inside a doc string, another long string, or none.
     for number, line in enumerate(lines, 1):
-        marks = line.count('"""')
-        if is_inside or line.lstrip().startswith('"""'):
+        begins = inside is None and line.lstrip().startswith('"""')
+        if begins or inside == "doc":
             prose.add(number)
-        if marks == 1 and (is_inside or line.lstrip().startswith('"""')):
-            is_inside = not is_inside
+        if line.count('"""') % 2:
+            inside = None if inside else "doc" if begins else "text"
     return prose
 
 

@@ -18,7 +18,8 @@ enum RawClientError: Error {
     case malformed(String)
 }
 
-/// A TCP connection that sends exactly the bytes it is told to. Calls block on a queue of its own, never on the tasks' threads.
+/// A TCP connection that sends exactly the bytes it is told to. Calls block on a queue of its own, never on the tasks'
+/// threads.
 final class RawClient: Sendable {
     private let descriptor: Int32
     private let queue = DispatchQueue(label: "raw-client")

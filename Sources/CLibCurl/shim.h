@@ -18,8 +18,8 @@ static inline CURLcode sluice_curl_set_text(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
-/// `curl_easy_setopt` for a body, which libcurl copies, and the lines of headers, which must outlive the transfer. It sets
-/// the method to `POST`, which can be changed afterwards.
+/// `curl_easy_setopt` for a body, which libcurl copies, and the lines of headers, which must outlive the transfer. It
+/// sets the method to `POST`, which can be changed afterwards.
 static inline CURLcode sluice_curl_set_body(CURL *handle, const void *bytes, long length, struct curl_slist *headers)
 {
     CURLcode code = curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
@@ -48,8 +48,8 @@ static inline CURLcode sluice_curl_set_callbacks(
     return code;
 }
 
-/// `curl_easy_setopt` for the addresses of a transfer's host: the share that keeps them, the list of them, and the callback
-/// before a name is looked up. Share and list must outlive the transfer.
+/// `curl_easy_setopt` for the addresses of a transfer's host: the share that keeps them, the list of them, and the
+/// callback before a name is looked up. Share and list must outlive the transfer.
 static inline CURLcode sluice_curl_set_addresses(
     CURL *handle, CURLSH *share, struct curl_slist *addresses, curl_resolver_start_callback look_up)
 {
@@ -71,8 +71,8 @@ static inline CURLcode sluice_curl_set_no_certificate_folder(CURL *handle)
     return curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
 }
 
-/// `curl_easy_setopt` for a transfer with streamed bodies. All callbacks get the same context. `upload_length` is -1 for a
-/// request body of unknown length, and -2 without a body.
+/// `curl_easy_setopt` for a transfer with streamed bodies. All callbacks get the same context. `upload_length` is -1 for
+/// a request body of unknown length, and -2 without a body.
 static inline CURLcode sluice_curl_set_streams(
     CURL *handle, void *context, curl_read_callback read, curl_write_callback body, curl_write_callback header,
     long long upload_length)

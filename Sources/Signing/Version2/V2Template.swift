@@ -87,13 +87,14 @@ final class V2Template: Sendable {
 
     /// Whether a request without a query can be signed with this template.
     func fits(_ request: borrowing PresignRequest, dialect: V2Dialect) -> Bool {
-        self.dialect === dialect && shape.matches(request)
+        guard self.dialect === dialect else { return false }
+        return shape.matches(request)
     }
 
     /// Bytes that a URL needs while it is made, without the signature.
     ///
     /// - Parameters:
-    ///   - request: The string to sign.
+    ///   - request: The request.
     ///   - path: Its path, unless it equals the plain key.
     func byteCount(of request: borrowing PresignRequest, path: [UInt8]?) -> Int {
         let headers = request.headers.span

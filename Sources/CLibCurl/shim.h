@@ -71,8 +71,8 @@ static inline CURLcode sluice_curl_set_no_certificate_folder(CURL *handle)
     return curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
 }
 
-/// `curl_easy_setopt` for a transfer with streamed bodies. All callbacks get the same context. `upload_length` is -1 for
-/// a request body of unknown length, and -2 without a body.
+/// `curl_easy_setopt` for a transfer with streamed bodies. All callbacks get the same context. `upload_length` is -1
+/// for a request body of unknown length, and -2 without a body.
 static inline CURLcode sluice_curl_set_streams(
     CURL *handle, void *context, curl_read_callback read, curl_write_callback body, curl_write_callback header,
     long long upload_length)

@@ -69,39 +69,34 @@ let package = Package(
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
 
+        // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
+        .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
+
         // The contract and the migrations, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
         // The gateway: values and rules in the middle, an adapter on each side.
-        .target(name: "Signing", dependencies: ["LibCrypto"], swiftSettings: strict),
-        .target(name: "GatewayCore", dependencies: ["Signing", "LibCrypto"], swiftSettings: onCallersExecutor),
+        .target(name: "Signing", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
+        .target(
+            name: "GatewayCore", dependencies: ["Signing", "LibCrypto", "StrictJSON"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
-        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", yams], swiftSettings: strict),
+        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", "StrictJSON", yams], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing", "StrictJSON",
                 httpTypes, jwtKit, logging, metrics,
             ],
             swiftSettings: onCallersExecutor
         ),
 
-        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
-        .target(
-            name: "EmbeddedDefault",
-            dependencies: [
-                "HTTPServing", "LibCrypto", "Signing",
-                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
-            ],
-            swiftSettings: strict
-        ),
-
         .target(
             name: "GatewayPostgres",
             dependencies: [
-                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", logging, serviceLifecycle,
+                "EmbeddedFiles", "EventLoops", "LibPQ", "GatewayCore", "LibCrypto", "StrictJSON",
+                logging, serviceLifecycle,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -111,27 +106,54 @@ let package = Package(
             dependencies: ["GatewayCore", "LibCurl", "Signing", logging],
             swiftSettings: strict
         ),
+
+        // What `sluice dev` starts beside the gateway: PostgreSQL, and an object store to try it with.
+        .target(
+            name: "DevStack",
+            dependencies: [
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
+            ],
+            swiftSettings: strict
+        ),
+        // Lines of the log, on standard error.
+        .target(
+            name: "LineLogging",
+            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", logging, systemPackage],
+            swiftSettings: strict
+        ),
+        // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
+        .target(
+            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", argumentParser], swiftSettings: strict),
+        .target(name: "SigningCommands", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+
+        // Reads the configuration, builds the gateway and runs it.
         .executableTarget(
             name: "sluice",
             dependencies: [
-                "ContractModel", "EmbeddedDefault", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibCurl", "LibPQ", "MicroHTTPD", "PrometheusMetrics",
-                "Signing",
+                "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
+                "PrometheusMetrics", "SigningCommands",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
 
-        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto"], swiftSettings: strict),
+        .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
-            dependencies: ["Signing"],
+            dependencies: ["Signing", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
         .testTarget(name: "HTTPServingTests", dependencies: ["HTTPServing", httpTypes], swiftSettings: strict),
+        // The built program, run by its command line.
+        .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
         .testTarget(
-            name: "CommandTests", dependencies: ["sluice", "ContractModel", "GatewayAPI", "GatewayCore", logging],
+            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel"], swiftSettings: strict),
+        .testTarget(
+            name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict
         ),
         .testTarget(
@@ -148,17 +170,20 @@ let package = Package(
             swiftSettings: onCallersExecutor
         ),
         .testTarget(
-            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing"], swiftSettings: strict),
+            name: "GatewayCoreTests", dependencies: ["GatewayCore", "LibCrypto", "Signing", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "StoreTests",
-            dependencies: ["GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", logging],
+            dependencies: [
+                "GatewayCloud", "GatewayCore", "HTTPTesting", "LibCrypto", "Signing", "TestSupport", logging,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "sluice", "ContractTesting", "HTTPServing", "HTTPTesting", "LibCrypto", "LibPQ", "MicroHTTPD",
-                "PostgresTesting", "Signing",
+                "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
             resources: [.copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs")],
@@ -166,19 +191,23 @@ let package = Package(
         ),
         // Support of tests: whether requests and answers are what the contract describes.
         .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
+        // Support of tests: keys, random numbers that repeat, the stores that run, and the openssl command.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
-            name: "EmbeddedDefaultTests",
+            name: "DevStackTests",
             dependencies: [
-                "EmbeddedDefault", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                "DevStack", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "GatewayPostgresTests",
-            dependencies: ["GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", logging, serviceLifecycle],
+            dependencies: [
+                "GatewayPostgres", "GatewayCore", "LibPQ", "PostgresTesting", "TestSupport", logging, serviceLifecycle,
+            ],
             swiftSettings: strict
         ),
         .testTarget(
@@ -190,8 +219,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
-                "PrometheusMetrics",
-                "Signing",
+                "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, jwtKit, logging, metrics,
             ],
             swiftSettings: strict

@@ -1,4 +1,5 @@
 import Foundation
+import StrictJSON
 
 extension ContractValue: Decodable {
     /// Reads any value. Members are sorted by name.
@@ -28,64 +29,30 @@ extension ContractValue: Decodable {
         self = value
     }
 
-    /// The value as JSON.
+    /// The value as JSON, which a terminal may show.
     ///
     /// - Parameter isIndented: Whether each member is on a line of its own.
     public func json(isIndented: Bool = false) -> String {
-        var text = ""
-        write(to: &text, isIndented ? "\n" : nil)
-        return text
+        var json = JSONWriter(escaping: .terminal)
+        write(to: &json)
+        return String(decoding: isIndented ? json.indentedBytes : json.bytes, as: UTF8.self)
     }
 
-    /// - Parameter line: What a new line begins with; `nil` to write everything on one line.
-    private func write(to text: inout String, _ line: String?) {
+    private func write(to json: inout JSONWriter) {
         switch self {
-        case .null: text += "null"
-        case .bool(let value): text += "\(value)"
-        case .integer(let value): text += "\(value)"
-        case .number(let value): text += "\(value)"
-        case .string(let value): Self.write(value, to: &text)
-        case .array(let items):
-            Self.write(items, "[", "]", to: &text, line) { item, line, text in item.write(to: &text, line) }
+        case .null: json.value(.null)
+        case .bool(let flag): json.bool(flag)
+        case .integer(let number): json.integer(number)
+        case .number(let number): json.value(.number("\(number)"))
+        case .string(let text): json.string(text)
+        case .array(let items): json.array(items) { json, item in item.write(to: &json) }
         case .object(let members):
-            Self.write(members, "{", "}", to: &text, line) { member, line, text in
-                Self.write(member.name, to: &text)
-                text += line == nil ? ":" : ": "
-                member.value.write(to: &text, line)
+            json.object { json in
+                for member in members {
+                    json.name(member.name)
+                    member.value.write(to: &json)
+                }
             }
         }
-    }
-
-    private static func write<Part>(
-        _ parts: [Part], _ open: String, _ close: String, to text: inout String, _ line: String?,
-        part: (Part, String?, inout String) -> Void
-    ) {
-        text += open
-        let inner = line.map { $0 + "  " }
-        for (index, one) in parts.enumerated() {
-            if index > 0 { text += "," }
-            text += inner ?? ""
-            part(one, inner, &text)
-        }
-        if !parts.isEmpty { text += line ?? "" }
-        text += close
-    }
-
-    private static func write(_ value: String, to text: inout String) {
-        text += "\""
-        for scalar in value.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\u{0}"..<" ", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        text += "\""
     }
 }

@@ -7,7 +7,8 @@ public enum EventLoopError: Error, Sendable, Equatable {
     case noDescriptor
 }
 
-/// What a loop's thread does besides running tasks, such as serving the sockets of a library; called on that thread only.
+/// What a loop's thread does besides running tasks, such as serving the
+/// sockets of a library; called on that thread only.
 public protocol LoopWork: AnyObject {
     /// Readable when there is something to do, as `poll` sees it.
     var descriptor: Int32 { get }
@@ -21,9 +22,9 @@ public protocol LoopWork: AnyObject {
 
 /// A thread that runs tasks, waits for descriptors on their behalf, and has one piece of work of its own.
 ///
-/// Tasks that prefer it as their executor run on that thread from end to end, so that a request moves to no other and whatever
-/// it touches is in that processor's cache. They must not block. Once the loop has ended, what is left of them runs on the
-/// system's threads, and they wait there.
+/// Tasks that prefer it as their executor run on that thread from end to end, so that a request moves to no other and
+/// whatever it touches is in that processor's cache. They must not block. Once the loop has ended, what is left of them
+/// runs on the system's threads, and they wait there.
 public final class EventLoop: TaskExecutor {
     private let wakeUp: WakeUp
     private let hasStarted = Atomic<Bool>(false)
@@ -87,8 +88,8 @@ public final class EventLoop: TaskExecutor {
         close()
     }
 
-    /// Lets tasks go on in the midst of the work, from which it is to be called: work that has much to do at once would keep
-    /// them waiting to its end.
+    /// Lets tasks go on in the midst of the work, from which it is to be called: work that has much to
+    /// do at once would keep them waiting to its end.
     public func interrupt() {
         let pending = waits.withLock { $0.pending }
         if !pending.isEmpty {
@@ -98,7 +99,8 @@ public final class EventLoop: TaskExecutor {
         runJobs()
     }
 
-    /// Suspends the caller until a descriptor is ready for one of the events, another one is readable, or the time is over.
+    /// Suspends the caller until a descriptor is ready for one of the
+    /// events, another one is readable, or the time is over.
     ///
     /// - Parameters:
     ///   - descriptor: A descriptor, or -1 to wait for the other two only.
@@ -142,8 +144,8 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
-    /// Runs what is waiting, and what that makes runnable, as long as it does not go on for ever: who asks for a second turn
-    /// has it after the descriptors were looked at, of all that came at once.
+    /// Runs what is waiting, and what that makes runnable, as long as it does not go on for ever: who asks for a second
+    /// turn has it after the descriptors were looked at, of all that came at once.
     private func runJobs() {
         for _ in 0..<8 {
             // A signal after this is for what is not taken here.

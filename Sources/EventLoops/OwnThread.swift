@@ -39,8 +39,8 @@ public func onThread(_ work: @escaping @Sendable () -> Void) async {
     }
 }
 
-/// Does one thing again and again on a thread of its own, until the task is cancelled: for what keeps deadlines, since timers of
-/// the system's threads go off late where those are busy or blocked.
+/// Does one thing again and again on a thread of its own, until the task is cancelled: for what keeps deadlines, since
+/// timers of the system's threads go off late where those are busy or blocked.
 ///
 /// - Parameters:
 ///   - interval: Time from the end of one turn to the beginning of the next.

@@ -24,7 +24,7 @@ public struct KeySets: KeySetFetcher {
             return answer.body
         } catch {
             logger.warning("key set not read", metadata: ["url": "\(url.prefix { $0 != "?" })", "reason": "\(error)"])
-            throw .unavailable(retryAfter: 5)
+            throw .unavailable(retryAfter: 5, cause: "a key set cannot be read: \(error)")
         }
     }
 }

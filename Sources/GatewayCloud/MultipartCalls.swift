@@ -126,7 +126,7 @@ extension MultipartCalls {
     ) async throws(GatewayError) -> Secret<String> {
         guard let (bucket, credential) = try await cache.location(of: name) else {
             // Only an admin can fix this.
-            throw .unavailable(retryAfter: 60)
+            throw .unavailable(retryAfter: 60, cause: "bucket \(name) or its storage credential is gone")
         }
         return try signer.url(
             method, of: key, in: bucket, with: credential, query: query, expiresIn: Self.urlLife, at: now())
@@ -141,7 +141,7 @@ extension MultipartCalls {
         do throws(OutboundError) {
             return try await client.send(method, url.reveal(), fields: own, maxBytes: maxBytes, timeout: timeout)
         } catch {
-            throw .unavailable(retryAfter: 5)
+            throw error.asGatewayError
         }
     }
 
@@ -161,12 +161,14 @@ extension MultipartCalls {
         let code = StoreErrorCode.read(answer)
         // The store failed, and what it did is unknown.
         if answer.status >= 500 || ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) {
-            return .unavailable(retryAfter: 5)
+            return .unavailable(
+                retryAfter: 5, cause: "the store answered \(answer.status) \(code ?? "without a code")")
         }
         return .storeRefused(status: answer.status, code: code)
     }
 
-    private static let unreadable = GatewayError.unavailable(retryAfter: 5)
+    private static let unreadable = GatewayError.unavailable(
+        retryAfter: 5, cause: "the answer of the store cannot be read")
 
     private static func isUploadID(_ text: String) -> Bool {
         1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7e ~= $0 }

@@ -85,6 +85,29 @@ enum OutboundError: Error, Equatable {
     case status(Int)
 }
 
+extension OutboundError {
+    /// What a caller can act on: the bucket's own endpoint is to be looked at by an admin.
+    var asGatewayError: GatewayError {
+        switch self {
+        case .notPermitted:
+            .unavailable(
+                retryAfter: 60,
+                cause: Cause(
+                    "the address of the store is not public and not listed in SLUICE_OUTBOUND_ALLOW",
+                    advice: "The gateway may not connect to the bucket's store; an admin finds out why with 'validate'."
+                ))
+        case .noAnswer(let failure):
+            .unavailable(
+                retryAfter: 5,
+                cause: Cause(
+                    "the store gave no answer: \(failure)",
+                    advice: "The bucket's store cannot be reached; an admin finds out why with 'validate'."))
+        case .notSignable: .unavailable(retryAfter: 60, cause: "the rows of the bucket cannot be signed with")
+        case .status(let status): .unavailable(retryAfter: 5, cause: "the store answered \(status)")
+        }
+    }
+}
+
 extension IPAddress {
     /// Reads an address of 4 or 16 bytes in network order.
     init?(networkBytes bytes: [UInt8]) {

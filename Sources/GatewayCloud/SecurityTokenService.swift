@@ -146,9 +146,9 @@ enum SessionFailure: Error, Equatable {
 
     /// The error for the caller. Except for slowing down and a smaller request, only an admin can fix it.
     var asGatewayError: GatewayError {
-        if isThrottled { return .slowDown(retryAfter: 2) }
+        if isThrottled { return .slowDown(retryAfter: 2, cause: cause) }
         switch self {
-        case .noAnswer, .malformed: return .unavailable(retryAfter: 5)
+        case .noAnswer, .malformed: return .unavailable(retryAfter: 5, cause: cause)
         case .refused(let status, let code):
             if Self.policyCodes.contains(code ?? "") {
                 return .notEnforceable(
@@ -157,10 +157,12 @@ enum SessionFailure: Error, Equatable {
                         (POST /v1/presigned-urls) instead.
                         """)
             }
-            return .unavailable(retryAfter: status >= 500 ? 5 : 60)
-        case .notPermitted, .cannotSign: return .unavailable(retryAfter: 60)
+            return .unavailable(retryAfter: status >= 500 ? 5 : 60, cause: cause)
+        case .notPermitted, .cannotSign: return .unavailable(retryAfter: 60, cause: cause)
         }
     }
+
+    private var cause: Cause { "no session was opened: \(self)" }
 
     private static let passing: Set<String> = [
         "SignatureNonceUsed", "InvalidTimeStamp.Expired", "InternalError", "InternalFailure", "ServiceUnavailable",

@@ -47,8 +47,10 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
             throw error
         } catch OutboundError.status(let status) where status < 500 && status != 200 {
             throw .storeRefused(status: status, code: nil)
+        } catch let error as OutboundError {
+            throw error.asGatewayError
         } catch {
-            throw .unavailable(retryAfter: 5)
+            throw .unavailable(retryAfter: 5, cause: "the store could not be asked: \(type(of: error))")
         }
     }
 

@@ -6,12 +6,13 @@ public enum RequestBody: Sendable {
     case stream(RequestBodyStream)
 }
 
-/// The chunks of a request's body, in order. One reader; the server reads from the socket no faster than it is read here.
+/// The chunks of a request's body, in order. One reader; the server reads
+/// from the socket no faster than it is read here.
 public struct RequestBodyStream: AsyncSequence, Sendable {
     private let next: @Sendable () async throws -> [UInt8]?
 
-    /// Makes a stream of a function that gives the next non-empty chunk, `nil` at the end, and throws ``RequestBodyError``
-    /// when the client is gone, too slow or sends too much.
+    /// Makes a stream of a function that gives the next non-empty chunk, `nil` at the end, and throws
+    /// ``RequestBodyError`` when the client is gone, too slow or sends too much.
     public init(next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.next = next
     }
@@ -48,8 +49,8 @@ public enum RequestBodyError: Error, Sendable, Equatable {
 public enum ResponseBody: Sendable {
     /// The whole body, in memory.
     case bytes([UInt8])
-    /// A body written piece by piece, of `length` bytes, or chunked where that is not known. A write waits until the client
-    /// has taken most of what was written before, and throws once the client is gone.
+    /// A body written piece by piece, of `length` bytes, or chunked where that is not known. A write waits until the
+    /// client has taken most of what was written before, and throws once the client is gone.
     case stream(length: Int64?, @Sendable (any ResponseBodyWriter) async throws -> Void)
 }
 

@@ -2,8 +2,8 @@ public import HTTPTypes
 
 /// The header fields of a request or an answer, in order: bytes in one buffer, made into strings only where asked for.
 ///
-/// Each field takes, one after the other: the length of its name in two bytes and that of its value in four, the lowest first,
-/// then both, each with a NUL behind it, so that C reads them where they are.
+/// Each field takes, one after the other: the length of its name in two bytes and that of its value in four, the lowest
+/// first, then both, each with a NUL behind it, so that C reads them where they are.
 public struct HeaderFields: Sendable, Equatable {
     /// Bytes of a field besides its name and its value.
     package static let overhead = 8
@@ -164,8 +164,8 @@ public struct HeaderFields: Sendable, Equatable {
         return bytes[place.value..<place.end]
     }
 
-    /// The value of the field of a name; of several, all of them with commas between (RFC 9110, 5.3). Setting it replaces
-    /// all of them by one at the end, or by none.
+    /// The value of the field of a name; of several, all of them with commas between (RFC 9110, 5.3). Setting it
+    /// replaces all of them by one at the end, or by none.
     public subscript(name: HTTPField.Name) -> String? {
         get {
             guard let place = find(name) else { return nil }

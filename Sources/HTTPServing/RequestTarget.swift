@@ -1,7 +1,7 @@
 /// A request target in origin form (RFC 9112, 3.2.1), taken apart and percent-decoded exactly once.
 ///
-/// The path is split before it is decoded, so `%2F` is data of one segment and never makes two; `.`, `..` and empty segments
-/// stay as they were sent. What two readers could decode differently is refused, see ``RequestTargetError``.
+/// The path is split before it is decoded, so `%2F` is data of one segment and never makes two; `.`, `..` and empty
+/// segments stay as they were sent. What two readers could decode differently is refused, see ``RequestTargetError``.
 public struct RequestTarget: Sendable, Equatable {
     /// One `name=value` of the query, decoded; `value` is empty where there was no `=`.
     public struct QueryPair: Sendable, Equatable {
@@ -21,7 +21,8 @@ public struct RequestTarget: Sendable, Equatable {
     public let rawPath: String
     /// The query as sent, without its `?`; `nil` where there is no `?`.
     public let rawQuery: String?
-    /// What stands between the slashes, decoded: `/a/b` gives `a`, `b`; `/a/` gives `a` and an empty one; `/` one empty one.
+    /// What stands between the slashes, decoded: `/a/b` gives `a`, `b`; `/a/`
+    /// gives `a` and an empty one; `/` one empty one.
     public let segments: [String]
     /// The pairs of the query in the order sent; `+` means a space here. Empty pieces between two `&` are left out.
     public let query: [QueryPair]

@@ -16,10 +16,10 @@ final class ConnectAttempt: Sendable {
     private let state = Mutex<State>(.running)
 
     /// Tries the hosts in order.
-    init(_ configuration: PostgresConfiguration, logger: Logger, wakeUp: WakeUp) {
+    init(_ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter) {
         DispatchQueue(label: "postgres-connect").async {
             self.run(configuration, logger: logger)
-            wakeUp.wake()
+            waiter.wake()
         }
     }
 
@@ -83,7 +83,7 @@ final class ConnectAttempt: Sendable {
         var events = POLLOUT
         while !handle.isBroken {
             // No descriptor of its own: one attempt more must not be what ends a process that has few left.
-            guard WakeUp.wait(for: handle.socket, events: events, until: deadline) else {
+            guard SocketWaiter.wait(for: handle.socket, events: events, until: deadline) else {
                 return "no answer within the time limit for connecting"
             }
             switch unsafe PQconnectPoll(handle.pointer) {

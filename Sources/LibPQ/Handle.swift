@@ -4,8 +4,8 @@ import Logging
 
 /// Owns one `PGconn`, established or being established.
 ///
-/// - Invariant: One owner at a time, and only the owner calls libpq with it. libpq keeps nothing per thread, so a handle may
-///   be made by one thread and handed to another.
+/// - Invariant: One owner at a time, and only the owner calls libpq with it. libpq keeps nothing per thread, so a
+///   handle may be made by one thread and handed to another.
 @safe
 struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer

@@ -8,7 +8,7 @@ public import Logging
 public final class LoopConnection {
     private let configuration: PostgresConfiguration
     private let loop: EventLoop
-    private let wakeUp = WakeUp()
+    private let waiter = SocketWaiter()
     private var session: Session?
     private var reconnection: Reconnection
 
@@ -25,8 +25,9 @@ public final class LoopConnection {
     ///   - statement: What to execute.
     ///   - parameters: Its parameters.
     ///   - deadline: When to cancel it.
-    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was undone,
-    ///   ``PostgresError/connectionLost(reason:)`` or ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
+    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was
+    ///   undone, ``PostgresError/connectionLost(reason:)`` or
+    ///   ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Row] {
@@ -59,15 +60,15 @@ public final class LoopConnection {
     }
 
     private func connect(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
-        let attempt = try reconnection.begin(wakeUp)
+        let attempt = try reconnection.begin(waiter)
         let limit = reconnection.limit(deadline)
         while attempt.isRunning {
             try attempt.checkPatience(until: limit)
-            _ = await wakeUp.wait(for: -1, events: 0, until: limit, on: loop)
+            _ = await waiter.wait(for: -1, events: 0, until: limit, on: loop)
         }
         reconnection.end()
         do throws(PostgresError) {
-            let session = try Session(attempt, configuration, wakeUp: wakeUp)
+            let session = try Session(attempt, configuration, waiter: waiter)
             _ = try await session.execute(
                 Session.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout,
                 on: loop)

@@ -1,11 +1,12 @@
 public import Logging
 import Synchronization
 
-/// Tells the log of the outages of one database: a line when one begins and a line when it is over, however many connections,
-/// statements and requests fail meanwhile.
+/// Tells the log of the outages of one database: a line when one begins and a line when it is over, however many
+/// connections, statements and requests fail meanwhile.
 ///
-/// All connections to the database share one, in ``PostgresConfiguration/outage``. Whoever sees a statement fail reports it with
-/// `Logger.report(_:_:in:level:metadata:)`; whoever looks after the database says when it is well again.
+/// All connections to the database share one, in ``PostgresConfiguration/outage``. Whoever sees
+/// a statement fail reports it with `Logger.report(_:_:in:level:metadata:)`; whoever looks
+/// after the database says when it is well again.
 public final class Outage: Sendable {
     /// An outage that is under way.
     private struct Course {
@@ -113,8 +114,8 @@ extension Logger {
 }
 
 extension PostgresError {
-    /// Whether the database cannot be used by anybody: it cannot be reached, breaks off, does not confirm commits, takes no writes
-    /// or lacks resources.
+    /// Whether the database cannot be used by anybody: it cannot be reached, breaks off, does not
+    /// confirm commits, takes no writes or lacks resources.
     public var isOutage: Bool {
         switch self {
         case .unavailable, .connectionLost, .outcomeUnknown: true

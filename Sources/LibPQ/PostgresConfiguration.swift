@@ -27,8 +27,8 @@ public struct PostgresConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - connectionString: Keywords and values or a URI, with one or several hosts; `target_session_attrs=read-write`
-    ///     chooses the primary among them. What it leaves out of application name, keepalive and TCP time limits is given
-    ///     values here that notice a dead server in about half a minute.
+    ///     chooses the primary among them. What it leaves out of application name, keepalive and TCP time limits is
+    ///     given values here that notice a dead server in about half a minute.
     ///   - password: Goes before the one of the connection string, if that has one.
     ///   - applicationName: Shown in `pg_stat_activity`.
     ///   - sessionSettings: Settings of each session, after `TimeZone` = `UTC`.

@@ -3,13 +3,13 @@ import Synchronization
 
 /// A connection that comes back by itself: when it breaks, the calls under way fail, and later calls connect anew.
 ///
-/// Calls run one after another on a queue of the connection's own, so that they block no thread of the cooperative pool.
-/// While the server cannot be reached, calls fail at once with ``PostgresError/unavailable(reason:)``, except that each time
-/// the back-off is over one call tries to connect.
+/// Calls run one after another on a queue of the connection's own, so that they block no thread of the cooperative
+/// pool. While the server cannot be reached, calls fail at once with ``PostgresError/unavailable(reason:)``, except
+/// that each time the back-off is over one call tries to connect.
 public actor PostgresConnection {
     private let configuration: PostgresConfiguration
     private let executor: ConnectionExecutor
-    private let wakeUp = WakeUp()
+    private let waiter = SocketWaiter()
     private var session: Session?
     private var reconnection: Reconnection
     private let connected = Atomic(false)
@@ -37,9 +37,9 @@ public actor PostgresConnection {
     ///   - statement: What to execute.
     ///   - parameters: Its parameters.
     ///   - deadline: When to cancel it; by default after the configuration's response timeout.
-    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where the
-    ///   statement was undone, ``PostgresError/connectionLost(reason:)`` or ``PostgresError/outcomeUnknown(reason:)`` where
-    ///   that is not known.
+    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where
+    ///   the statement was undone, ``PostgresError/connectionLost(reason:)`` or
+    ///   ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
         deadline: ContinuousClock.Instant? = nil
@@ -97,7 +97,7 @@ public actor PostgresConnection {
                 return .failure(error)
             }
         } onCancel: {
-            wakeUp.wake()
+            waiter.wake()
         }
         return try outcome.get()
     }
@@ -138,11 +138,11 @@ public actor PostgresConnection {
 
 extension PostgresConnection {
     private func connect(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
-        let attempt = try reconnection.begin(wakeUp)
-        try attempt.wait(wakeUp, until: reconnection.limit(deadline))
+        let attempt = try reconnection.begin(waiter)
+        try attempt.wait(waiter, until: reconnection.limit(deadline))
         reconnection.end()
         do throws(PostgresError) {
-            let session = try Session.opened(by: attempt, configuration, wakeUp: wakeUp)
+            let session = try Session.opened(by: attempt, configuration, waiter: waiter)
             reconnection.succeed()
             return session
         } catch {

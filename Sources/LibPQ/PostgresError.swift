@@ -4,8 +4,8 @@ public enum PostgresError: Error, Sendable, Equatable {
     case server(ServerError)
     /// The connection broke while a statement was under way: whether it was done is not known.
     case connectionLost(reason: String)
-    /// The server has done the statement, but does not say that it stands: its wait for a standby was cut short, or there was a
-    /// warning. A failover may undo it.
+    /// The server has done the statement, but does not say that it stands: its wait for a standby was cut short,
+    /// or there was a warning. A failover may undo it.
     case outcomeUnknown(reason: String)
     /// There is no connection, and nothing was sent: the server cannot be reached, or the next attempt is not due yet.
     case unavailable(reason: String)
@@ -32,8 +32,8 @@ public enum PostgresError: Error, Sendable, Equatable {
 extension PostgresError {
     /// An error as the server reported it.
     ///
-    /// The server's own texts may quote values (`Key (email)=(a@b.c) already exists`): text between double quotes is cut
-    /// from messages about data, and details that may quote rows are dropped.
+    /// The server's own texts may quote values (`Key (email)=(a@b.c) already exists`): text between double quotes is
+    /// cut from messages about data, and details that may quote rows are dropped.
     public struct ServerError: Sendable, Equatable {
         /// Five characters, for example `23505`.
         public var sqlState: String

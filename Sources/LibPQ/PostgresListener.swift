@@ -3,9 +3,9 @@ public import Logging
 
 /// Listens to channels over a connection of its own, which comes back by itself.
 ///
-/// An endless sequence that never throws: it ends only when the task that reads it is cancelled. Notifications sent while
-/// there was no connection are lost, so each ``Event/connected`` and ``Event/reconnected`` says that whatever the channels
-/// announce has to be read anew. One reader at a time.
+/// An endless sequence that never throws: it ends only when the task that reads it is cancelled. Notifications sent
+/// while there was no connection are lost, so each ``Event/connected`` and ``Event/reconnected`` says that whatever the
+/// channels announce has to be read anew. One reader at a time.
 public actor PostgresListener: AsyncSequence {
     /// What happened.
     public enum Event: Sendable, Equatable {
@@ -21,7 +21,7 @@ public actor PostgresListener: AsyncSequence {
     private let channels: [String]
     private let logger: Logger
     private let executor = ConnectionExecutor(label: "postgres-listener")
-    private let wakeUp = WakeUp()
+    private let waiter = SocketWaiter()
     private var session: Session?
     private var failures = 0
     private var hasConnected = false
@@ -55,7 +55,7 @@ public actor PostgresListener: AsyncSequence {
         await withTaskCancellationHandler {
             waitForEvent()
         } onCancel: {
-            wakeUp.wake()
+            waiter.wake()
         }
     }
 
@@ -73,7 +73,7 @@ public actor PostgresListener: AsyncSequence {
                 self.session = nil
                 continue
             }
-            wakeUp.wait(for: session.socket, events: POLLIN, until: .now + .seconds(60))
+            waiter.wait(for: session.socket, events: POLLIN, until: .now + .seconds(60))
             session.readUnasked()
         }
         // A listener that nobody reads must not hold up the server's queue of notifications.
@@ -85,7 +85,7 @@ public actor PostgresListener: AsyncSequence {
     private func connect() -> Event? {
         do throws(PostgresError) {
             let session = try Session.open(
-                configuration, logger: logger, wakeUp: wakeUp, until: .now + configuration.responseTimeout)
+                configuration, logger: logger, waiter: waiter, until: .now + configuration.responseTimeout)
             let commands = channels.map { "LISTEN \(quotedIdentifier($0));" }.joined()
             try session.runScript(commands, .none, deadline: .now + configuration.responseTimeout)
             self.session = session
@@ -101,7 +101,7 @@ public actor PostgresListener: AsyncSequence {
                 metadata: ["failures": "\(failures)", "retry.delay": "\(delay)"])
             let limit = ContinuousClock.now + delay
             while ContinuousClock.now < limit, !Task.isCancelled {
-                wakeUp.wait(for: -1, events: 0, until: limit)
+                waiter.wait(for: -1, events: 0, until: limit)
             }
             return nil
         }

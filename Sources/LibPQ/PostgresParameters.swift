@@ -57,7 +57,8 @@ public struct PostgresParameters: ~Copyable {
         lengths.append(0)
     }
 
-    /// Calls `body` with what libpq wants to know: where each value is (NULL for NULL), how long, and that it is binary.
+    /// Calls `body` with what libpq wants to know: where each value is
+    /// (NULL for NULL), how long, and that it is binary.
     mutating func withPointers<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {

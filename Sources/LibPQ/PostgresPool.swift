@@ -53,8 +53,8 @@ public final class PostgresPool: Sendable {
 
     /// Lends a connection for as long as `body` runs.
     ///
-    /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where
-    ///   none could be lent; else what `body` throws.
+    /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled``
+    ///   where none could be lent; else what `body` throws.
     public func withConnection<Result: Sendable>(
         deadline: ContinuousClock.Instant? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
@@ -92,7 +92,8 @@ public final class PostgresPool: Sendable {
         return try await connection.perform(statement, parameters, deadline: deadline)
     }
 
-    /// Runs a transaction on any connection; see ``PostgresConnection/withTransaction(isolation:readOnly:deadline:_:)``.
+    /// Runs a transaction on any connection; see
+    /// ``PostgresConnection/withTransaction(isolation:readOnly:deadline:_:)``.
     public func withTransaction<Result: Sendable>(
         isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
         deadline: ContinuousClock.Instant? = nil,

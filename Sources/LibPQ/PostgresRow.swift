@@ -25,24 +25,27 @@ struct PostgresResult: ~Copyable {
 
     /// Calls `body` with each row.
     func decodeRows<Row>(
-        _ decode: (borrowing PostgresRow) throws(PostgresError) -> Row
+        _ decode: (inout PostgresRow) throws(PostgresError) -> Row
     ) throws(PostgresError) -> [Row] {
         var rows: [Row] = []
         let count = rowCount
         rows.reserveCapacity(count)
         for index in 0..<count {
-            rows.append(try decode(unsafe PostgresRow(result: pointer, index: Int32(index))))
+            var row = unsafe PostgresRow(result: pointer, index: Int32(index))
+            rows.append(try decode(&row))
         }
         return rows
     }
 }
 
-/// A row of a result, to be read while it is being decoded.
+/// A row of a result, to be read while it is being decoded: column by column in their order, or each by its place.
 @safe
 public struct PostgresRow: ~Copyable {
     /// Belongs to the result, which outlives every row: a row is only ever lent.
     private let result: OpaquePointer
     private let index: Int32
+    /// The column that ``next(as:)`` reads, from 0.
+    public private(set) var place = 0
 
     fileprivate init(result: OpaquePointer, index: Int32) {
         unsafe self.result = result
@@ -74,5 +77,26 @@ public struct PostgresRow: ~Copyable {
         } catch {
             throw .decoding(column: column, reason: error.reason)
         }
+    }
+
+    /// Reads the next column.
+    ///
+    /// - Throws: What ``decode(_:as:)`` throws.
+    public mutating func next<Value: PostgresValue>(
+        as type: Value.Type = Value.self
+    ) throws(PostgresError) -> Value {
+        defer { place += 1 }
+        return try decode(place, as: type)
+    }
+
+    /// Leaves columns out.
+    public mutating func skip(_ count: Int) {
+        place += count
+    }
+
+    /// Whether the next column is NULL; `false` where there is none.
+    public var isNextNull: Bool {
+        guard place < Int(unsafe PQnfields(result)) else { return false }
+        return unsafe PQgetisnull(result, index, Int32(place)) != 0
     }
 }

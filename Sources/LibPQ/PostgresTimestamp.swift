@@ -2,7 +2,8 @@ public import FoundationEssentials
 
 /// A timestamptz, exact to the microsecond.
 public struct PostgresTimestamp: Sendable, Hashable, Comparable {
-    /// Microseconds since 1970-01-01T00:00:00Z; `Int64.max` and `Int64.min` are PostgreSQL's `infinity` and `-infinity`.
+    /// Microseconds since 1970-01-01T00:00:00Z; `Int64.max` and
+    /// `Int64.min` are PostgreSQL's `infinity` and `-infinity`.
     public var microsecondsSince1970: Int64
 
     /// Microseconds from 1970 to 2000, where PostgreSQL counts from.

@@ -1,6 +1,6 @@
-// The binary form of an array: number of dimensions, whether there are NULLs, type of the elements; for each dimension its
-// length and lower bound; then each element as a length (-1 is NULL) and its bytes. All numbers are 32 bits, big-endian.
-// See PostgreSQL source, src/backend/utils/adt/arrayfuncs.c, array_recv.
+// The binary form of an array: number of dimensions, whether there are NULLs, type of the elements; for each dimension
+// its length and lower bound; then each element as a length (-1 is NULL) and its bytes. All numbers are 32 bits,
+// big-endian. See PostgreSQL source, src/backend/utils/adt/arrayfuncs.c, array_recv.
 
 extension Array: PostgresValue where Element: PostgresElement {
     /// The array type of the elements, or bytea.

@@ -1,8 +1,8 @@
 /// A Swift type that is sent to and read from PostgreSQL in binary.
 ///
-/// `Bool`, `Int16`, `Int32`, `Int64`, `Double`, `String` (text; reads varchar, char, name, json and jsonb too), `[UInt8]`
-/// (bytea), `UUID`, `Date` and ``PostgresTimestamp`` (timestamptz); optionals of these, arrays of these and arrays of
-/// optionals of these. Another type of the database is cast in the statement: `$1::jsonb`, `address::text`.
+/// `Bool`, `Int16`, `Int32`, `Int64`, `Double`, `String` (text; reads varchar, char, name, json and jsonb too),
+/// `[UInt8]` (bytea), `UUID`, `Date` and ``PostgresTimestamp`` (timestamptz); optionals of these, arrays of these and
+/// arrays of optionals of these. Another type of the database is cast in the statement: `$1::jsonb`, `address::text`.
 public protocol PostgresValue: Sendable {
     /// The type that parameters of this Swift type have.
     static var postgresType: PostgresType { get }

@@ -18,7 +18,7 @@ struct Reconnection {
     private static let patience = Duration.milliseconds(250)
 
     /// The attempt under way, or a new one; an error where it is too early for one.
-    mutating func begin(_ wakeUp: WakeUp) throws(PostgresError) -> ConnectAttempt {
+    mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
         if let attempt { return attempt }
         if let nextAttempt, ContinuousClock.now < nextAttempt {
             guard case .unavailable(let reason)? = lastFailure else {
@@ -26,13 +26,13 @@ struct Reconnection {
             }
             throw .unavailable(reason: reason)
         }
-        let attempt = ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
+        let attempt = ConnectAttempt(configuration, logger: logger, waiter: waiter)
         self.attempt = attempt
         return attempt
     }
 
-    /// Until when to wait for it. During an outage nobody waits for long: the attempt goes on, and a call that finds it ended
-    /// takes the connection.
+    /// Until when to wait for it. During an outage nobody waits for long: the attempt goes on, and a
+    /// call that finds it ended takes the connection.
     func limit(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
         failures == 0 ? deadline : min(deadline, .now + Self.patience)
     }

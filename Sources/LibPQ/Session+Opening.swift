@@ -3,17 +3,17 @@ import Logging
 extension Session {
     /// Takes over the connection of an attempt that has ended; the settings are to be applied first of all.
     convenience init(
-        _ attempt: ConnectAttempt, _ configuration: PostgresConfiguration, wakeUp: WakeUp
+        _ attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter
     ) throws(PostgresError) {
         guard let handle = try attempt.take() else { throw .unavailable(reason: "still connecting") }
-        self.init(handle, wakeUp: wakeUp, cancelTimeout: configuration.cancelTimeout)
+        self.init(handle, waiter: waiter, cancelTimeout: configuration.cancelTimeout)
     }
 
     /// Takes over the connection of an attempt that has ended, and applies the settings.
     static func opened(
-        by attempt: ConnectAttempt, _ configuration: PostgresConfiguration, wakeUp: WakeUp
+        by attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter
     ) throws(PostgresError) -> Session {
-        let session = try Session(attempt, configuration, wakeUp: wakeUp)
+        let session = try Session(attempt, configuration, waiter: waiter)
         _ = try session.execute(
             Self.setSettings, configuration.settings, deadline: .now + configuration.connectTimeout)
         return session
@@ -21,11 +21,12 @@ extension Session {
 
     /// Connects; ends early when the task is cancelled.
     static func open(
-        _ configuration: PostgresConfiguration, logger: Logger, wakeUp: WakeUp, until deadline: ContinuousClock.Instant
+        _ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter,
+        until deadline: ContinuousClock.Instant
     ) throws(PostgresError) -> Session {
-        let attempt = ConnectAttempt(configuration, logger: logger, wakeUp: wakeUp)
-        try attempt.wait(wakeUp, until: deadline)
-        return try opened(by: attempt, configuration, wakeUp: wakeUp)
+        let attempt = ConnectAttempt(configuration, logger: logger, waiter: waiter)
+        try attempt.wait(waiter, until: deadline)
+        return try opened(by: attempt, configuration, waiter: waiter)
     }
 
     /// Applies settings to the session.
@@ -39,10 +40,10 @@ extension Session {
 
 extension ConnectAttempt {
     /// Waits until the attempt has ended.
-    func wait(_ wakeUp: WakeUp, until deadline: ContinuousClock.Instant) throws(PostgresError) {
+    func wait(_ waiter: SocketWaiter, until deadline: ContinuousClock.Instant) throws(PostgresError) {
         while isRunning {
             try checkPatience(until: deadline)
-            wakeUp.wait(for: -1, events: 0, until: deadline)
+            waiter.wait(for: -1, events: 0, until: deadline)
         }
     }
 

@@ -97,7 +97,8 @@ extension Session {
             }
             interruption.limit = now + cancelTimeout
             let target = unsafe CancelTarget(pointer: PQgetCancel(handle.pointer))
-            // Sending blocks until the server has closed the connection that it takes: a dead host holds up nobody else.
+            // Sending blocks until the server has closed the connection
+            // that it takes: a dead host holds up nobody else.
             DispatchQueue(label: "postgres-cancel").async { target.send() }
         } else if now >= interruption.limit {
             abandon()
@@ -108,8 +109,8 @@ extension Session {
 
 /// Owns a `PGcancel`.
 ///
-/// - Invariant: The session's thread sets the pointer in `init` and lets go of it. After that one closure on a queue of its own
-///   uses it, and it is freed when that has returned.
+/// - Invariant: The session's thread sets the pointer in `init` and lets go of it. After that one closure on a queue of
+///   its own uses it, and it is freed when that has returned.
 @safe
 private final class CancelTarget: @unchecked Sendable {
     private let pointer: OpaquePointer?

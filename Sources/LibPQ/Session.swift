@@ -4,11 +4,11 @@ import Glibc
 
 /// An established connection. Its functions block, for as long as their deadline says; they run on its owner's queue.
 ///
-/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so that
-/// a deadline or a cancellation is noticed whatever the server or the network does.
+/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so
+/// that a deadline or a cancellation is noticed whatever the server or the network does.
 final class Session {
     let handle: Handle
-    let wakeUp: WakeUp
+    let waiter: SocketWaiter
     let cancelTimeout: Duration
     private var prepared: [StatementKey: PreparedStatement] = [:]
     private var parameters = PostgresParameters()
@@ -23,10 +23,10 @@ final class Session {
         let types: [PostgresType]
     }
 
-    init(_ handle: consuming Handle, wakeUp: WakeUp, cancelTimeout: Duration) {
+    init(_ handle: consuming Handle, waiter: SocketWaiter, cancelTimeout: Duration) {
         unsafe PQsetnonblocking(handle.pointer, 1)
         self.handle = handle
-        self.wakeUp = wakeUp
+        self.waiter = waiter
         self.cancelTimeout = cancelTimeout
     }
 
@@ -138,7 +138,7 @@ final class Session {
         var call = begin(effect, deadline: deadline)
         var isReady = false
         while let wait = try advance(&call, isReady: isReady) {
-            isReady = wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit)
+            isReady = waiter.wait(for: wait.socket, events: wait.events, until: wait.limit)
         }
         return try outcome(of: call)
     }
@@ -149,7 +149,7 @@ final class Session {
         var call = begin(effect, deadline: deadline)
         var isReady = false
         while let wait = try advance(&call, isReady: isReady) {
-            isReady = await wakeUp.wait(for: wait.socket, events: wait.events, until: wait.limit, on: loop)
+            isReady = await waiter.wait(for: wait.socket, events: wait.events, until: wait.limit, on: loop)
         }
         return try outcome(of: call)
     }
@@ -220,7 +220,7 @@ final class Session {
 
     /// Reads what the server sent unasked: notifications, or that it has closed the connection.
     func readUnasked() {
-        while !isBroken, wakeUp.isReadable(socket) {
+        while !isBroken, waiter.isReadable(socket) {
             if unsafe PQconsumeInput(handle.pointer) == 0 { return }
             // Lets libpq take in messages between statements, such as the server's word of farewell.
             _ = unsafe PQisBusy(handle.pointer)

@@ -10,7 +10,7 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
 
     let key: StatementKey
     let encode: @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void
-    let decode: @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+    let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Row
 
     /// Makes a statement that returns rows.
     ///
@@ -22,12 +22,12 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     public init(
         _ text: String, onlyReads: Bool = false,
         encode: @escaping @Sendable (Parameters) -> [any PostgresValue],
-        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+        decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row
     ) {
         self.init(text, onlyReads: onlyReads) { values, parameters throws(PostgresError) in
             for value in encode(values) { try value.encode(into: &parameters) }
         } decode: { row throws(PostgresError) in
-            try decode(row)
+            try decode(&row)
         }
     }
 
@@ -41,7 +41,7 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
     public init(
         _ text: String, onlyReads: Bool = false,
         write: @escaping @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void,
-        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+        decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row
     ) {
         key = StatementKey(text)
         self.onlyReads = onlyReads
@@ -64,7 +64,7 @@ extension Statement where Parameters == Void {
     /// Makes a statement without parameters that returns rows.
     public init(
         _ text: String, onlyReads: Bool = false,
-        decode: @escaping @Sendable (borrowing PostgresRow) throws(PostgresError) -> Row
+        decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row
     ) {
         self.init(text, onlyReads: onlyReads, encode: { [] }, decode: decode)
     }

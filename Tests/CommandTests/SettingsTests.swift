@@ -134,10 +134,10 @@ struct SettingsTests {
         try body(file.path)
     }
 
-    @Test func theReadmeListsTheSettingsThatTheHelpLists() throws {
+    @Test func theDocumentListsTheSettingsThatTheHelpLists() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let listed = readme.matches(of: #/(?m)^\| `(SLUICE_[A-Z_]+)` \|/#).map { String($0.1) }
+        let document = try String(contentsOf: root.appending(path: "docs/settings.md"), encoding: .utf8)
+        let listed = document.matches(of: #/(?m)^\| `(SLUICE_[A-Z_]+)` \|/#).map { String($0.1) }
         let help = try Command.run(["serve", "--help"]).output
         let known = help.matches(of: #/(?m)^(SLUICE_[A-Z_]+)$/#).map { String($0.1) }
         #expect(known.count > 20)

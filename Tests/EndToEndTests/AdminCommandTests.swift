@@ -221,7 +221,7 @@ extension AdminCommandTests {
         let site = try Deployment.current
         let readme = try String(
             contentsOf: ContractDocument.repository.appending(path: "README.md"), encoding: .utf8)
-        let section = try #require(readme.firstMatch(of: /(?s)### A tour\n.*?```sh\n(.*?)```/)).output.1
+        let section = try #require(readme.firstMatch(of: /(?s)## Tour\n.*?```sh\n(.*?)```/)).output.1
         let programs = URL(filePath: Program.path).deletingLastPathComponent().path()
         let process = try RunningProcess(
             ["/bin/bash", "-euo", "pipefail", "-c", String(section)],

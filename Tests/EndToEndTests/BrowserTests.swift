@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// A web front end in a real browser: it asks the gateway and uploads to a store, all from other origins than its own.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import Signing
+import TestSupport
 import Testing
 
 /// Buckets that are tried out at stores that verify signatures.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// Clocks that do not agree: those of gateway and database are really other ones, that of the store is this machine's.

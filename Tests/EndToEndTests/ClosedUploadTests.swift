@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// Ceph 16 obeys `x-amz-acl` and `x-amz-copy-source` though no signature lists them, and compares no checksum. What its

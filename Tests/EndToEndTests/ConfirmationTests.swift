@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// Uploads that are confirmed, at stores that verify signatures.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibCrypto
 import LibPQ
+import TestSupport
 import Testing
 
 /// Uploads in parts at stores that verify signatures.

@@ -5,6 +5,7 @@ import HTTPTypes
 import LibCrypto
 import PostgresTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Callbacks signed by a made-up key, which a peer serves that stands for Alibaba OSS, as does the store behind the
@@ -37,20 +38,9 @@ import Testing
     }
 
     private static func openssl(_ arguments: [String], input: [UInt8] = []) throws -> [UInt8] {
-        let process = Process()
-        let (standardInput, standardOutput) = (Pipe(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardInput = standardInput
-        process.standardOutput = standardOutput
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try standardInput.fileHandleForWriting.write(contentsOf: Data(input))
-        try standardInput.fileHandleForWriting.close()
-        let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0, "\(arguments)")
-        return Array(output)
+        let (status, output) = try OpenSSL.run(arguments, input: input)
+        try #require(status == 0, "\(arguments)")
+        return output
     }
 
     private static func call(

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibPQ
 import Signing
+import TestSupport
 import Testing
 
 /// What a byte quota gives back after the links are dead, by what a real store says.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// The other ways in which links and forms are handed out, judged by stores that verify signatures.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import Signing
+import TestSupport
 import Testing
 
 /// Notifications that radosgw sends of its own accord, of uploads by links of the gateway.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import LibCrypto
+import TestSupport
 import Testing
 
 /// What the gateway issues is used at stores that verify signatures: as it was meant, and otherwise.

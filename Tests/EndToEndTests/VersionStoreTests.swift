@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTesting
+import TestSupport
 import Testing
 
 /// Older versions of objects at a store that keeps them.

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import GatewayAPI

@@ -55,9 +55,9 @@ struct TestGateway {
             }
             return (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0 * 7) }
         }
-        let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes
-        )
+        let issuing = ProvenIssuing(
+            cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes)
+        let urls = PresignedURLs(issuing)
         let parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in
@@ -78,11 +78,9 @@ struct TestGateway {
             eventSecrets: EventSecrets(records: events, now: { Self.now }, randomBytes: randomBytes),
             accessOverview: AccessOverview(cache: cache, usage: ledger),
             sessions: Sessions(
-                cache: cache, authenticator: authenticator, ledger: ledger,
-                sessions: SessionCache(opener: opener, now: { Self.now }), now: { Self.now }, randomBytes: randomBytes),
+                issuing, sessions: SessionCache(opener: opener, now: { Self.now })),
             remoteSignatures: RemoteSignatures(
-                cache: cache, authenticator: authenticator, ledger: ledger, uploads: NoRemoteUploads(),
-                now: { Self.now }, randomBytes: randomBytes),
+                issuing, uploads: NoRemoteUploads()),
             issuances: StubLedgerReader(),
             reports: StubLedgerReader(),
             explainer: Explainer(

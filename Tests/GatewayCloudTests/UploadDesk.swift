@@ -24,12 +24,13 @@ final class UploadDesk: Sendable {
             client: OutboundClient(policy: try OutboundPolicy(origins: [origin]), timeout: .seconds(20)), cache: cache,
             now: { Self.now })
         let urls = PresignedURLs(
-            cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), now: { Self.now },
-            randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } })
+            ProvenIssuing(
+                cache: cache, authenticator: OneCaller(caller: caller), ledger: Recorder(), now: { Self.now },
+                randomBytes: { (0..<$0).map { _ in UInt8.random(in: 0...255) } }))
         uploads = MultipartUploads(urls: urls, rows: rows, store: calls, life: .seconds(3600), now: { Self.now })
     }
 
-    private var request: MultipartUploads.Request {
+    private var request: RequestContext {
         .init(caller: caller, sourceAddress: nil, requestID: "r-1", deadline: .now + .seconds(20))
     }
 
@@ -37,7 +38,7 @@ final class UploadDesk: Sendable {
         var fields = IssueRequest.Fields()
         (fields.bucket, fields.key, fields.contentType) = ("photos", Self.key, "video/quicktime")
         fields.metadata = ["origin": "tests"]
-        return try await uploads.start(fields, by: request)
+        return try await uploads.start(fields, in: request)
     }
 
     /// An upload that is open, by an identifier of the store's.
@@ -51,11 +52,11 @@ final class UploadDesk: Sendable {
     }
 
     func complete(_ id: UUID, _ parts: [UploadedPart]) async throws -> MultipartUpload {
-        try await uploads.complete(id, parts: parts, by: request)
+        try await uploads.complete(id, parts: parts, in: request)
     }
 
     func parts(_ id: UUID, size: Int = 100, token: String? = nil) async throws -> Page<StoredPart> {
-        try await uploads.storedParts(of: id, ListQuery(pageSize: size, pageToken: token), by: request)
+        try await uploads.storedParts(of: id, ListQuery(pageSize: size, pageToken: token), in: request)
     }
 
     func abort(_ id: UUID) async throws {

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import TestSupport
 import Testing
 
 /// `decide` over rows found through the cache, against a plain reading of the rules over all rows.

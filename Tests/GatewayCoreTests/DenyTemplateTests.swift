@@ -100,16 +100,16 @@ import Testing
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 0xff, count: $0) })
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 0xff, count: $0) }))
         let fields = PostPolicyTests.fields {
             $0.key = nil
             $0.keyStartsWith = prefix
         }
         do throws(GatewayError) {
-            _ = try await urls.issue(
-                urls.request(fields), for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r",
-                deadline: .now + .seconds(5))
+            let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
+            _ = try await urls.issue(urls.request(fields, in: context), in: context)
             return nil
         } catch {
             return error

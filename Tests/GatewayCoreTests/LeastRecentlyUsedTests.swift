@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import GatewayCore
@@ -51,22 +52,5 @@ import Testing
             for (slot, hash) in model { #expect(table.slot(hash: hash) { $0 == slot } == slot) }
             #expect(table.slot(hash: hashes[0]) { model[$0] == nil } == nil)
         }
-    }
-}
-
-/// SplitMix64: the same numbers in every run.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

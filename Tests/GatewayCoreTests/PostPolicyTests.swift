@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
 
 /// Forms permit what the grants permit, all of it, and nothing else.
@@ -39,12 +40,12 @@ import Testing
     ) async throws -> IssuedPostPolicy {
         let authenticator = CacheAuthenticator(cache: cache ?? self.cache)
         let urls = PresignedURLs(
-            cache: cache ?? self.cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 0xff, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache ?? self.cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 0xff, count: $0) }))
+        let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
         return try await urls.issue(
-            urls.request(Self.fields(change)), for: authenticator.authenticate(Secret("k")), sourceAddress: nil,
-            requestID: "r", deadline: .now + .seconds(5)
+            urls.request(Self.fields(change), in: context), in: context
         )
     }
 

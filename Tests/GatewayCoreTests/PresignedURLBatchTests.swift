@@ -27,12 +27,11 @@ import Testing
         let cache = cache ?? self.cache
         let authenticator = CacheAuthenticator(cache: cache)
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 1, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 1, count: $0) }))
         return try await urls.issue(
-            requests, for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r",
-            deadline: .now + .seconds(5)
+            requests, in: .test(authenticator.authenticate(Secret("k")))
         )
     }
 
@@ -128,11 +127,13 @@ import Testing
         fields.keyExtension = ending
         fields.contentType = "image/png"
         let urls = PresignedURLs(
-            cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ScriptedLedger(),
-            now: { Fixture.now }, randomBytes: { [UInt8](repeating: 0xff, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ScriptedLedger(),
+                now: { Fixture.now }, randomBytes: { [UInt8](repeating: 0xff, count: $0) }))
+        let context = RequestContext.test(
+            try await CacheAuthenticator(cache: cache).authenticate(Secret("k")))
         #expect(
-            try urls.request(fields).key.rawValue == prefix + "018f85ac-1b40-7fff-bfff-ffffffffffff" + tail
+            try urls.request(fields, in: context).key.rawValue == prefix + "018f85ac-1b40-7fff-bfff-ffffffffffff" + tail
         )
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import Signing
 import Synchronization
+import TestSupport
 import Testing
 
 /// A ledger that answers as told and notes what it was given.
@@ -60,6 +61,13 @@ extension IssuanceProposal {
     }
 }
 
+extension RequestContext {
+    /// A request of somebody from nowhere.
+    static func test(_ caller: Caller, requestID: String = "r") -> RequestContext {
+        RequestContext(caller: caller, sourceAddress: nil, requestID: requestID, deadline: .now + .seconds(10))
+    }
+}
+
 /// Knows one API key's worth of caller, read through the cache as the real one does.
 struct CacheAuthenticator: Authenticator {
     let cache: PolicyCache
@@ -100,11 +108,10 @@ struct CacheAuthenticator: Authenticator {
     ) async throws -> IssuedURL {
         let authenticator = CacheAuthenticator(cache: cache)
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { now }, randomBytes: randomBytes
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { now }, randomBytes: randomBytes))
         return try await urls.issue(
-            request, for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r-1",
-            deadline: .now + .seconds(5)
+            request, in: .test(authenticator.authenticate(Secret("k")), requestID: "r-1")
         )
     }
 
@@ -204,11 +211,11 @@ struct CacheAuthenticator: Authenticator {
         try await cache.advance()
         let ledger = ScriptedLedger()
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 1, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 1, count: $0) }))
         _ = try await urls.issue(
-            Fixture.get(), for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+            Fixture.get(), in: .test(caller)
         )
         #expect(ledger.proposals.map(\.position.sequence) == [10])
     }
@@ -223,13 +230,13 @@ struct CacheAuthenticator: Authenticator {
             position: PolicyPosition(sequence: known.position.sequence + ahead, tag: Fixture.id(901)))
         let ledger = ScriptedLedger()
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 1, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 1, count: $0) }))
         source.change([.apiKey(prefix: "k")]) { $0.apiKeys = [] }
         await #expect(throws: GatewayError.unauthenticated(reason: "There is no such key.")) {
             try await urls.issue(
-                Fixture.get(), for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+                Fixture.get(), in: .test(caller)
             )
         }
         #expect(ledger.proposals.isEmpty)
@@ -308,14 +315,14 @@ struct CacheAuthenticator: Authenticator {
     @Test func `a bucket that moved is signed for where it is`() async throws {
         let ledger = ScriptedLedger()
         let urls = PresignedURLs(
-            cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ledger, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 1, count: $0) }
-        )
+            ProvenIssuing(
+                cache: cache, authenticator: CacheAuthenticator(cache: cache), ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 1, count: $0) }))
         let request = try Fixture.get()
         func origin() async throws -> String {
             let caller = try await CacheAuthenticator(cache: cache).authenticate(Secret("k"))
             let issued = try await urls.issue(
-                request, for: caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(5)
+                request, in: .test(caller)
             )
             return String(issued.url.reveal().prefix { $0 != "?" })
         }

@@ -95,12 +95,13 @@ struct RemoteSchemeTests {
         let authenticator = CacheAuthenticator(cache: cache)
         let ledger = ScriptedLedger()
         let useCase = RemoteSignatures(
-            cache: cache, authenticator: authenticator, ledger: ledger, uploads: uploads, now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 7, count: $0) })
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
         do {
             _ = try await useCase.sign(
-                string, scheme: words.scheme, for: try await authenticator.authenticate(Secret("alice")),
-                sourceAddress: nil, requestID: "request-1", deadline: .now + .seconds(10))
+                string, scheme: words.scheme,
+                in: .test(try await authenticator.authenticate(Secret("alice")), requestID: "request-1"))
             #expect(ledger.proposals.count == 1)
             return nil
         } catch {

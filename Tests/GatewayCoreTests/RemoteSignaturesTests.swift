@@ -56,12 +56,12 @@ struct RemoteSignaturesTests {
         let cache = PolicyCache(source: source)
         let authenticator = CacheAuthenticator(cache: cache)
         let useCase = RemoteSignatures(
-            cache: cache, authenticator: authenticator, ledger: ledger, uploads: uploads, now: { now },
-            randomBytes: { [UInt8](repeating: 7, count: $0) })
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { now },
+                randomBytes: { [UInt8](repeating: 7, count: $0) }), uploads: uploads)
         return try await useCase.sign(
             RemoteString(content, canonicalRequest: canonicalRequest, scheme: scheme), scheme: scheme,
-            for: try await authenticator.authenticate(Secret(user)), sourceAddress: nil, requestID: "request-1",
-            deadline: .now + .seconds(10))
+            in: .test(try await authenticator.authenticate(Secret(user)), requestID: "request-1"))
     }
 
     private func error(

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import TestSupport
 import Testing
 
 /// Reads a session policy as a store does, knowing nothing of how it was written.

@@ -30,13 +30,13 @@ struct SessionsTests {
         let cache = cache ?? PolicyCache(source: source, limits: limits)
         let authenticator = CacheAuthenticator(cache: cache)
         let sessions = Sessions(
-            cache: cache, authenticator: authenticator, ledger: ledger,
-            sessions: SessionCache(opener: opener, now: { Fixture.now }), now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 7, count: $0) })
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 7, count: $0) }),
+            sessions: SessionCache(opener: opener, now: { Fixture.now }))
         return try await sessions.issue(
             SessionRequest(bucket: try BucketName("demo-bucket"), prefix: prefix, actions: nil, duration: nil),
-            for: try await authenticator.authenticate(Secret("key")), sourceAddress: nil, requestID: "request-1",
-            deadline: .now + .seconds(10))
+            in: .test(try await authenticator.authenticate(Secret("key")), requestID: "request-1"))
     }
 
     @Test("records what was granted, until when and for whom, after the session is open and before it leaves")

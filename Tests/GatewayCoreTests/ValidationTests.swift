@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import TestSupport
 import Testing
 
 @Suite struct ValidationTests {

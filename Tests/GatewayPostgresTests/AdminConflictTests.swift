@@ -72,7 +72,7 @@ import Testing
         try await world.makeBucket()
         let blocker = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await blocker.runScript("BEGIN")
-        _ = try await blocker.execute(GrantStatements.lockBucket, "demo")
+        _ = try await blocker.execute(GrantTable.lockBucket, "demo")
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
             try await world.stores.buckets.delete("demo", by: AdminWorld.change)
         }

@@ -173,7 +173,7 @@ import Testing
             FROM generate_series(1, 30000) i;
             SELECT append_policy_log('{all}', 'x', '');
             """)
-        try await world.connection.runScript("ANALYZE grants; PREPARE page AS \(GrantStatements.page.text)")
+        try await world.connection.runScript("ANALYZE grants; PREPARE page AS \(GrantTable.page.text)")
         func buffers(_ after: String) async throws -> Int64 {
             let plan = try await world.connection.execute(
                 Statement<Void, String>(

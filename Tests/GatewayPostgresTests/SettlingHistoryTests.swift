@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 import PostgresTesting
+import TestSupport
 import Testing
 
 @testable import GatewayPostgres
@@ -262,22 +263,5 @@ private struct History {
         let arrived = links.reduce(0) { $0 + ($1.isCounted ? $1.arrived : 0) }
         story.append("\(now): settled, \(used) counted, \(arrived) arrived")
         if arrived > used || arrived > HistoryLedger.limit { flaws.append("\(arrived) arrived, \(used) are counted") }
-    }
-}
-
-/// The same numbers for the same seed (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }

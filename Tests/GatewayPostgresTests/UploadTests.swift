@@ -247,7 +247,7 @@ import Testing
         let made = [MadeObject(key: try ObjectKey("k"), madeAt: now, size: nil, etag: nil)]
         _ = try await events.note(made, in: BucketName("demo"))
         func prune(_ keepDays: Int32?) async throws -> Int32? {
-            try await world.connection.execute(UploadStatements.prune, (keepDays, 10)).first
+            try await world.connection.execute(LandingTable.prune, (keepDays, 10)).first
         }
         #expect(try await prune(nil) == 0)
         #expect(try await prune(1) == 1)

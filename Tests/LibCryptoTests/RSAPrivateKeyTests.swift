@@ -1,28 +1,12 @@
 import Foundation
 import LibCrypto
+import TestSupport
 import Testing
 
 @Suite("RSA signatures")
 struct RSAPrivateKeyTests {
-    /// Keys by the `openssl` command, and its own opinion of a signature.
-    private func openssl(_ arguments: [String], input: [UInt8] = []) throws -> (status: Int32, output: [UInt8]) {
-        let process = Process()
-        let (standardInput, standardOutput) = (Pipe(), Pipe())
-        process.executableURL = URL(filePath: "/usr/bin/openssl")
-        process.arguments = arguments
-        process.standardInput = standardInput
-        process.standardOutput = standardOutput
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try standardInput.fileHandleForWriting.write(contentsOf: Data(input))
-        try standardInput.fileHandleForWriting.close()
-        let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, Array(output))
-    }
-
     private func newKey(bits: Int = 2048, options: [String] = []) throws -> String {
-        let (status, output) = try openssl(
+        let (status, output) = try OpenSSL.run(
             ["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(bits)"] + options)
         try #require(status == 0)
         return String(decoding: output, as: UTF8.self)
@@ -43,15 +27,15 @@ struct RSAPrivateKeyTests {
             #expect(try key.signature(of: message) == signature)
             try Data(signature).write(to: signatureFile)
             let verify = ["dgst", "-sha256", "-prverify", keyFile.path(), "-signature", signatureFile.path()]
-            #expect(try openssl(verify, input: message).status == 0)
-            #expect(try openssl(verify, input: message + [0]).status != 0)
+            #expect(try OpenSSL.run(verify, input: message).status == 0)
+            #expect(try OpenSSL.run(verify, input: message + [0]).status != 0)
         }
     }
 
     @Test func readsPKCS1AsWellAsPKCS8() throws {
         let pem = try newKey()
         let traditional = String(
-            decoding: try openssl(["rsa", "-traditional"], input: Array(pem.utf8)).output, as: UTF8.self)
+            decoding: try OpenSSL.run(["rsa", "-traditional"], input: Array(pem.utf8)).output, as: UTF8.self)
         try #require(traditional.contains("BEGIN RSA PRIVATE KEY"))
         let message = Array("m".utf8)
         #expect(
@@ -62,15 +46,15 @@ struct RSAPrivateKeyTests {
     @Test func refusesKeysThatCannotSignSo() throws {
         let short = try newKey(bits: 1024)
         let elliptic = String(
-            decoding: try openssl(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]).output,
+            decoding: try OpenSSL.run(["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]).output,
             as: UTF8.self)
         let whole = try newKey()
         let encrypted = String(
-            decoding: try openssl(
+            decoding: try OpenSSL.run(
                 ["pkcs8", "-topk8", "-v2", "aes256", "-passout", "pass:p"], input: Array(whole.utf8)
             ).output, as: UTF8.self)
         let publicKey = String(
-            decoding: try openssl(["rsa", "-pubout"], input: Array(whole.utf8)).output, as: UTF8.self)
+            decoding: try OpenSSL.run(["rsa", "-pubout"], input: Array(whole.utf8)).output, as: UTF8.self)
         try #require(elliptic.contains("BEGIN PRIVATE KEY") && encrypted.contains("ENCRYPTED"))
         for pem in [
             "", "-----BEGIN PRIVATE KEY-----", short, elliptic, encrypted, publicKey, String(whole.dropLast(200)),

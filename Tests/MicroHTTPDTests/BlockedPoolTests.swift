@@ -45,7 +45,9 @@ import Testing
                     try connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                     let start = ContinuousClock.now
                     let status = try connection.response().status
-                    guard blockade?.holds != false else { throw RawClientError.malformed("the blockade has gaps") }
+                    guard blockade?.holds != false else {
+                        throw AsyncConnectionError.malformed("the blockade has gaps")
+                    }
                     return (status, .now - start)
                 }
                 blockade?.end()

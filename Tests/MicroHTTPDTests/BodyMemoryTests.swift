@@ -151,7 +151,7 @@ import Testing
         try await TestServer.with(Self.gathering()) {
             $0.maxRequestsInFlight = 2
         } body: { server in
-            var slow: [RawClient] = []
+            var slow: [AsyncConnection] = []
             for _ in 0..<4 {
                 let client = try server.client()
                 try await client.send(Self.head(fields: "Expect: 100-continue\r\n"))

@@ -68,7 +68,7 @@ import Testing
             let client = try server.client()
             try await client.send("PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = Array("2710\r\n".utf8) + [UInt8](repeating: 1, count: 10_000) + Array("\r\n".utf8)
-            await #expect(throws: RawClientError.self) {
+            await #expect(throws: AsyncConnectionError.self) {
                 while true { try await client.send(chunk) }
             }
         }
@@ -239,7 +239,7 @@ import Testing
         }
         try await TestServer.with(responder) { server in
             do {
-                let client = try RawClient(port: server.port, receiveBuffer: 4_096)
+                let client = try AsyncConnection(port: server.port, receiveBuffer: 4_096)
                 try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
                 var before = -1
                 while before != written.value {

@@ -50,7 +50,7 @@ struct TestServer: Sendable {
     let port: UInt16
     let group: ServiceGroup
 
-    func client() throws -> RawClient { try RawClient(port: port) }
+    func client() throws -> AsyncConnection { try AsyncConnection(port: port) }
 
     /// Begins a graceful shutdown.
     func shutDown() async { await group.triggerGracefulShutdown() }

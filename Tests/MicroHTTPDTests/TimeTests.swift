@@ -29,7 +29,7 @@ import Testing
         } body: { server in
             let client = try server.client()
             try await client.send("GET / HTTP/1.1\r\nHost: a\r\n")
-            await #expect(throws: RawClientError.self) {
+            await #expect(throws: AsyncConnectionError.self) {
                 for number in 0..<1_000 {
                     try await client.send("X-\(number): a\r\n")
                     try await Task.sleep(for: .milliseconds(10))

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTesting
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
 
 @Suite("What we sign, a store accepts", .withStores)

@@ -1,5 +1,6 @@
 import HTTPTesting
 import Signing
+import TestSupport
 import Testing
 
 @Suite("Keys arrive as they were meant", .withStores)

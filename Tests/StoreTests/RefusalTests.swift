@@ -1,6 +1,7 @@
 import HTTPTesting
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
 
 @Suite("What was not signed, a store refuses", .withStores)

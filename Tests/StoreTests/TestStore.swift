@@ -2,15 +2,8 @@ import Foundation
 import HTTPTesting
 import LibCrypto
 import Signing
+import TestSupport
 import Testing
-
-/// The stores that judge what we sign. `script/stores` starts them; CONTRIBUTING.md lists the variables.
-enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
-    case radosgw = "RADOSGW"
-    case swift = "SWIFT"
-
-    var testDescription: String { rawValue.lowercased() }
-}
 
 /// One running store, as its variables describe it.
 struct TestStore {
@@ -67,10 +60,7 @@ struct TestStore {
 
     /// True when a test could find a store, or has to.
     static var areExpected: Bool {
-        areRequired
-            || StoreKind.allCases.contains {
-                ProcessInfo.processInfo.environment["SLUICE_TEST_\($0.rawValue)_ENDPOINT"] != nil
-            }
+        StoreKind.allCases.contains(where: \.isExpected)
     }
 
     private static func variable(_ name: String) throws -> String {

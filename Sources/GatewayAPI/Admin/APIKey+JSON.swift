@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// API keys: as other rows, but the answer to their creation shows the key itself, once.
 struct APIKeyEndpoints: Sendable {

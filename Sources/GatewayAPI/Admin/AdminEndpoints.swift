@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// Create, read, list, change and delete, the same for every kind of row.
 struct AdminEndpoints<Resource: AdminResource>: Sendable {

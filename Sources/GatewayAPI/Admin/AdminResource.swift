@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 /// A kind of row that admins create, read, list, change and delete, in its JSON form.
 protocol AdminResource: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension Bucket: AdminResource {
     static var kind: ResourceKind { .bucket }
@@ -32,7 +33,7 @@ extension Bucket: AdminResource {
             callback: try body.string("callback"), callbackVar: try body.string("callbackVar"),
             allowedOrigins: try body.strings("allowedOrigins", atMost: Self.maxOrigins) ?? [],
             maxSessionTTL: try body.integer("maxSessionTTL").map { Int(clamping: $0) }
-                ?? SessionRequest.durations.upperBound,
+                ?? SessionRole.durations.upperBound,
             createdAt: new.now
         )
     }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension Grant: AdminResource {
     static var kind: ResourceKind { .grant }

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// Members of a group: the group stands in the path, the member in the body or behind it.
 struct GroupMemberEndpoints: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension Issuer: AdminResource {
     static var kind: ResourceKind { .issuer }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension Quota: AdminResource {
     static var kind: ResourceKind { .quota }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 extension StorageCredential: AdminResource {
     static var kind: ResourceKind { .storageCredential }

@@ -1,5 +1,6 @@
 import GatewayCore
 import LibCrypto
+import StrictJSON
 
 /// A signed token in compact form (RFC 7515, section 7.1), taken apart and not yet believed.
 struct CompactToken {

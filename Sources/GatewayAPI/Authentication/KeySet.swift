@@ -1,4 +1,5 @@
 import GatewayCore
+import StrictJSON
 
 /// The keys of an issuer, as one document named them; a later document makes another object.
 final class KeySet: Sendable {

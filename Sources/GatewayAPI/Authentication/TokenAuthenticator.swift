@@ -2,6 +2,7 @@ public import Foundation
 public import GatewayCore
 import LibCrypto
 public import Logging
+import StrictJSON
 import Synchronization
 
 /// Checks JWTs of the configured issuers, API keys and tickets.

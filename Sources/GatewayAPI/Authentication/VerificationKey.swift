@@ -1,5 +1,6 @@
 import GatewayCore
 import JWTKit
+import StrictJSON
 import enum LibCrypto.Base64URL
 
 /// A key, bound to the one algorithm with which it may be used.

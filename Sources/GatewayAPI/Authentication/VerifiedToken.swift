@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import LibCrypto
+import StrictJSON
 
 /// What a token with a good signature says, under one issuer's row.
 struct VerifiedToken: Sendable {

@@ -1,4 +1,5 @@
 import GatewayCore
+import StrictJSON
 
 /// Comma-separated values as RFC 4180 has them, in UTF-8: lines end in CR LF or LF, a field in quotes may hold anything.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 /// The items of a batch of grants, each refused for itself.
 struct GrantBatchItems {

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// Many grants at once: a batch of changes, all of them out, all of them in.
 ///

@@ -1,4 +1,5 @@
 import GatewayCore
+import StrictJSON
 
 /// The columns of grants in CSV.
 struct GrantColumns: CSVColumns {

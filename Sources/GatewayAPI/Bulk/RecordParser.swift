@@ -1,4 +1,5 @@
 import GatewayCore
+import StrictJSON
 
 /// Parts a body that arrives in pieces into records.
 protocol RecordParser: Sendable {
@@ -56,7 +57,7 @@ struct NDJSONParser: RecordParser {
         if line == 1, rest.starts(with: byteOrderMark) { rest.removeFirst(byteOrderMark.count) }
         guard !rest.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) else { return nil }
         do throws(GatewayError) {
-            return BodyRecord(line: line, value: try JSONReader.read(rest))
+            return BodyRecord(line: line, value: try JSONText.body(rest).root.value)
         } catch .invalidArgument(_, let reason) {
             throw .line(line, .invalidArgument(field: "line", reason: reason))
         }

@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `GET /v1/access`.
 struct AccessEndpoints: Sendable {

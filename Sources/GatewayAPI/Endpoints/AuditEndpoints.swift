@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `/admin/v1/audit`: who changed what, when.
 struct AuditEndpoints: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `POST /admin/v1/buckets/{bucket}:validate`.
 struct BucketValidationEndpoints: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// What is to be known of storage credentials besides their rows.
 struct CredentialEndpoints: Sendable {

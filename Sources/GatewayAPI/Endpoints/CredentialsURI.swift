@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import StrictJSON
 
 /// The CredentialsURI protocol: what the OSS SDKs for iOS, Android and JavaScript expect of an address that they fetch
 /// credentials from, and the credentials libraries and the command line of Alibaba Cloud, which look at `Code` alone.

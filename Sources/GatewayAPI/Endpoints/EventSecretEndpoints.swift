@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `/admin/v1/buckets/{bucket}/event-secret`.
 struct EventSecretEndpoints: Sendable {

@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `/admin/v1/groups`.
 struct GroupEndpoints: Sendable {

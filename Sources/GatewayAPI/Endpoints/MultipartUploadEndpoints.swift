@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `/v1/multipart-uploads` and `/admin/v1/multipart-uploads`.
 struct MultipartUploadEndpoints: Sendable {

@@ -2,6 +2,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
+import StrictJSON
 
 extension PresignedURLEndpoints {
     /// `POST /v1/post-policies`: the fields of a browser form.

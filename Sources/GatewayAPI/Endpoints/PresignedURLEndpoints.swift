@@ -2,6 +2,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
+import StrictJSON
 
 /// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
 final class PresignedURLEndpoints: Sendable {

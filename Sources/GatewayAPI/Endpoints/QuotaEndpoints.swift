@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// What is read and reset of the use of quotas, besides their rows.
 struct QuotaEndpoints: Sendable {

@@ -1,6 +1,7 @@
 import HTTPServing
 import HTTPTypes
 import EmbeddedFiles
+import StrictJSON
 
 /// One thing that the gateway needs in order to serve.
 public struct ReadinessCheck: Sendable, Equatable {

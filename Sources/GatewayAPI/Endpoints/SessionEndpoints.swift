@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// Temporary credentials: `POST /v1/sts`, and the CredentialsURI protocol of the OSS SDKs.
 struct SessionEndpoints: Sendable {

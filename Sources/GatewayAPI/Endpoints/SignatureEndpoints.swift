@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `POST /v1/signatures/…`: signatures for requests that clients make themselves.
 struct SignatureEndpoints: Sendable {

@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import StrictJSON
 
 /// `/v1/tickets`: users make, see and revoke tickets of their own.
 struct TicketEndpoints: Sendable {

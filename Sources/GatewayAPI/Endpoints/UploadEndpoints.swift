@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `/v1/issuances/{id}:confirm` and `/admin/v1/uploads`.
 struct UploadEndpoints: Sendable {

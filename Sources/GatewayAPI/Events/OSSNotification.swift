@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import LibCrypto
+import StrictJSON
 
 /// Messages of Alibaba OSS: event notifications as MNS or EventBridge hand them over, and the bodies of callbacks.
 ///
@@ -33,7 +34,7 @@ enum OSSNotification {
     }
 
     private static func message(_ bytes: [UInt8], _ receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
-        var message = try JSONObject(JSONText(bytes))
+        var message = try JSONObject(JSONText.body(bytes))
         if let data = try message.object("data") { return [try event(data)] }
         if let bucket = try message.string("bucket") {
             let object = try message.required("object", message.string("object"))

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import StrictJSON
 
 /// Messages of S3 and compatible stores.
 ///
@@ -9,14 +10,14 @@ enum S3Notification {
     ///
     /// - Throws: `invalidArgument` for anything else than a notification, a test, or either as Amazon SNS wraps it.
     static func events(in bytes: [UInt8]) throws(GatewayError) -> [StoreEvent] {
-        var message = try JSONObject(JSONText(bytes))
+        var message = try JSONObject(JSONText.body(bytes))
         if let type = try message.string("Type") {
             guard type == "Notification" else {
                 throw message.invalid(
                     "Type", "Only notifications are taken, no requests to confirm a subscription.")
             }
             let inner = try message.required("Message", message.string("Message"))
-            message = try JSONObject(JSONText(Array(inner.utf8)).root, at: "Message")
+            message = try JSONObject(JSONText.body(Array(inner.utf8)).root, at: "Message")
         }
         if try message.string("Event") == "s3:TestEvent" { return [] }
         let records = try message.required("Records", message.values("Records", atMost: StoreEvents.maxEvents))

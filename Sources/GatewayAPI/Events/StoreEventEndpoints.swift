@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import StrictJSON
 
 /// `/v1/events/s3` and `/v1/events/oss`, which stores call.
 struct StoreEventEndpoints: Sendable {

@@ -1,16 +1,10 @@
 import GatewayCore
+import StrictJSON
 
 /// Takes the members of an object one by one, by name and type, and at the end refuses those that nobody took.
 struct JSONObject {
     private let path: String
-    private let node: JSONNode
-    private let count: Int
-    /// Where the members of a text begin.
-    private let first: Int
-    /// Which members were taken: the first 64, and those beyond.
-    private var taken: UInt64 = 0
-    private var takenBeyond: Set<Int> = []
-    private var takenCount = 0
+    private var members: JSONMembers
 
     /// Opens the object that a text is.
     init(_ text: JSONText) throws(GatewayError) {
@@ -24,19 +18,12 @@ struct JSONObject {
 
     /// Opens an object; `path` is its own name in errors, empty for the whole body.
     init(_ node: JSONNode, at path: String = "") throws(GatewayError) {
-        self.path = path
-        self.node = node
-        switch node {
-        case .text(let text, let place) where text.kind(at: place) == .object:
-            count = text.memberCount(at: place)
-            first = place + 1
-        case .tree(.object(let members)):
-            count = members.count
-            first = 0
-        default:
+        guard let members = JSONMembers(node) else {
             throw .invalidArgument(
                 field: path.isEmpty ? "body" : path, reason: "An object is expected, not \(node.value.kind).")
         }
+        self.path = path
+        self.members = members
     }
 
     /// The name of a member as errors have it, for example `response.contentType`.
@@ -46,12 +33,12 @@ struct JSONObject {
 
     /// Takes a member; `nil` where it is absent or null.
     mutating func value(_ name: String) -> JSONValue? {
-        take(name)?.value
+        members.take(name)?.value
     }
 
     /// Takes a string.
     mutating func string(_ name: String) throws(GatewayError) -> String? {
-        guard let node = take(name) else { return nil }
+        guard let node = members.take(name) else { return nil }
         guard let text = node.string else { throw mismatch(name, "A string", node.value) }
         return text
     }
@@ -75,7 +62,7 @@ struct JSONObject {
 
     /// Takes an array of strings of at most so many.
     mutating func strings(_ name: String, atMost count: Int = 100) throws(GatewayError) -> [String]? {
-        guard let node = take(name) else { return nil }
+        guard let node = members.take(name) else { return nil }
         guard let items = node.items else { throw mismatch(name, "An array of strings", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         var texts: [String] = []
@@ -88,7 +75,7 @@ struct JSONObject {
 
     /// Takes an array of anything, of at most so many items.
     mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONNode]? {
-        guard let node = take(name) else { return nil }
+        guard let node = members.take(name) else { return nil }
         guard let items = node.items else { throw mismatch(name, "An array", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         return items
@@ -96,17 +83,16 @@ struct JSONObject {
 
     /// Takes an object within.
     mutating func object(_ name: String) throws(GatewayError) -> JSONObject? {
-        guard let node = take(name) else { return nil }
+        guard let node = members.take(name) else { return nil }
         return try JSONObject(node, at: self.name(of: name))
     }
 
     /// Takes an object whose members are all strings, under names of the caller's choice.
     mutating func dictionary(_ name: String, atMost count: Int) throws(GatewayError) -> [String: String]? {
         guard let inner = try object(name) else { return nil }
-        guard inner.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
-        guard case .object(let members) = inner.node.value else { return [:] }
+        guard inner.members.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
         var pairs: [String: String] = [:]
-        for member in members {
+        for member in inner.members.all {
             guard case .string(let text) = member.value else {
                 throw inner.mismatch(member.name, "A string", member.value)
             }
@@ -115,7 +101,8 @@ struct JSONObject {
         return pairs
     }
 
-    /// Takes a string and reads it as a value that names itself wrongly in its errors: the member's own name is put there.
+    /// Takes a string and reads it as a value that names itself wrongly in
+    /// its errors: the member's own name is put there.
     mutating func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {
@@ -135,10 +122,7 @@ struct JSONObject {
 
     /// Ends the object: whatever was not taken is refused by name.
     func end() throws(GatewayError) {
-        guard takenCount < count, case .object(let members) = node.value,
-            let unknown = members.indices.first(where: { !isTaken($0) })
-        else { return }
-        throw invalid(members[unknown].name, "There is no such member.")
+        if let unknown = members.firstLeft { throw invalid(unknown, "There is no such member.") }
     }
 
     /// The error for a member.
@@ -153,46 +137,5 @@ struct JSONObject {
     /// A name chosen by the client comes back in the answer, but not at any length.
     private static func shortened(_ name: String) -> String {
         name.count <= 64 ? name : name.prefix(64) + "…"
-    }
-}
-
-extension JSONObject {
-    /// Takes a member, wherever it is; `nil` where it is absent or null.
-    private mutating func take(_ name: String) -> JSONNode? {
-        guard takenCount < count else { return nil }
-        let found: JSONNode? =
-            switch node {
-            case .text(let text, _): takePlace(of: name, in: text).map { .text(text, $0) }
-            case .tree(.object(let members)): takeMember(name, of: members).map { .tree($0) }
-            case .tree: nil
-            }
-        return found.flatMap { $0.isNull ? nil : $0 }
-    }
-
-    private mutating func takePlace(of name: String, in text: JSONText) -> Int? {
-        var place = first
-        for index in 0..<count {
-            if !isTaken(index), text.isName(name, at: place) {
-                setTaken(index)
-                return place + 1
-            }
-            place = text.next(after: place + 1)
-        }
-        return nil
-    }
-
-    private mutating func takeMember(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
-        guard let index = members.indices.first(where: { !isTaken($0) && members[$0].name == name }) else { return nil }
-        setTaken(index)
-        return members[index].value
-    }
-
-    private func isTaken(_ index: Int) -> Bool {
-        index < 64 ? taken >> UInt64(index) & 1 == 1 : takenBeyond.contains(index)
-    }
-
-    private mutating func setTaken(_ index: Int) {
-        takenCount += 1
-        if index < 64 { taken |= 1 << UInt64(index) } else { takenBeyond.insert(index) }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// `POST /admin/v1/explain`: it asks and changes nothing.
 struct ExplainEndpoints: Sendable {

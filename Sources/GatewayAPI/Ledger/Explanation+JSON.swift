@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPTypes
 import Signing
+import StrictJSON
 
 extension Explanation {
     /// Writes the members of an explanation.

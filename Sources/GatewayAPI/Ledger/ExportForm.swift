@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import LibCrypto
+import StrictJSON
 
 /// The forms in which the ledger can be taken away.
 enum ExportForm: String, CaseIterable {

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import LibCrypto
+import StrictJSON
 
 extension LedgerPage {
     /// Writes the members of a page, each row by `write`, and the stretch that was looked at.

@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import StrictJSON
 
 /// `POST /admin/v1/simulate`: it asks and changes nothing.
 struct SimulateEndpoints: Sendable {

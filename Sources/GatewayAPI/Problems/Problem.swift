@@ -1,6 +1,7 @@
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import StrictJSON
 
 /// An answer that says what went wrong, in the form of RFC 9457.
 struct Problem: Sendable {

@@ -2,6 +2,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import StrictJSON
 import Synchronization
 
 /// A request on its way through the middleware to its endpoint; a class, as everything on that way holds it.
@@ -120,7 +121,7 @@ final class APIRequest: Sendable {
             throw APIError.unsupportedMediaType
         }
         guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
-        return try JSONText(bytes)
+        return try JSONText.body(bytes)
     }
 
     private static let jsonType = "application/json"

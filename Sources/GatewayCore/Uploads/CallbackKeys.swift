@@ -71,7 +71,9 @@ public final class CallbackKeys: Sendable {
     private func key(at address: String) async throws(GatewayError) -> RSAPublicKey {
         let start = now()
         guard let known = held.withLock({ $0.value(for: address) }) else {
-            guard allowance.withLock({ $0.take(at: start) }) else { throw .slowDown(retryAfter: 1) }
+            guard allowance.withLock({ $0.take(at: start) }) else {
+                throw .slowDown(retryAfter: 1, cause: "too many public keys of callbacks were asked for")
+            }
             return try await fetch(address, through: fetches)
         }
         if 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return known.key }
@@ -86,7 +88,7 @@ public final class CallbackKeys: Sendable {
         }
         guard let text = String(validating: document, as: UTF8.self), let key = try? RSAPublicKey(pem: text) else {
             // The store is told to call again: the address is one of its own.
-            throw .unavailable(retryAfter: 5)
+            throw .unavailable(retryAfter: 5, cause: "the public key of a callback cannot be read")
         }
         held.withLock { $0.insert(Held(key: key, fetchedAt: start), for: address, cost: 1) }
         return key

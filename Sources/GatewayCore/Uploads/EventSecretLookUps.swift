@@ -30,7 +30,9 @@ final class EventSecretLookUps: Sendable {
             if state.accepted.value(for: digest) != nil { return false }
             return state.allowance.take(at: now) ? false : nil
         }
-        guard let answer else { throw .slowDown(retryAfter: 1) }
+        guard let answer else {
+            throw .slowDown(retryAfter: 1, cause: "too many event secrets that are not known were asked for")
+        }
         return answer
     }
 

@@ -81,7 +81,9 @@ public struct StoreEvents: Sendable {
         guard let told = made(event), told.callbackID != nil, let bucket = try? BucketName(event.bucket),
             try await isAtOSS(bucket)
         else { return false }
-        guard allowance.left.withLock({ [now = now()] in $0.take(at: now) }) else { throw .slowDown(retryAfter: 1) }
+        guard allowance.left.withLock({ [now = now()] in $0.take(at: now) }) else {
+            throw .slowDown(retryAfter: 1, cause: "too many callbacks without a secret")
+        }
         let found: StoredObject?
         do throws(GatewayError) {
             found = try await looks.pass { () async throws(GatewayError) in
@@ -150,7 +152,7 @@ public struct EventSecrets: Sendable {
             "The former secret stays good for 0 to 604,800 seconds.")
         guard let random = try? randomBytes(EventSecretText.randomByteCount),
             let text = EventSecretText(randomBytes: random)
-        else { throw .unavailable(retryAfter: 1) }
+        else { throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes") }
         let secret = EventSecret(bucket: bucket, name: text.name, hash: text.hash, createdAt: now())
         return (try await records.rotate(secret, overlap: Int(overlap), by: change), text.text)
     }

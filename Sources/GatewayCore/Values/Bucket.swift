@@ -88,7 +88,7 @@ public struct Bucket: Sendable, Equatable {
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
         allowsRedirects: Bool = false, externalDeletions: Bool = false, honoursUnsignedHeaders: Bool = false,
         callback: String? = nil, callbackVar: String? = nil, allowedOrigins: [String] = [],
-        maxSessionTTL: Int = SessionRequest.durations.upperBound, createdAt: Date
+        maxSessionTTL: Int = SessionRole.durations.upperBound, createdAt: Date
     ) {
         self.name = name
         self.provider = provider

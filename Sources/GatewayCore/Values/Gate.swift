@@ -21,7 +21,7 @@ public final class Gate: Sendable {
             present += 1
             return true
         }
-        guard isAdmitted else { throw .slowDown(retryAfter: 1) }
+        guard isAdmitted else { throw .slowDown(retryAfter: 1, cause: "too many requests wait for stores") }
         defer { present.withLock { $0 -= 1 } }
         return try await body()
     }

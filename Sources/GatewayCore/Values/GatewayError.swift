@@ -37,11 +37,24 @@ public enum GatewayError: Error, Equatable, Sendable {
     /// 500 `InternalError`: what was signed does not hold what was decided, which is a fault of ours; nothing is given.
     case unproven(ProofGap)
     /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
-    case slowDown(retryAfter: Int)
+    case slowDown(retryAfter: Int, cause: Cause = .unstated)
     /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.
-    case unavailable(retryAfter: Int)
+    case unavailable(retryAfter: Int, cause: Cause = .unstated)
     /// 503 `ServiceUnavailable`: the clocks of gateway and database differ too much to issue anything; retry after so many seconds.
     case clockDiffers(retryAfter: Int)
+}
+
+extension GatewayError {
+    /// Why the gateway cannot answer now, where that is its fault or that of something it needs.
+    public var cause: Cause? {
+        switch self {
+        case .slowDown(_, let cause), .unavailable(_, let cause): cause.description.isEmpty ? nil : cause
+        case .storeRefused(let status, let code): "the store answered \(status) \(code ?? "without a code")"
+        case .clockDiffers: "the clocks of gateway and database differ"
+        case .unproven(let gap): "what was signed does not hold what was decided: \(gap.rawValue)"
+        default: nil
+        }
+    }
 }
 
 /// The kinds of resources that admins manage; the raw value is the word in `NoSuch…` codes.

@@ -52,11 +52,6 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// The field `key` of a form, which no object can have where the client fills it in; only to be written down.
-    init(ofForm request: PostPolicyRequest) {
-        rawValue = request.key
-    }
-
     /// Most `/` of a key or prefix that is asked for or granted: a decision may have to look at each place where a grant can
     /// stand, and those are as many.
     public static let maxSlashes = 64

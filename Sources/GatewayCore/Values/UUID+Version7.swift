@@ -18,3 +18,24 @@ extension UUID {
         )
     }
 }
+
+extension UUID {
+    /// The time in a UUID of version 7, to the millisecond.
+    public var version7Instant: Date {
+        let id = uuid
+        let milliseconds = [id.0, id.1, id.2, id.3, id.4, id.5].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+
+    /// Whether two UUIDs of version 7 differ by their time only.
+    public func hasSameTag(as other: UUID) -> Bool {
+        let (left, right) = (uuid, other.uuid)
+        return left.6 == right.6 && left.7 == right.7 && left.8 == right.8 && left.9 == right.9
+            && left.10 == right.10 && left.11 == right.11 && left.12 == right.12 && left.13 == right.13
+            && left.14 == right.14 && left.15 == right.15
+    }
+
+    func hasTag(of bytes: [UInt8]) -> Bool {
+        hasSameTag(as: .version7(at: Date(timeIntervalSince1970: 0), randomBytes: bytes))
+    }
+}

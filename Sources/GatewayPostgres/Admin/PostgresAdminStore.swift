@@ -6,8 +6,9 @@ import Logging
 
 /// Rows of one kind in PostgreSQL, as admins manage them.
 ///
-/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the commit
-/// writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits longer for rows.
+/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the
+/// commit writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits
+/// longer for rows.
 public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     private let table: AdminTable<Resource>
     private let pool: PostgresPool
@@ -48,20 +49,14 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
 
     /// Reads a page of rows, in a stable order.
     public func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
-        let limit = min(max(query.pageSize, 1), Self.maxPageSize)
-        let request = PageRequest(
-            filters: try table.filterValues(query.filters), after: try table.cursor(query),
-            // One more tells whether there is a next page.
-            limit: Int64(limit) + 1)
-        var rows: [Resource]
+        let request = try table.listing.request(query)
+        let rows: [Resource]
         do throws(PostgresError) {
             rows = try await pool.execute(table.page, request)
         } catch {
             throw translate(error, requestID: nil)
         }
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        rows.removeLast()
-        return Page(items: rows, nextPageToken: rows.last.map { table.pageToken(after: $0, of: query) })
+        return table.listing.page(rows, of: query, position: table.position)
     }
 
     /// Puts a row in the place of the one with its identifier.
@@ -91,7 +86,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
                 if change.isAudited { entry.before = try transaction.execute(table.document, id).first }
                 try table.delete(Removal(id: id, actor: change.actor.rawValue), transaction)
                 if change.isAudited {
-                    try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+                    try transaction.perform(AuditTable.insert, entry)
                 }
                 try append(entry, scopes: locked.scopes, in: transaction)
             }
@@ -101,8 +96,9 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
     }
 
-    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One line of the
-    /// log and one of the audit tell of all of them. Answers how many; where there was none, nothing changed.
+    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One
+    /// line of the log and one of the audit tell of all of them. Answers how many; where there was none, nothing
+    /// changed.
     func deleteAll(
         _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int {
@@ -112,7 +108,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             guard !removed.isEmpty else { return 0 }
             var entry = entry
             entry.before = #"{"items": ["# + removed.map(\.document).joined(separator: ",") + "]}"
-            try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+            try transaction.perform(AuditTable.insert, entry)
             try append(entry, scopes: removed.map(\.scope), in: transaction)
             return removed.count
         }
@@ -120,8 +116,8 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         return count
     }
 
-    /// Waits until what was committed before stands. A row may be missing because a removal before this one was committed here
-    /// but not answered with success: a failover could bring the row back.
+    /// Waits until what was committed before stands. A row may be missing because a removal before this one was
+    /// committed here but not answered with success: a failover could bring the row back.
     private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
         do throws(PostgresError) {
             try await pool.perform(AdminStatements.writeNothing, ())
@@ -129,8 +125,6 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
             throw translate(error, requestID: change.requestID)
         }
     }
-
-    private static var maxPageSize: Int { 1000 }
 }
 
 extension PostgresAdminStore {
@@ -140,9 +134,9 @@ extension PostgresAdminStore {
         do throws(CryptoError) {
             return AuditEntry(
                 id: .version7(at: now(), randomBytes: try randomBytes(count: 10)), operation: operation,
-                resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID)
+                kind: table.kind, resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID)
         } catch {
-            throw .unavailable(retryAfter: 1)
+            throw .noRandomBytes
         }
     }
 
@@ -163,7 +157,7 @@ extension PostgresAdminStore {
         let stored = try written(id, in: transaction)
         var entry = entry
         entry.after = try transaction.execute(table.document, id).first
-        try transaction.perform(AdminStatements.audit, (entry, table.kind.rawValue))
+        try transaction.perform(AuditTable.insert, entry)
         try append(entry, scopes: scopes + present.filter { !scopes.contains($0) }, in: transaction)
         return stored
     }
@@ -172,7 +166,7 @@ extension PostgresAdminStore {
         _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
     ) throws(PostgresError) {
         try transaction.perform(
-            AdminStatements.appendPolicyLog,
+            PolicyLogTable.append,
             PolicyChange(scopes: scopes, actor: entry.actor, requestID: entry.requestID))
     }
 
@@ -191,7 +185,7 @@ extension PostgresAdminStore {
             throw translate(error, requestID: change.requestID)
         } catch {
             logger.error("a change failed", metadata: ["request.id": "\(change.requestID)", "reason": "\(error)"])
-            throw .unavailable(retryAfter: 1)
+            throw .unexpected(error)
         }
     }
 
@@ -204,8 +198,6 @@ extension PostgresAdminStore {
         logger.report(
             error, "rows cannot be read or changed", in: pool.outage,
             metadata: ["kind": "\(table.kind.rawValue)", "request.id": requestID.map { "\($0)" } ?? ""])
-        if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
-        // Another change is under way: as long as it lasts, nothing but waiting helps.
-        return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError
+        return error.asRefusalOfChange
     }
 }

@@ -5,12 +5,11 @@ import Logging
 
 /// What depends on storage credentials, by the rows of buckets and of the ledger.
 public struct PostgresCredentialDependency: CredentialDependency {
-    private let pool: PostgresPool
-    private let logger: Logger
+    private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+        self.pool = StorePool(
+            pool: pool, logger: logger, complaint: "what depends on a credential cannot be read")
     }
 
     /// Reads what depends on a credential.
@@ -26,19 +25,14 @@ public struct PostgresCredentialDependency: CredentialDependency {
     private func first<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> Row {
-        let found: Row?
-        do throws(PostgresError) {
-            found = try await pool.execute(statement, parameters).first
-        } catch {
-            logger.report(error, "what depends on a credential cannot be read", in: pool.outage)
-            throw error.asGatewayError
+        guard let found = try await pool.execute(statement, parameters).first else {
+            throw .notFound(.storageCredential)
         }
-        guard let found else { throw .notFound(.storageCredential) }
         return found
     }
 
-    /// Nothing lives longer than a week, so that older days need not be read. What was decided before the change of the key was
-    /// signed by the one before: the ledger knows the state of policy that each decision rests on.
+    /// Nothing lives longer than a week, so that older days need not be read. What was decided before the change of the
+    /// key was signed by the one before: the ledger knows the state of policy that each decision rests on.
     static let read = Statement<UUID, CredentialDependents>(
         """
         SELECT ARRAY(SELECT b.name FROM buckets b WHERE b.credential_id = c.id ORDER BY b.name),
@@ -59,18 +53,17 @@ public struct PostgresCredentialDependency: CredentialDependency {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        var buckets: [BucketName] = []
-        for name in try row.decode(0, as: [String].self) {
-            buckets.append(try parsed(0) { () throws(GatewayError) in try BucketName(name) })
-        }
-        let hasFormer: Bool = try row.decode(3)
+        let buckets = try row.nextList(BucketName.init(_:))
+        let count: Int64 = try row.next()
+        let until: Date? = try row.next()
+        let hasFormer: Bool = try row.next()
         return CredentialDependents(
-            buckets: buckets, alive: .init(count: try row.decode(1), until: try row.decode(2)),
-            aliveOfPreviousKey: hasFormer ? .init(count: try row.decode(4), until: try row.decode(5)) : nil)
+            buckets: buckets, alive: .init(count: count, until: until),
+            aliveOfPreviousKey: hasFormer ? .init(count: try row.next(), until: try row.next()) : nil)
     }
 
-    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its creation nobody
-    /// is taken for the maker.
+    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its
+    /// creation nobody is taken for the maker.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
         SELECT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id AND b.endpoint = $2),
@@ -89,8 +82,8 @@ public struct PostgresCredentialDependency: CredentialDependency {
     ) {
         [$0.credential, $0.endpoint]
     } decode: { row throws(PostgresError) in
-        let maker = try row.decode(1, as: String?.self)
-        return CredentialUse(
-            signsForEndpoint: try row.decode(0), soleMaker: maker.flatMap { try? Principal($0) })
+        let signs: Bool = try row.next()
+        let maker: String? = try row.next()
+        return CredentialUse(signsForEndpoint: signs, soleMaker: maker.flatMap { try? Principal($0) })
     }
 }

@@ -5,42 +5,22 @@ import Logging
 
 /// Gateways as ``Heartbeat`` made them known.
 public struct PostgresGateways: GatewayDirectory {
-    private let pool: PostgresPool
-    private let logger: Logger
+    private static let listing = Listing(name: "Gateway", filters: [], order: [.uuid("id")])
+
+    private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+        self.pool = StorePool(pool: pool, logger: logger, complaint: "gateways cannot be read")
     }
 
     /// Reads a page of gateways, those that started last first.
     public func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
-        if let name = query.filters.keys.first {
-            throw .invalidArgument(field: name, reason: "There is no such filter.")
-        }
-        let tokens = PageToken(of: "Gateway", filters: [:])
-        var before: String?
-        if let text = query.pageToken {
-            let id = try tokens.values(in: text, count: 1)[0]
-            guard AdminColumn.isLowerCaseUUID(id) else { throw PageToken.foreign }
-            before = id
-        }
-        let limit = min(max(query.pageSize, 1), 1000)
-        var rows: [KnownGateway]
-        do throws(PostgresError) {
-            // One more tells whether there is a next page.
-            rows = try await pool.execute(Self.page, (before, Int64(limit) + 1))
-        } catch {
-            logger.report(error, "gateways cannot be read", in: pool.outage)
-            throw error.asGatewayError
-        }
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        rows.removeLast()
-        return Page(items: rows, nextPageToken: rows.last.map { tokens.text(after: [$0.id.lowercaseText]) })
+        let rows = try await pool.execute(Self.page, Self.listing.request(query))
+        return Self.listing.page(rows, of: query) { [$0.id.lowercaseText] }
     }
 
     /// Identifiers begin with the time at which they were made.
-    static let page = Statement<(before: String?, limit: Int64), KnownGateway>(
+    static let page = Statement<PageRequest, KnownGateway>(
         """
         SELECT g.id, g.version, g.started_at, g.last_seen_at, is_live_gateway(g.last_seen_at), g.policy_seq, g.policy_tag,
             g.clock_difference, g.key_ids
@@ -49,15 +29,28 @@ public struct PostgresGateways: GatewayDirectory {
         ORDER BY g.id DESC LIMIT $2
         """, onlyReads: true
     ) {
-        [$0.before, $0.limit]
+        $0.parameters
     } decode: { row throws(PostgresError) in
-        var position: PolicyPosition?
-        if let sequence = try row.decode(5, as: Int64?.self) {
-            position = PolicyPosition(sequence: sequence, tag: try row.decode(6))
-        }
-        return KnownGateway(
-            id: try row.decode(0), version: try row.decode(1), startedAt: try row.decode(2),
-            lastSeenAt: try row.decode(3), isLive: try row.decode(4), position: position,
-            clockDifference: try row.decode(7), masterKeyIDs: try row.decode(8))
+        try KnownGateway(&row)
+    }
+}
+
+extension KnownGateway {
+    /// Reads a row of ``PostgresGateways/page``.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            id: try row.next(), version: try row.next(), startedAt: try row.next(), lastSeenAt: try row.next(),
+            isLive: try row.next(), position: try PolicyPosition(ifKnown: &row), clockDifference: try row.next(),
+            masterKeyIDs: try row.next())
+    }
+}
+
+extension PolicyPosition {
+    /// Reads two columns, number and tag, that are both NULL where there is no position.
+    fileprivate init?(ifKnown row: inout PostgresRow) throws(PostgresError) {
+        let sequence: Int64? = try row.next()
+        let tag: UUID? = try row.next()
+        guard let sequence, let tag else { return nil }
+        self.init(sequence: sequence, tag: tag)
     }
 }

@@ -5,47 +5,20 @@ import Logging
 
 /// Groups in PostgreSQL: the names that memberships and grants mention.
 public struct PostgresGroups: GroupDirectory {
-    private let pool: PostgresPool
-    private let logger: Logger
+    private static let listing = Listing(name: "Group", filters: [.text("member")], order: [.text("group")])
+
+    private let pool: StorePool
 
     init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+        self.pool = StorePool(pool: pool, logger: logger, complaint: "groups cannot be read")
     }
 
     /// Reads a page of groups, in the order of their names' bytes.
     public func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
-        for name in query.filters.keys where name != "member" {
-            throw .invalidArgument(field: name, reason: "There is no such filter.")
-        }
-        let tokens = PageToken(of: "Group", filters: query.filters)
-        let limit = min(max(query.pageSize, 1), 1000)
-        let question = GroupQuestion(
-            member: query.filters["member"],
-            after: try query.pageToken.map { (text) throws(GatewayError) in try tokens.values(in: text, count: 1)[0] },
-            // One more tells whether there is a next page.
-            limit: Int64(limit) + 1)
-        guard [question.member, question.after].allSatisfy({ $0?.utf8.contains(0) != true }) else {
-            throw .invalidArgument(field: "member", reason: "No row can have this value.")
-        }
-        var rows: [GroupSummary]
-        do throws(PostgresError) {
-            rows = try await pool.execute(question.member == nil ? Self.page : Self.pageOfMember, question)
-        } catch {
-            logger.report(error, "groups cannot be read", in: pool.outage)
-            throw error.asGatewayError
-        }
-        guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
-        rows.removeLast()
-        return Page(items: rows, nextPageToken: rows.last.map { tokens.text(after: [$0.group.rawValue]) })
+        let request = try Self.listing.request(query)
+        let rows = try await pool.execute(query.filters["member"] == nil ? Self.page : Self.pageOfMember, request)
+        return Self.listing.page(rows, of: query) { [$0.group.rawValue] }
     }
-}
-
-/// Which groups are read.
-struct GroupQuestion: Sendable {
-    var member: String?
-    var after: String?
-    var limit: Int64
 }
 
 extension PostgresGroups {
@@ -54,9 +27,9 @@ extension PostgresGroups {
         (SELECT count(*) FROM grants r WHERE r.principal = g.name AND r.removed_at IS NULL)
         """
 
-    /// From one name to the next by two indexes, so that a group with a million grants costs no more than one with a single
-    /// one; only the counting reads them. ";" is the byte after ":".
-    static let page = Statement<GroupQuestion, GroupSummary>(
+    /// From one name to the next by two indexes, so that a group with a million grants costs no more than one with a
+    /// single one; only the counting reads them. ";" is the byte after ":".
+    static let page = Statement<PageRequest, GroupSummary>(
         """
         WITH RECURSIVE names (name) AS (
             SELECT least(
@@ -75,13 +48,12 @@ extension PostgresGroups {
         SELECT g.name, \(counts) FROM (SELECT n.name FROM names n WHERE n.name IS NOT NULL LIMIT $2) g
         """, onlyReads: true
     ) {
-        [$0.after, $0.limit]
+        $0.after.map { $0 as any PostgresValue } + [$0.limit]
     } decode: { row throws(PostgresError) in
-        GroupSummary(
-            group: try row.principal(0), memberCount: try row.decode(1), grantCount: try row.decode(2))
+        try GroupSummary(&row)
     }
 
-    static let pageOfMember = Statement<GroupQuestion, GroupSummary>(
+    static let pageOfMember = Statement<PageRequest, GroupSummary>(
         """
         SELECT g.name, \(counts)
         FROM (
@@ -92,9 +64,15 @@ extension PostgresGroups {
         ORDER BY g.name
         """, onlyReads: true
     ) {
-        [$0.member, $0.after, $0.limit]
+        $0.parameters
     } decode: { row throws(PostgresError) in
-        GroupSummary(
-            group: try row.principal(0), memberCount: try row.decode(1), grantCount: try row.decode(2))
+        try GroupSummary(&row)
+    }
+}
+
+extension GroupSummary {
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            group: try row.nextParsed(Principal.init(_:)), memberCount: try row.next(), grantCount: try row.next())
     }
 }

@@ -8,7 +8,7 @@ enum BatchMatching {
     static let findLive = Statement<Void, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
-        SELECT g.id, g.created_change, true, '', \(GrantRow.fingerprint)
+        SELECT g.id, g.created_change, true, '', \(GrantTable.fingerprint)
         FROM (SELECT b.id FROM bulk_grants b WHERE b.id IS NOT NULL UNION SELECT r.id FROM bulk_removals r) n
         JOIN grants g ON g.id = n.id AND g.removed_at IS NULL
         """)
@@ -45,9 +45,9 @@ enum BatchMatching {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        let write: Int32? = try row.decode(0)
-        let removal: Int32? = try row.decode(1)
-        let isStale: Bool = try row.decode(2)
+        let write: Int32? = try row.next()
+        let removal: Int32? = try row.next()
+        let isStale: Bool = try row.next()
         let place: ItemRefusal.Place =
             if let write { .item(array: "writes", index: Int(write)) } else {
                 .item(array: "deletes", index: Int(removal ?? 0))
@@ -59,7 +59,7 @@ enum BatchMatching {
     static let outcomes = Statement<Void, GrantBatchResult.Write>(
         "SELECT d.id, d.operation, d.old_change FROM bulk_diff d WHERE d.place IS NOT NULL ORDER BY d.place"
     ) { row throws(PostgresError) in
-        GrantBatchResult.Write(id: try row.decode(0), outcome: try row.grantOutcome(1), revision: try row.decode(2))
+        GrantBatchResult.Write(id: try row.next(), outcome: try row.nextGrantOutcome(), revision: try row.next())
     }
 
     /// Runs the statements.
@@ -75,9 +75,10 @@ enum BatchMatching {
 }
 
 extension PostgresRow {
-    /// Reads an operation of `bulk_diff` that is no refusal.
-    func grantOutcome(_ column: Int) throws(PostgresError) -> GrantOutcome {
-        let operation: String = try decode(column)
+    /// Reads the next column, an operation of `bulk_diff` that is no refusal.
+    mutating func nextGrantOutcome() throws(PostgresError) -> GrantOutcome {
+        let column = place
+        let operation: String = try next()
         switch operation {
         case "create": return .created
         case "update": return .updated

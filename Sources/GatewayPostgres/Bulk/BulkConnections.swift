@@ -53,7 +53,7 @@ public final class BulkConnections: Sendable {
             open += 1
             return true
         }
-        guard isFree else { throw .slowDown(retryAfter: 5) }
+        guard isFree else { throw .slowDown(retryAfter: 5, cause: "all connections for imports and exports are taken") }
         return Lease(PostgresConnection(configuration, logger: logger), of: self)
     }
 }

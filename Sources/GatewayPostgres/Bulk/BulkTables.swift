@@ -6,9 +6,10 @@ import LibPQ
 enum BulkTables {
     /// Makes the tables.
     ///
-    /// `bulk_grants` holds what was sent, `bulk_removals` what is to go by identifier, `bulk_live` the live grants that may be
-    /// concerned, and `bulk_diff` what is to happen: one row for each grant that was sent or goes, with the version that it
-    /// replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a refusal.
+    /// `bulk_grants` holds what was sent, `bulk_removals` what is to go by identifier, `bulk_live` the live grants that
+    /// may be concerned, and `bulk_diff` what is to happen: one row for each grant that was sent or goes, with the
+    /// version that it replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a
+    /// refusal.
     static let make = """
         CREATE TEMP TABLE bulk_grants (
             place integer NOT NULL,

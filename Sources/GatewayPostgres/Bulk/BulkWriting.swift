@@ -14,7 +14,7 @@ struct BulkWriting {
     /// How many grants each operation is for.
     static let count = Statement<Void, (outcome: GrantOutcome, count: Int64)>(
         "SELECT d.operation, count(*) FROM bulk_diff d GROUP BY d.operation"
-    ) { row throws(PostgresError) in (try row.grantOutcome(0), try row.decode(1)) }
+    ) { row throws(PostgresError) in (try row.nextGrantOutcome(), try row.next()) }
 
     /// Grants that shall be written for buckets that there are not.
     static let bucketless = Statement<Void, Int32>(
@@ -23,7 +23,7 @@ struct BulkWriting {
         WHERE d.operation IN ('create', 'update') AND NOT EXISTS (SELECT FROM buckets k WHERE k.name = b.bucket)
         ORDER BY b.place LIMIT 100
         """
-    ) { row throws(PostgresError) in try row.decode(0) }
+    ) { row throws(PostgresError) in try row.next() }
 
     /// Templates that would be more than `$1` of their principal in their bucket, with those that stay as they are.
     static let surplusTemplates = Statement<Int64, Int32>(
@@ -45,11 +45,11 @@ struct BulkWriting {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let begin = Statement<Void, UUID>("SELECT current_policy_change()") { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     /// Ends versions, unless somebody has ended them.
@@ -107,7 +107,7 @@ struct BulkWriting {
             WHERE d.operation IN ('update', 'delete')
         ) p LIMIT 1001
         """
-    ) { row throws(PostgresError) in try row.decode(0) }
+    ) { row throws(PostgresError) in try row.next() }
 
     /// Keeps the buckets from being removed until the grants are committed; counts those that are gone.
     static let lockBuckets = Statement<Void, Int64>(
@@ -120,7 +120,7 @@ struct BulkWriting {
         )
         SELECT (SELECT count(*) FROM wanted) - (SELECT count(*) FROM locked)
         """
-    ) { row throws(PostgresError) in try row.decode(0) }
+    ) { row throws(PostgresError) in try row.next() }
 
     static let writesTemplates = Statement<Void, Bool>(
         """
@@ -128,10 +128,10 @@ struct BulkWriting {
             SELECT FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
             WHERE d.operation IN ('create', 'update') AND b.is_template)
         """
-    ) { row throws(PostgresError) in try row.decode(0) }
+    ) { row throws(PostgresError) in try row.next() }
 
     /// Waits until nobody else adds templates, and keeps it so.
-    static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(GrantStatements.templateLock))")
+    static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(GrantTable.templateLock))")
 
     /// Counts what would happen, and refuses what cannot.
     func check(in transaction: borrowing PostgresTransaction) throws -> GrantCounts {
@@ -140,8 +140,8 @@ struct BulkWriting {
         for row in try transaction.execute(Self.count) { counts[row.outcome] = Int(row.count) }
         let bucketless = try transaction.execute(Self.bucketless)
         try refuse(bucketless, .conflict(reason: "The bucket does not exist."))
-        let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
-        try refuse(surplus, .conflict(reason: AdminTable<Grant>.tooManyTemplates))
+        let surplus = try transaction.execute(Self.surplusTemplates, GrantTable.maxTemplates)
+        try refuse(surplus, .conflict(reason: GrantTable.tooManyTemplates))
         return counts
     }
 
@@ -170,13 +170,13 @@ struct BulkWriting {
         guard try transaction.execute(Self.lockBuckets).first == 0 else { throw Overtaken() }
         if try transaction.execute(Self.writesTemplates).first == true {
             try transaction.perform(Self.lockTemplates, ())
-            let surplus = try transaction.execute(Self.surplusTemplates, AdminTable<Grant>.maxTemplates)
+            let surplus = try transaction.execute(Self.surplusTemplates, GrantTable.maxTemplates)
             guard surplus.isEmpty else { throw Overtaken() }
         }
         // The claim of the request's idempotency key may have run out over so much work.
         try transaction.mark(change)
         let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID, attempts: Self.maxAttempts)
-        try transaction.perform(AdminStatements.appendPolicyLog, line)
+        try transaction.perform(PolicyLogTable.append, line)
         return id
     }
 

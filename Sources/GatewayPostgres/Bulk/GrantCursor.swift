@@ -9,14 +9,14 @@ enum GrantCursor {
     static let open = Statement<[String?], Void>(
         """
         DECLARE grant_export CURSOR WITH HOLD FOR
-        SELECT \(GrantRow.columns) FROM grants g
-        WHERE \(GrantStatements.isListed)
+        SELECT \(GrantTable.columns.selected(of: "g")) FROM grants g
+        WHERE \(GrantTable.isListed)
         ORDER BY g.principal, g.bucket, g.prefix, g.id
         """
     ) { $0.map { $0 as any PostgresValue } }
 
     static let fetch = Statement<Void, Grant>("FETCH FORWARD 1000 FROM grant_export", onlyReads: true) {
         row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
+        try Grant(&row)
     }
 }

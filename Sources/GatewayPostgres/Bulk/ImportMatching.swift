@@ -4,9 +4,10 @@ import LibPQ
 
 /// Finds out which lines of an import are about which grants.
 ///
-/// A line with an identifier is about the grant that has it. Any other is about a grant that says the same or, where one line
-/// and one grant are left for the same principal, bucket, prefix, kind of prefix and effect, about that one. Where it could be
-/// about several, nothing is guessed: an import that removes what is not in it replaces them all, any other is refused.
+/// A line with an identifier is about the grant that has it. Any other is about a grant that says the same or, where
+/// one line and one grant are left for the same principal, bucket, prefix, kind of prefix and effect, about that one.
+/// Where it could be about several, nothing is guessed: an import that removes what is not in it replaces them all, any
+/// other is refused.
 struct ImportMatching {
     let options: GrantImportOptions
 
@@ -21,15 +22,15 @@ struct ImportMatching {
             GROUP BY b.fingerprint HAVING count(*) > 1
         ) r ORDER BY r.again LIMIT 1
         """
-    ) { row throws(PostgresError) in (try row.decode(0), try row.decode(1)) }
+    ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    /// The live grants that may be touched, and those that lines name though they may not. Read once: all else rests on this
-    /// one look.
+    /// The live grants that may be touched, and those that lines name though they may not. Read once: all else rests on
+    /// this one look.
     static let findLive = Statement<GrantImportOptions.Scope, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
         SELECT l.id, l.created_change, l.is_in_scope, l.key, l.fingerprint FROM (
-            SELECT g.id, g.created_change, \(GrantRow.key) AS key, \(GrantRow.fingerprint) AS fingerprint,
+            SELECT g.id, g.created_change, \(GrantTable.key) AS key, \(GrantTable.fingerprint) AS fingerprint,
                 ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
                     AND ($3::text IS NULL OR g.prefix = $3) AS is_in_scope
             FROM grants g WHERE g.removed_at IS NULL
@@ -62,8 +63,8 @@ struct ImportMatching {
         ORDER BY b.place, l.id
         """)
 
-    /// The other lines without identifier. Where several grants or lines are left for one key, `$1` says whether the lines
-    /// make new ones.
+    /// The other lines without identifier. Where several grants or lines are left for one key, `$1` says whether the
+    /// lines make new ones.
     static let matchKeys = Statement<Bool, Void>(
         """
         INSERT INTO bulk_diff (place, id, old_change, operation)
@@ -99,7 +100,7 @@ struct ImportMatching {
         SELECT d.place, d.operation = 'outside' FROM bulk_diff d WHERE d.operation IN ('ambiguous', 'outside')
         ORDER BY d.place LIMIT 1
         """
-    ) { row throws(PostgresError) in (try row.decode(0), try row.decode(1)) }
+    ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
     /// Runs the statements.
     func run(in transaction: borrowing PostgresTransaction) throws {
@@ -131,15 +132,4 @@ struct ImportMatching {
         }
         try transaction.runScript("SET LOCAL enable_nestloop = on")
     }
-}
-
-extension GrantRow {
-    /// What a grant `g` is for; see `grant_key`.
-    static let key = "grant_key(g.principal, g.bucket, g.prefix, g.is_template, g.effect)"
-
-    /// All that a grant `g` says; see `grant_fingerprint`.
-    static let fingerprint = """
-        grant_fingerprint(g.principal, g.bucket, g.prefix, g.is_template, g.effect, g.actions, g.conditions, g.not_before,
-            g.not_after, g.note)
-        """
 }

@@ -9,10 +9,11 @@ enum ImportSamples {
         var grant: Grant
     }
 
-    /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the operation.
+    /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the
+    /// operation.
     static let sent = Statement<(operation: String, limit: Int64), Sent>(
         """
-        SELECT d.place, \(GrantRow.columns)
+        SELECT d.place, \(GrantTable.columns.selected(of: "g"))
         FROM (
             SELECT d.place, d.id, d.old_change FROM bulk_diff d WHERE d.operation = $1 ORDER BY d.place LIMIT $2
         ) d
@@ -28,13 +29,13 @@ enum ImportSamples {
     ) {
         [$0.operation, $0.limit]
     } decode: { row throws(PostgresError) in
-        Sent(line: try row.decode(0), grant: try GrantRow(row, from: 1).grant(1))
+        Sent(line: try row.next(), grant: try Grant(&row))
     }
 
     /// Grants as they are, in the same order.
     static let present = Statement<(operation: String, limit: Int64), Grant>(
         """
-        SELECT \(GrantRow.columns)
+        SELECT \(GrantTable.columns.selected(of: "g"))
         FROM (
             SELECT d.place, d.id, d.old_change FROM bulk_diff d WHERE d.operation = $1 ORDER BY d.place, d.id LIMIT $2
         ) d
@@ -44,7 +45,7 @@ enum ImportSamples {
     ) {
         [$0.operation, $0.limit]
     } decode: { row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
+        try Grant(&row)
     }
 
     /// Reads as many of each outcome as a limit says.

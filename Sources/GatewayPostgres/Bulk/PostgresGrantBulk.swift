@@ -2,12 +2,13 @@ import Foundation
 public import GatewayCore
 import LibPQ
 public import Logging
+import StrictJSON
 
 /// Many grants at once, in PostgreSQL.
 ///
-/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in one
-/// transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in the log at
-/// the end. If somebody was faster, the comparison is made anew.
+/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in
+/// one transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in
+/// the log at the end. If somebody was faster, the comparison is made anew.
 public struct PostgresGrantBulk: GrantBulkStore {
     private let connections: BulkConnections
     private let logger: Logger
@@ -104,7 +105,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     /// Opens all grants that some filters leave.
     public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
-        let filters = try AdminTable<Grant>.grants.filterValues(filters)
+        let filters = try GrantTable.listing.filterValues(filters)
         let lease = try connections.lease()
         do throws(PostgresError) {
             try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)
@@ -188,13 +189,18 @@ extension PostgresGrantBulk {
     }
 
     private static func summary(of options: GrantImportOptions, _ counts: GrantCounts) -> String {
-        var summary: [String: Any] = ["prune": options.prunes]
-        summary["principal"] = options.scope.principal?.rawValue
-        summary["bucket"] = options.scope.bucket?.rawValue
-        summary["prefix"] = options.scope.prefix?.rawValue
-        for outcome in GrantOutcome.allCases { summary[outcome.rawValue] = counts[outcome] }
-        let bytes = (try? JSONSerialization.data(withJSONObject: summary)) ?? Data("{}".utf8)
-        return String(decoding: bytes, as: UTF8.self)
+        var json = JSONWriter()
+        json.object { json in
+            json.member("prune", options.prunes)
+            json.member("principal", options.scope.principal?.rawValue)
+            json.member("bucket", options.scope.bucket?.rawValue)
+            json.member("prefix", options.scope.prefix?.rawValue)
+            for outcome in GrantOutcome.allCases {
+                json.name(outcome.rawValue)
+                json.integer(counts[outcome])
+            }
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     private func translate(_ error: any Error, requestID: String?) -> GatewayError {
@@ -202,8 +208,6 @@ extension PostgresGrantBulk {
         logger.report(
             error, "grants cannot be read or changed", in: connections.outage,
             metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
-        guard let error = error as? PostgresError else { return .unavailable(retryAfter: 1) }
-        if error.refusesData { return .conflict(reason: "The database refuses such a row.") }
-        return error.sqlState == "55P03" ? .unavailable(retryAfter: 1) : error.asGatewayError
+        return (error as? PostgresError)?.asRefusalOfChange ?? .unexpected(error)
     }
 }

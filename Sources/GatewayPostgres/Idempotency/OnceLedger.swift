@@ -3,9 +3,10 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in one
-/// statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its issuances is
-/// recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway that has stopped.
+/// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in
+/// one statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its
+/// issuances is recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway
+/// that has stopped.
 struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool
@@ -48,12 +49,12 @@ struct OnceLedger: IssuanceLedger {
     private func record(_ batch: RecordBatch, deadline: ContinuousClock.Instant) async -> Outcome {
         do {
             let call = (batch: batch, clock: clock)
-            let answers = try await pool.execute(IdempotencyStatements.record, (claim, call), deadline: deadline)
+            let answers = try await pool.execute(Self.recordOnce, (claim, call), deadline: deadline)
             guard let answer = answers.first else { throw PostgresError.decoding(column: 0, reason: "no answer") }
             return try outcome(of: batch, by: answer)
         } catch {
             logger.report(error, "issuances not recorded once", in: pool.outage, level: .error)
-            let refusal = (error as? PostgresError)?.asGatewayError ?? .unavailable(retryAfter: 1)
+            let refusal = (error as? PostgresError)?.asGatewayError ?? .unexpected(error)
             return .done(batch.entries.map { _ in .failure(refusal) })
         }
     }
@@ -93,7 +94,7 @@ extension OnceLedger {
     }
 
     private func outcome(
-        of batch: RecordBatch, by answer: IdempotencyStatements.OnceAnswer
+        of batch: RecordBatch, by answer: Answer
     ) throws(PostgresError) -> Outcome {
         if let refusal = answer.refusal {
             let error = refusal == "gone" ? GatewayError.idempotency(.answerGone) : Self.inFlight

@@ -7,14 +7,16 @@ public import ServiceLifecycle
 
 /// Requests with idempotency keys in PostgreSQL, for all gateways alike.
 ///
-/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway that died or
-/// stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a claim changes nothing.
+/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway
+/// that died or stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a
+/// claim changes nothing.
 public struct PostgresIdempotency: IdempotencyStore, Service {
     /// How often claims are renewed: `idempotency_claim_end` gives several times as long.
     private static let renewal = Duration.seconds(1)
 
     private let claims = LiveClaims()
     private let pool: PostgresPool
+    private let statements: StorePool
     private let keys: MasterKeyRing
     private let base: any IssuanceLedger
     private let clock: LedgerClock
@@ -38,6 +40,8 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         now: @escaping @Sendable () -> Date
     ) {
         self.pool = pool
+        statements = StorePool(
+            pool: pool, logger: logger, complaint: "idempotency keys cannot be read or written")
         self.keys = keys
         base = ledger
         self.clock = clock
@@ -55,7 +59,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         let held = claims.nextRound()
         guard !held.isEmpty else { return }
         do throws(PostgresError) {
-            try await pool.perform(IdempotencyStatements.renew, held, deadline: .now + Self.renewal * 2)
+            try await pool.perform(IdempotencyKeyTable.renew, held, deadline: .now + Self.renewal * 2)
         } catch {
             logger.report(error, "claims of idempotency keys are not renewed", in: pool.outage)
         }
@@ -63,18 +67,13 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
 
     /// Claims a key.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
-        guard let random = try? randomBytes(count: 20) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 20) else { throw .noRandomBytes }
         let attempt = UUID.version7(at: now(), randomBytes: Array(random.suffix(10)))
-        let known: IdempotencyStatements.Known?
-        do throws(PostgresError) {
-            known = try await pool.execute(
-                IdempotencyStatements.claim,
-                .init(request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt)
-            ).first
-        } catch {
-            throw refusal(error)
+        let claiming = IdempotencyKeyTable.Claiming(
+            request: request, id: .version7(at: now(), randomBytes: random), attempt: attempt)
+        guard let known = try await statements.execute(IdempotencyKeyTable.claim, claiming).first else {
+            throw .noRow(of: "an idempotency key")
         }
-        guard let known else { throw .unavailable(retryAfter: 1) }
         guard known.verdict != "other-request" else { throw .idempotency(.otherRequest) }
         guard let id = known.id, let attempt = known.attempt else {
             throw .idempotency(.inFlight(retryAfter: Int(known.retryAfter)))
@@ -96,15 +95,15 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
                 try keys.seal(bytes, in: .idempotencyKey(claim.id))
             }
         } catch {
-            throw .unavailable(retryAfter: 1)
+            throw .unavailable(retryAfter: 1, cause: "an answer cannot be sealed")
         }
-        try await perform(IdempotencyStatements.finish, (claim, sealed))
+        try await statements.perform(IdempotencyKeyTable.finish, (claim, sealed))
     }
 
     /// Ends a claim that came to nothing.
     public func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
         defer { claims.remove(claim) }
-        try await perform(IdempotencyStatements.abandon, claim)
+        try await statements.perform(IdempotencyKeyTable.abandon, claim)
     }
 
     /// A ledger that records each of a claim's issuances once.
@@ -120,20 +119,5 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
             logger.warning("a kept answer cannot be opened", metadata: ["id": "\(id)", "reason": "\(error)"])
             return nil
         }
-    }
-
-    private func perform<Parameters>(
-        _ statement: Statement<Parameters, Void>, _ parameters: Parameters
-    ) async throws(GatewayError) {
-        do throws(PostgresError) {
-            try await pool.perform(statement, parameters)
-        } catch {
-            throw refusal(error)
-        }
-    }
-
-    private func refusal(_ error: PostgresError) -> GatewayError {
-        logger.report(error, "idempotency keys cannot be read or written", in: pool.outage)
-        return error.asGatewayError
     }
 }

@@ -32,10 +32,11 @@ extension IssuanceFilter {
         return texts
     }
 
-    /// The condition that a row `i` of the ledger must meet, for parameters from `$1` to `$10`; see ``parameters(in:)``.
+    /// The condition that a row `i` of the ledger must meet, for parameters from `$1` to `$10`; see
+    /// ``parameters(in:)``.
     ///
-    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not opened. A
-    /// prefix that holds the first two segments of its keys is looked up by them.
+    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not
+    /// opened. A prefix that holds the first two segments of its keys is looked up by them.
     static let condition = """
         i.issued_at >= $1 AND i.issued_at < $2
             AND ($3::text IS NULL OR i.principal = $3) AND ($4::text IS NULL OR i.bucket = $4)

@@ -17,8 +17,8 @@ struct LedgerPlace: Sendable {
 extension LedgerPool {
     /// Walks through a stretch of the ledger, the last day first and the rows of a day by identifier, the newest first.
     ///
-    /// A page mostly ends in the first day, and whoever needs more days asks each of them for as little. A merge of all days would
-    /// read every one of them for its first row.
+    /// A page mostly ends in the first day, and whoever needs more days asks each of them for as little. A merge of all
+    /// days would read every one of them for its first row.
     /// - Parameters:
     ///   - place: Where the walk ended before; its day's end is that of the stretch.
     ///   - limit: Most rows.
@@ -59,6 +59,6 @@ extension LedgerPool {
     ) {
         [$0.from, $0.to]
     } decode: { row throws(PostgresError) in
-        LedgerDay(from: try row.decode(0), to: try row.decode(1))
+        LedgerDay(from: try row.next(), to: try row.next())
     }
 }

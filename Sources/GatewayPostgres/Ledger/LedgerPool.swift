@@ -5,23 +5,23 @@ import Logging
 
 /// The connections that read the ledger, and how long they may take.
 struct LedgerPool: Sendable {
-    let pool: PostgresPool
-    let logger: Logger
+    private let pool: StorePool
     let now: @Sendable () -> Date
 
     /// How long one question may take, all its statements together.
     static let patience = Duration.seconds(10)
 
+    init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
+        self.pool = StorePool(
+            pool: pool, logger: logger, complaint: "the ledger cannot be read", patience: Self.patience)
+        self.now = now
+    }
+
     /// Executes a statement.
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
     ) async throws(GatewayError) -> [Row] {
-        do throws(PostgresError) {
-            return try await pool.execute(statement, parameters, deadline: deadline ?? .now + Self.patience)
-        } catch {
-            logger.report(error, "the ledger cannot be read", in: pool.outage)
-            throw error.asGatewayError
-        }
+        try await pool.execute(statement, parameters, deadline: deadline)
     }
 
     /// What an open end stands for: nothing is recorded later, whichever clock is fast.

@@ -39,8 +39,8 @@ extension PostgresLedgerReports {
         ]
     } decode: { row throws(PostgresError) in
         CountedDenial(
-            minute: try row.decode(0), principal: try row.decode(1), bucket: try row.decode(2),
-            code: try row.decode(3), count: try row.decode(4))
+            minute: try row.next(), principal: try row.next(), bucket: try row.next(),
+            code: try row.next(), count: try row.next())
     }
 
     /// What denies is never the reason of an issuance, and what came later had no chance to be used before.
@@ -53,7 +53,7 @@ extension PostgresLedgerReports {
             WHERE i.issued_at >= $1 AND ($2::text IS NULL OR i.bucket = $2)
             GROUP BY i.grant_id
         )
-        SELECT \(GrantRow.columns), u.urls, u.last_at, u.first_key, u.last_key
+        SELECT \(GrantTable.columns.selected(of: "g")), u.urls, u.last_at, u.first_key, u.last_key
         FROM grants g
         LEFT JOIN used u ON u.grant_id = g.id
         WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
@@ -68,11 +68,12 @@ extension PostgresLedgerReports {
             Int64($0.limit),
         ]
     } decode: { row throws(PostgresError) in
-        let grant = try GrantRow(row, from: 0).grant(0)
-        guard let urls = try row.decode(13, as: Int64?.self) else { return GrantUse(grant: grant, use: nil) }
-        let use = GrantUse.Use(
-            urls: urls, lastAt: try row.decode(14), firstKey: try row.decode(15), lastKey: try row.decode(16))
-        return GrantUse(grant: grant, use: use)
+        GrantUse(
+            grant: try Grant(&row),
+            use: try row.nextJoined(4) { row throws(PostgresError) in
+                GrantUse.Use(
+                    urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next())
+            })
     }
 }
 
@@ -114,10 +115,10 @@ struct AliveShare: Sendable {
         $0.parameters
     } decode: { row throws(PostgresError) in
         AliveShare(
-            kind: try row.decode(0),
+            kind: try row.next(),
             share: BlastRadius.Share(
-                name: try row.decode(1), count: try row.decode(2), aliveUntil: try row.decode(3)),
-            principalCount: try row.decode(4))
+                name: try row.next(), count: try row.next(), aliveUntil: try row.next()),
+            principalCount: try row.next())
     }
 
     /// Whether there is such a row, or was.
@@ -129,7 +130,7 @@ struct AliveShare: Sendable {
     ) {
         $0.parameters
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }
 
@@ -139,8 +140,9 @@ struct AliveSession: Sendable {
     /// How many there are, beyond those that are listed too.
     var total: Int64
 
-    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a part in it
-    /// that is about one of its actions and about keys below its prefix or above; who was in a group then is not known.
+    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a
+    /// part in it that is about one of its actions and about keys below its prefix or above; who was in a group then is
+    /// not known.
     static let statement = Statement<BlastRadius.Cause, AliveSession>(
         """
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
@@ -169,9 +171,9 @@ struct AliveSession: Sendable {
     } decode: { row throws(PostgresError) in
         AliveSession(
             session: BlastRadius.Session(
-                principal: try row.decode(0), bucket: try row.decode(1), prefix: try row.decode(2),
-                actions: try row.decode(3), credentialID: try row.decode(4), expiresAt: try row.decode(5)),
-            total: try row.decode(6))
+                principal: try row.next(), bucket: try row.next(), prefix: try row.next(),
+                actions: try row.next(), credentialID: try row.next(), expiresAt: try row.next()),
+            total: try row.next())
     }
 }
 

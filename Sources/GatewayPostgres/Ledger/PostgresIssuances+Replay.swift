@@ -44,7 +44,7 @@ extension PostgresIssuances: ReplaySource {
 
     static let replay = Statement<ReplayRequest, RecordedIssuance>(
         """
-        SELECT \(RecordedIssuance.columns) FROM issuances i
+        SELECT \(IssuanceTable.columns) FROM issuances i
         WHERE i.issued_at >= $1 AND i.issued_at < $2
             AND (
                 (i.bucket = ANY ($3) AND ($4::text[] IS NULL OR i.principal = ANY ($4)))
@@ -59,7 +59,7 @@ extension PostgresIssuances: ReplaySource {
             $0.query.members.map(\.rawValue), $0.before, Int64($0.limit),
         ]
     } decode: { row throws(PostgresError) in
-        try RecordedIssuance(row)
+        try RecordedIssuance(&row)
     }
 
     static let templates = Statement<[UUID], (id: UUID, template: KeyPrefix)>(
@@ -70,6 +70,6 @@ extension PostgresIssuances: ReplaySource {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        (try row.decode(0), .template(ExactText(try row.decode(1))))
+        (try row.next(), .template(ExactText(try row.next())))
     }
 }

@@ -5,8 +5,8 @@ public import Logging
 
 /// Reads the ledger in PostgreSQL.
 public struct PostgresIssuances: IssuanceReader {
-    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of range
-    /// are not opened and rare values are found by the index that knows where they may be.
+    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of
+    /// range are not opened and rare values are found by the index that knows where they may be.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
         ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
@@ -25,8 +25,8 @@ public struct PostgresIssuances: IssuanceReader {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs more
-    /// days asks each of them for as little.
+    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs
+    /// more days asks each of them for as little.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let limit = LedgerPool.limit(query.pageSize)
         let filter = query.filter
@@ -69,45 +69,21 @@ extension PostgresIssuances {
 
     static let page = Statement<PageRequest, RecordedIssuance>(
         """
-        SELECT \(RecordedIssuance.columns) FROM issuances i
+        SELECT \(IssuanceTable.columns) FROM issuances i
         WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11)
         ORDER BY i.id DESC LIMIT $12
         """, onlyReads: true
     ) {
         $0.filter.parameters(from: $0.day.from, to: $0.day.to) + [$0.before, Int64($0.limit)]
     } decode: { row throws(PostgresError) in
-        try RecordedIssuance(row)
+        try RecordedIssuance(&row)
     }
 
     static let one = Statement<UUID, RecordedIssuance>(
-        "SELECT \(RecordedIssuance.columns) FROM issuances i WHERE i.id = $1 LIMIT 1", onlyReads: true
+        "SELECT \(IssuanceTable.columns) FROM issuances i WHERE i.id = $1 LIMIT 1", onlyReads: true
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try RecordedIssuance(row)
-    }
-}
-
-extension RecordedIssuance {
-    /// What ``init(_:)`` reads, of a row `i`.
-    static let columns = """
-        i.id, i.issued_at, i.expires_at, i.delivery, i.principal, i.matched_principal, i.grant_id, i.credential_id,
-        string_to_array(i.action, ','), i.method, i.bucket, i.object_key, i.content_type, i.content_md5, i.content_length,
-        i.request_id, i.policy_seq, i.quota_ids, i.quota_amounts
-        """
-
-    /// Reads a row.
-    init(_ row: borrowing PostgresRow) throws(PostgresError) {
-        let quotas = try row.decode(17, as: [UUID]?.self) ?? []
-        let amounts = try row.decode(18, as: [Int64]?.self) ?? []
-        let digests = ContentDigests(try row.decode(13))
-        self.init(
-            id: try row.decode(0), issuedAt: try row.decode(1), expiresAt: try row.decode(2),
-            delivery: try row.decode(3), principal: try row.decode(4), matchedPrincipal: try row.decode(5),
-            grantID: try row.decode(6), credentialID: try row.decode(7), actions: try row.decode(8),
-            method: try row.decode(9), bucket: try row.decode(10), key: try row.decode(11),
-            contentType: try row.decode(12), contentMD5: digests.md5, contentSHA256: digests.sha256,
-            contentLength: try row.decode(14), requestID: try row.decode(15), policySequence: try row.decode(16),
-            charges: zip(quotas, amounts).map { Charge(quotaID: $0, amount: $1) })
+        try RecordedIssuance(&row)
     }
 }

@@ -110,7 +110,7 @@ public struct PostgresLedgerReports: LedgerReports {
     /// Counts what is alive because of a grant or a storage credential.
     public func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
         let rows = try await ledger.execute(AliveShare.statement, cause)
-        guard let total = rows.first(where: { $0.kind == "all" }) else { throw .unavailable(retryAfter: 1) }
+        guard let total = rows.first(where: { $0.kind == "all" }) else { throw .noRow(of: "what is alive") }
         if total.share.count == 0, try await ledger.execute(AliveShare.isKnown, cause).first != true {
             switch cause {
             case .grant: throw .notFound(.grant)

@@ -154,10 +154,10 @@ struct UsageRequest: Sendable {
             $0.parameters
         } decode: { row throws(PostgresError) in
             Usage(
-                start: try row.decode(0), principal: try row.decode(1), bucket: try row.decode(2),
-                grantID: try row.decode(3), action: try row.decode(4), delivery: try row.decode(5),
-                urls: try row.decode(6), bytesBound: try row.decode(7), bytesReserved: try row.decode(8),
-                bytesUnsettled: try row.decode(9))
+                start: try row.next(), principal: try row.next(), bucket: try row.next(),
+                grantID: try row.next(), action: try row.next(), delivery: try row.next(),
+                urls: try row.next(), bytesBound: try row.next(), bytesReserved: try row.next(),
+                bytesUnsettled: try row.next())
         }
     }
 }

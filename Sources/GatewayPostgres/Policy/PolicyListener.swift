@@ -4,8 +4,8 @@ public import ServiceLifecycle
 
 /// Hears of changes of policy, and has the log of them read.
 ///
-/// Hearing is for speed only: a decision is proved when it is recorded. Changes that come while the log is being read are
-/// taken up together in one more reading.
+/// Hearing is for speed only: a decision is proved when it is recorded. Changes that come while the log is being read
+/// are taken up together in one more reading.
 public struct PolicyListener: Service {
     /// Channel on which `append_policy_log` notifies.
     static let channel = "sluice_policy"
@@ -18,8 +18,8 @@ public struct PolicyListener: Service {
     /// - Parameters:
     ///   - configuration: How to reach the server; the listener keeps a connection of its own.
     ///   - logger: Told of lost connections.
-    ///   - onChange: Called after a change, and whenever listening began, since what was sent before went unheard; one call
-    ///     at a time.
+    ///   - onChange: Called after a change, and whenever listening began, since what was sent before went unheard; one
+    ///     call at a time.
     public init(configuration: PostgresConfiguration, logger: Logger, onChange: @escaping @Sendable () async -> Void) {
         listener = PostgresListener(configuration, channels: [Self.channel], logger: logger)
         self.onChange = onChange

@@ -18,17 +18,18 @@ struct LoadedRow: Sendable {
     var position: PolicyPosition
     var principal: PrincipalRows
     var bucket: Bucket?
-    var credential: StorageCredentialRow?
-    var issuer: IssuerRow?
+    var credential: SealedStorageCredential?
+    var issuer: SealedIssuer?
     var apiKey: APIKey?
-    var ticket: TicketRow?
+    var ticket: SealedTicket?
 }
 
 /// Statements that read policy.
 enum PolicyStatements {
     private static let carried = Migration.all.map { "\($0.version)" }.joined(separator: ",")
 
-    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no decision is made.
+    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no
+    /// decision is made.
     private static let latest = """
         (
             SELECT seq, tag FROM policy_log
@@ -39,22 +40,20 @@ enum PolicyStatements {
 
     /// The n-th of each kind of key, with what is found for them.
     ///
-    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it. Each
-    /// `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
+    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it.
+    /// Each `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
     static let load = Statement<PolicyQuestion, LoadedRow>(
         """
-        SELECT l.seq, l.tag,
+        SELECT l.seq, l.tag, a.principal,
             ARRAY(SELECT m.group_principal FROM group_members m WHERE m.member_principal = a.principal),
             n.literals <= $7,
-            g.ids, g.buckets, g.prefixes, g.are_templates, g.actions, g.effects, g.conditions, g.not_before, g.not_after,
-            g.notes, g.created_by, g.created_at,
-            q.ids, q.buckets, q.actions, q.metrics, q.periods, q.sharings, q.limits, q.created_at,
-            a.principal,
-            \(Bucket.columns),
-            \(StorageCredentialRow.columns),
-            \(IssuerRow.columns),
-            \(APIKey.columns),
-            \(TicketRow.columns)
+            \(GrantTable.columnsOfPrincipal.stored(of: "g")),
+            \(QuotaTable.columnsOfPrincipal.stored(of: "q")),
+            \(BucketTable.columns.selected(of: "b")),
+            \(StorageCredentialTable.columns.selected(of: "c")),
+            \(IssuerTable.columns.selected(of: "i")),
+            \(APIKeyTable.columns.selected(of: "k")),
+            \(TicketTable.columns.selected(of: "t"))
         FROM \(latest) l
         LEFT JOIN unnest($1::text[], $2::text[], $3::uuid[], $4::text[], $5::text[], $6::text[])
             WITH ORDINALITY AS a (principal, bucket, credential, issuer, api_key, ticket, place) ON true
@@ -66,17 +65,13 @@ enum PolicyStatements {
             ) s
         ) n ON true
         LEFT JOIN LATERAL (
-            SELECT array_agg(r.id) AS ids, array_agg(r.bucket) AS buckets, array_agg(r.prefix) AS prefixes,
-                array_agg(r.is_template) AS are_templates, array_agg(array_to_string(r.actions, ',')) AS actions,
-                array_agg(r.effect) AS effects, array_agg(nullif(r.conditions, '{}')::text) AS conditions,
-                array_agg(r.not_before) AS not_before, array_agg(r.not_after) AS not_after, array_agg(r.note) AS notes,
-                array_agg(r.created_by) AS created_by, array_agg(r.created_at) AS created_at
+            SELECT \(GrantTable.columnsOfPrincipal.gathered(of: "r"))
             FROM (
-                SELECT \(GrantRow.stored) FROM grants r
+                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                 WHERE r.principal = a.principal AND r.removed_at IS NULL AND r.is_template
                 UNION ALL
                 (
-                    SELECT \(GrantRow.stored) FROM grants r
+                    SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                     WHERE r.principal = a.principal AND r.removed_at IS NULL AND NOT r.is_template
                         AND n.literals <= $7
                     ORDER BY r.bucket, r.prefix LIMIT $7
@@ -84,21 +79,14 @@ enum PolicyStatements {
             ) r
         ) g ON true
         LEFT JOIN LATERAL (
-            SELECT array_agg(r.id) AS ids, array_agg(r.bucket) AS buckets, array_agg(r.action) AS actions,
-                array_agg(r.metric) AS metrics, array_agg(r.period) AS periods, array_agg(r.sharing) AS sharings,
-                array_agg(r.quota_limit) AS limits, array_agg(r.created_at) AS created_at
+            SELECT \(QuotaTable.columnsOfPrincipal.gathered(of: "r"))
             FROM quotas r WHERE r.principal = a.principal
         ) q ON true
         LEFT JOIN buckets b ON b.name = a.bucket
         LEFT JOIN storage_credentials c ON c.id = a.credential
         LEFT JOIN issuers i ON i.issuer = a.issuer
         LEFT JOIN LATERAL (
-            SELECT \(APIKey.stored) FROM api_keys r WHERE r.prefix = a.api_key
-            UNION ALL
-            SELECT r.id, r.previous_prefix, r.previous_hash, r.name, r.principal, r.groups, r.roles,
-                least(r.expires_at, r.previous_expires_at), r.created_at
-            FROM api_keys r WHERE r.previous_prefix = a.api_key
-            LIMIT 1
+            \(APIKeyTable.named("a.api_key"))
         ) k ON true
         LEFT JOIN tickets t ON t.name = a.ticket
         ORDER BY a.place
@@ -109,17 +97,17 @@ enum PolicyStatements {
             $0.tickets, $0.literalGrantLimit,
         ]
     } decode: { row throws(PostgresError) in
-        try LoadedRow(row)
+        try LoadedRow(&row)
     }
 
     /// Literal grants at exact places. The fence keeps each place a lookup of its own by all three columns.
     static let grantsAtPlaces = Statement<[GrantPlace], (position: PolicyPosition, place: Int, grant: Grant?)>(
         """
-        SELECT l.seq, l.tag, a.place, \(GrantRow.columns)
+        SELECT l.seq, l.tag, a.place, \(GrantTable.columns.selected(of: "g"))
         FROM \(latest) l
         LEFT JOIN unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS a (principal, bucket, prefix, place) ON true
         LEFT JOIN LATERAL (
-            SELECT \(GrantRow.stored) FROM grants r
+            SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
             WHERE r.principal = a.principal AND r.bucket = a.bucket AND r.prefix = a.prefix AND NOT r.is_template
                 AND r.removed_at IS NULL
             OFFSET 0
@@ -128,24 +116,24 @@ enum PolicyStatements {
     ) { places in
         [places.map(\.principal.rawValue), places.map(\.bucket.rawValue), places.map(\.prefix.rawValue)]
     } decode: { row throws(PostgresError) in
-        let position = PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1))
-        let place = Int(try row.decode(2, as: Int64?.self) ?? 0)
-        guard try row.decode(3, as: UUID?.self) != nil else { return (position, place, nil) }
-        return (position, place, try GrantRow(row, from: 3).grant(3))
+        let position = PolicyPosition(sequence: try row.next(), tag: try row.next())
+        let place = Int(try row.next(as: Int64?.self) ?? 0)
+        return (position, place, try Grant.found(in: &row))
     }
 
-    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at most.
+    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at
+    /// most.
     static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
         """
-        SELECT l.seq, l.tag, \(GrantRow.columns)
+        SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
         FROM \(latest) l
         LEFT JOIN unnest($1::text[]) AS a (principal) ON true
         LEFT JOIN LATERAL (
             (
-                SELECT \(GrantRow.stored)
+                SELECT \(GrantTable.columns.stored(of: "r"))
                 FROM unnest($3::text[]) AS c (prefix)
                 CROSS JOIN LATERAL (
-                    SELECT \(GrantRow.stored) FROM grants r
+                    SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                     WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix = c.prefix AND NOT r.is_template
                         AND r.removed_at IS NULL
                     OFFSET 0
@@ -154,7 +142,7 @@ enum PolicyStatements {
             )
             UNION ALL
             (
-                SELECT \(GrantRow.stored) FROM grants r
+                SELECT \(GrantTable.columns.stored(of: "r")) FROM grants r
                 WHERE r.principal = a.principal AND r.bucket = $2 AND r.prefix >= $4 AND r.prefix < $5
                     AND NOT r.is_template AND r.removed_at IS NULL
                 ORDER BY r.prefix LIMIT $6
@@ -167,9 +155,7 @@ enum PolicyStatements {
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.above.map(\.rawValue), $0.from, $0.to, $0.limit,
         ]
     } decode: { row throws(PostgresError) in
-        let position = PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1))
-        guard try row.decode(2, as: UUID?.self) != nil else { return (position, nil) }
-        return (position, try GrantRow(row, from: 2).grant(2))
+        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
     }
 
     /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
@@ -184,7 +170,14 @@ enum PolicyStatements {
     ) {
         [$0.position?.sequence, $0.position?.tag, $0.maxLines]
     } decode: { row throws(PostgresError) in
-        (PolicyPosition(sequence: try row.decode(0), tag: try row.decode(1)), try row.decode(2))
+        (PolicyPosition(sequence: try row.next(), tag: try row.next()), try row.next())
+    }
+}
+
+extension Grant {
+    /// Reads the columns of ``GrantTable``; `nil` where no grant was found.
+    fileprivate static func found(in row: inout PostgresRow) throws(PostgresError) -> Grant? {
+        try row.nextJoined(GrantTable.columns.count) { row throws(PostgresError) in try Grant(&row) }
     }
 }
 
@@ -220,8 +213,8 @@ struct AroundQuestion: Sendable {
         if !isDirectory { above.append(prefix) }
         self.above = above
         from = isDirectory ? prefix.rawValue : nil
-        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without an end
-        // the index would be read further than needed.
+        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without
+        // an end the index would be read further than needed.
         to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(Substring(bytes.dropLast())) + "0"
     }
 }

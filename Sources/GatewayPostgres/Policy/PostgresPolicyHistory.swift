@@ -5,8 +5,7 @@ public import Logging
 
 /// Policy as it was, in PostgreSQL: rows that were removed stay, with the changes that they began and ended with.
 public struct PostgresPolicyHistory: PolicyHistory {
-    private let pool: PostgresPool
-    private let logger: Logger
+    private let pool: StorePool
 
     /// Makes a reader.
     ///
@@ -14,23 +13,23 @@ public struct PostgresPolicyHistory: PolicyHistory {
     ///   - pool: Logged in as the gateway, its sessions with ``PostgresIssuances/sessionSettings``.
     ///   - logger: Told why rows cannot be read.
     public init(pool: PostgresPool, logger: Logger) {
-        self.pool = pool
-        self.logger = logger
+        self.pool = StorePool(
+            pool: pool, logger: logger, complaint: "the history of policy cannot be read", patience: .seconds(5))
     }
 
     /// The last change of policy up to an instant.
     public func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
-        try await read(PolicyHistoryStatements.momentAt, instant).first
+        try await pool.execute(PolicyHistoryStatements.momentAt, instant).first
     }
 
     /// A change of policy by its number, or the last one before it that is still known.
     public func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
-        try await read(PolicyHistoryStatements.moment, sequence).first
+        try await pool.execute(PolicyHistoryStatements.moment, sequence).first
     }
 
     /// Groups that rows put a user in after a change.
     public func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] {
-        try await read(PolicyHistoryStatements.groups, (principal, sequence))
+        try await pool.execute(PolicyHistoryStatements.groups, (principal, sequence))
     }
 
     /// Grants of principals that may match a key after a change.
@@ -38,12 +37,12 @@ public struct PostgresPolicyHistory: PolicyHistory {
         of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
     ) async throws(GatewayError) -> [Grant] {
         let place = KeyPlace(principals: principals, bucket: bucket, key: key, sequence: sequence)
-        return try await read(PolicyHistoryStatements.grants, place)
+        return try await pool.execute(PolicyHistoryStatements.grants, place)
     }
 
     /// A grant as it stood after a change.
     public func grant(_ id: UUID, after sequence: Int64) async throws(GatewayError) -> Grant? {
-        try await read(PolicyHistoryStatements.grant, (id, sequence)).first
+        try await pool.execute(PolicyHistoryStatements.grant, (id, sequence)).first
     }
 
     /// Live grants that allow and are near a key.
@@ -51,18 +50,7 @@ public struct PostgresPolicyHistory: PolicyHistory {
         near key: ObjectKey, in bucket: BucketName, of principals: [Principal]
     ) async throws(GatewayError) -> [Grant] {
         let place = KeyPlace(principals: principals, bucket: bucket, key: key, sequence: 0)
-        return try await read(PolicyHistoryStatements.grantsNear, place)
-    }
-
-    private func read<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
-    ) async throws(GatewayError) -> [Row] {
-        do throws(PostgresError) {
-            return try await pool.execute(statement, parameters, deadline: .now + .seconds(5))
-        } catch {
-            logger.report(error, "the history of policy cannot be read", in: pool.outage)
-            throw error.asGatewayError
-        }
+        return try await pool.execute(PolicyHistoryStatements.grantsNear, place)
     }
 }
 
@@ -78,7 +66,7 @@ struct KeyPlace: Sendable {
 /// Statements about policy as it was.
 enum PolicyHistoryStatements {
     /// Columns of a version `r`.
-    private static let columns = GrantRow.stored + ", r.created_change, r.removed_change"
+    private static let columns = GrantTable.columns.stored(of: "r") + ", r.created_change, r.removed_change"
 
     /// Numbers and times grow together: a line gets both under the lock.
     static let momentAt = Statement<Date, PolicyMoment>(
@@ -86,11 +74,11 @@ enum PolicyHistoryStatements {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
+        PolicyMoment(sequence: try row.next(), at: try row.next())
     }
 
-    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such a line, it
-    /// was after those that followed.
+    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such
+    /// a line, it was after those that followed.
     static let moment = Statement<Int64, PolicyMoment>(
         """
         SELECT m.seq, m.at FROM policy_moments m
@@ -100,7 +88,7 @@ enum PolicyHistoryStatements {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        PolicyMoment(sequence: try row.decode(0), at: try row.decode(1))
+        PolicyMoment(sequence: try row.next(), at: try row.next())
     }
 
     static let groups = Statement<(principal: Principal, sequence: Int64), Principal>(
@@ -114,10 +102,11 @@ enum PolicyHistoryStatements {
     ) {
         [$0.principal.rawValue, $0.sequence]
     } decode: { row throws(PostgresError) in
-        try row.principal(0)
+        try row.nextParsed(Principal.init(_:))
     }
 
-    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny first.
+    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny
+    /// first.
     static let grants = Statement<KeyPlace, Grant>(
         """
         WITH versions AS MATERIALIZED (
@@ -151,7 +140,7 @@ enum PolicyHistoryStatements {
             LEFT JOIN policy_moments d ON d.tag = r.removed_change
             WHERE c.seq <= $4 AND (d.seq IS NULL OR d.seq > $4)
         )
-        SELECT \(GrantRow.columns) FROM standing g
+        SELECT \(GrantTable.columns.selected(of: "g")) FROM standing g
         WHERE NOT g.is_template OR g.place <= \(PrincipalPolicy.maxTemplates)
         """, onlyReads: true
     ) {
@@ -159,25 +148,25 @@ enum PolicyHistoryStatements {
             $0.principals.map(\.rawValue), $0.bucket.rawValue, $0.key.candidatePrefixes.map(\.rawValue), $0.sequence,
         ]
     } decode: { row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
+        try Grant(&row)
     }
 
     static let grant = Statement<(id: UUID, sequence: Int64), Grant>(
         """
-        SELECT \(GrantRow.columns) FROM grant_history g
+        SELECT \(GrantTable.columns.selected(of: "g")) FROM grant_history g
         WHERE g.id = $1 AND g.created_seq <= $2 AND (g.removed_seq IS NULL OR g.removed_seq > $2)
         ORDER BY g.created_seq DESC LIMIT 1
         """, onlyReads: true
     ) {
         [$0.id, $0.sequence]
     } decode: { row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
+        try Grant(&row)
     }
 
     /// Each branch goes along an index from the key's place and stops after a few rows.
     static let grantsNear = Statement<KeyPlace, Grant>(
         """
-        SELECT \(GrantRow.columns)
+        SELECT \(GrantTable.columns.selected(of: "g"))
         FROM (
             SELECT \(columns) FROM unnest($1::text[]) AS p (principal)
             CROSS JOIN LATERAL (
@@ -211,6 +200,6 @@ enum PolicyHistoryStatements {
             $0.key.rawValue,
         ]
     } decode: { row throws(PostgresError) in
-        try GrantRow(row, from: 0).grant(0)
+        try Grant(&row)
     }
 }

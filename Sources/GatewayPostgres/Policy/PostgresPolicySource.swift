@@ -5,8 +5,9 @@ public import Logging
 
 /// Policy as it is committed in PostgreSQL: each answer is of one statement, and so of one snapshot.
 public struct PostgresPolicySource: PolicySource {
-    /// Settings that sessions of the pool should have. The planner knows nothing of the arrays' sizes and must not take a table
-    /// that was empty at first for one that stays so; with these it keeps to one plan of nested loops over indexes.
+    /// Settings that sessions of the pool should have. The planner knows nothing of the arrays' sizes and must not take
+    /// a table that was empty at first for one that stays so; with these it keeps to one plan of nested loops over
+    /// indexes.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("statement_timeout", "10s"),
         ("idle_in_transaction_session_timeout", "1s"), ("plan_cache_mode", "force_generic_plan"),
@@ -26,10 +27,11 @@ public struct PostgresPolicySource: PolicySource {
     /// Makes a source.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``; the server is the one that is written to.
+    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``; the server is the one that is written
+    ///     to.
     ///   - keys: What opens secrets.
-    ///   - patience: How long one answer of the database is waited for, a free connection included. A caller may wait for two:
-    ///     one that others asked for, and the own.
+    ///   - patience: How long one answer of the database is waited for, a free connection included. A caller may wait
+    ///     for two: one that others asked for, and the own.
     ///   - schema: Told where the schema is not the one that this program was built for.
     ///   - logger: Told of secrets that do not open.
     public init(
@@ -45,15 +47,15 @@ public struct PostgresPolicySource: PolicySource {
 
     /// Reads the rows of scopes and the position they are current at; answers in the order asked.
     ///
-    /// A credential or issuer whose secret does not open is answered as if it did not exist, and logged: what others asked for
-    /// in the same call is not to suffer.
+    /// A credential or issuer whose secret does not open is answered as if it did not exist, and logged: what others
+    /// asked for in the same call is not to suffer.
     public func load(
         _ keys: [PolicyKey], literalGrantLimit: Int
     ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
         var question = PolicyQuestion(literalGrantLimit: Int64(clamping: max(0, min(literalGrantLimit, 1 << 30))))
         let places = keys.map { question.add($0) }
         let rows = try await read(PolicyStatements.load, question)
-        guard (places.max() ?? -1) < rows.count else { throw .unavailable(retryAfter: 1) }
+        guard (places.max() ?? -1) < rows.count else { throw .noRow(of: "a key of policy") }
         return PolicyLoad(position: rows[0].position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
     }
 
@@ -85,18 +87,20 @@ public struct PostgresPolicySource: PolicySource {
         return .scopes(Set(scopes.map { PolicyScope(rawValue: $0) }), upTo: row.position)
     }
 
-    /// Reads rows, one at least: each has the position that it is current at, which there is only where the schema fits.
+    /// Reads rows, one at least: each has the position that it is current at, which there is only where the schema
+    /// fits.
     private func read<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
     ) async throws(GatewayError) -> [Row] {
         do throws(PostgresError) {
             let rows = try await pool.execute(statement, parameters, deadline: .now + patience)
             if !rows.isEmpty { return rows }
-            schema?.breaks(SchemaFit.otherSchema)
         } catch {
             logger.report(error, "policy cannot be read", in: pool.outage)
+            throw error.asPolicyFailure
         }
-        throw .unavailable(retryAfter: 1)
+        schema?.breaks(SchemaFit.otherSchema)
+        throw .otherSchema(retryAfter: 1)
     }
 
     private func answer(to key: PolicyKey, in row: LoadedRow) -> PolicyRows {

@@ -42,6 +42,6 @@ public struct PostgresQuotaUsage: QuotaUsageSource {
     ) { holdings in
         [holdings.map(\.quota.id), holdings.map(\.holder.rawValue), holdings.map(\.quota.period.rawValue)]
     } decode: { row throws(PostgresError) in
-        (try row.decode(0), try row.decode(1))
+        (try row.next(), try row.next())
     }
 }

@@ -51,7 +51,7 @@ public struct PostgresQuotaUses: QuotaUses {
     public func reset(
         _ quota: UUID, of holder: Principal?, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
-        guard let random = try? randomBytes(count: 10) else { throw .unavailable(retryAfter: 1) }
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let entry = UUID.version7(at: now(), randomBytes: random)
         let call = QuotaResetCall(entry: entry, quota: quota, holder: holder, change: change)
         for _ in 0..<Self.maxAttempts {
@@ -60,7 +60,7 @@ public struct PostgresQuotaUses: QuotaUses {
             guard let reset = outcome.reset else { throw .notFound(.quota) }
             return reset
         }
-        throw .slowDown(retryAfter: 1)
+        throw .slowDown(retryAfter: 1, cause: "reservations of the quota were locked in every attempt to reset it")
     }
 
     /// Resets, unless something settles at this moment.
@@ -89,7 +89,7 @@ public struct PostgresQuotaUses: QuotaUses {
     private func refusal(_ error: PostgresError, _ requestID: String) -> GatewayError {
         logger.report(
             error, "counters cannot be read or reset", in: pool.outage, metadata: ["request.id": "\(requestID)"])
-        return error.sqlState == "55P03" ? .slowDown(retryAfter: 1) : error.asGatewayError
+        return error.asGatewayError
     }
 }
 
@@ -135,10 +135,11 @@ extension PostgresQuotaUses {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
+        let id: UUID = try row.next()
         let summary = QuotaUseSummary(
-            periodStart: try row.decode(1), resetsAt: try row.decode(2), used: try row.decode(3),
-            highest: try row.decode(4), holders: try row.decode(5))
-        return (try row.decode(0), summary)
+            periodStart: try row.next(), resetsAt: try row.next(), used: try row.next(), highest: try row.next(),
+            holders: try row.next())
+        return (id, summary)
     }
 
     static let readUses = Statement<QuotaUseQuestion, QuotaUse>(
@@ -157,7 +158,7 @@ extension PostgresQuotaUses {
     ) {
         [$0.quota, $0.holder, $0.after?.used, $0.after?.holder, $0.limit]
     } decode: { row throws(PostgresError) in
-        QuotaUse(holder: try row.principal(0), used: try row.decode(1), reserved: try row.decode(2))
+        QuotaUse(holder: try row.nextParsed(Principal.init(_:)), used: try row.next(), reserved: try row.next())
     }
 
     static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
@@ -168,8 +169,8 @@ extension PostgresQuotaUses {
             $0.change.claim?.attempt,
         ]
     } decode: { row throws(PostgresError) in
-        var outcome = QuotaResetCall.Outcome(isClaimed: try row.decode(0))
-        if let holders = try row.decode(1, as: Int64?.self), let released = try row.decode(2, as: Int64?.self) {
+        var outcome = QuotaResetCall.Outcome(isClaimed: try row.next())
+        if let holders = try row.next(as: Int64?.self), let released = try row.next(as: Int64?.self) {
             outcome.reset = QuotaReset(holders: holders, released: released)
         }
         return outcome

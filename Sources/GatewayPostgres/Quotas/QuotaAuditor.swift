@@ -45,13 +45,13 @@ public struct QuotaAuditor: Sendable {
         "SELECT quota_id, holder, period_start, used, charged FROM audit_quotas()", onlyReads: true
     ) { row throws(PostgresError) in
         Discrepancy(
-            quotaID: try row.decode(0), holder: try row.decode(1), periodStart: try row.decode(2),
-            used: try row.decode(3), charged: try row.decode(4))
+            quotaID: try row.next(), holder: try row.next(), periodStart: try row.next(),
+            used: try row.next(), charged: try row.next())
     }
 
     static let repair = Statement<Discrepancy, Int64>("SELECT repair_quota_usage($1, $2, $3)") {
         [$0.quotaID, $0.holder, $0.periodStart]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }

@@ -6,8 +6,8 @@ public import ServiceLifecycle
 
 /// Makes a gateway known in the database every few seconds, and has it forgotten when it stops.
 ///
-/// What is pruned of the log of policy is what no live gateway needs. Nothing is proved by this: a gateway whose row is missing, or
-/// whose position was pruned meanwhile, begins anew before it records anything.
+/// What is pruned of the log of policy is what no live gateway needs. Nothing is proved by this: a gateway whose row is
+/// missing, or whose position was pruned meanwhile, begins anew before it records anything.
 public struct Heartbeat: Service {
     /// What does not change while a gateway runs.
     public struct Identity: Sendable {
@@ -45,8 +45,8 @@ public struct Heartbeat: Service {
     /// Makes the service.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the gateway, its session with ``sessionSettings``; not shared, so that nothing that takes
-    ///     long makes the gateway seem dead.
+    ///   - connection: Logged in as the gateway, its session with ``sessionSettings``; not shared, so that nothing that
+    ///     takes long makes the gateway seem dead.
     ///   - identity: Who it is.
     ///   - interval: Time between two messages; a gateway counts as running for 30 seconds after each.
     ///   - logger: Told of messages that failed.

@@ -4,8 +4,8 @@ public import ServiceLifecycle
 
 /// Looks whether recordings succeed, and whether clock and schema fit; answers from memory.
 ///
-/// Each second one connection of the ledger is asked to look, and those that fail are. Whatever hangs, the answer is at most
-/// ``staleness`` old: what succeeded before that no longer counts.
+/// Each second one connection of the ledger is asked to look, and those that fail are. Whatever hangs, the answer is at
+/// most ``staleness`` old: what succeeded before that no longer counts.
 public struct LedgerWatch: Service {
     /// What is wrong; `nil` where nothing is. The texts are safe to show to anyone.
     public struct Flaws: Sendable, Equatable {

@@ -3,8 +3,8 @@ import LibCrypto
 
 /// The keys that secrets are sealed with in the database.
 ///
-/// AES-256-GCM. The table, the row and the key's identifier are authenticated along, so that sealed bytes open in no other
-/// place.
+/// AES-256-GCM. The table, the row and the key's identifier are authenticated along, so that sealed bytes open in no
+/// other place.
 public struct MasterKeyRing: Sendable, CustomStringConvertible {
     /// Identifier of the key that seals.
     public let currentID: String
@@ -16,8 +16,9 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
 
     /// Reads keys.
     ///
-    /// - Parameter text: A key on each line, `<identifier>:<base64 of 32 bytes>`, or one line that is only base64. The first
-    ///   key seals, all of them open. An identifier has 1 to 64 letters, digits, `.`, `_` and `-`. Empty lines do not count.
+    /// - Parameter text: A key on each line, `<identifier>:<base64 of 32 bytes>`, or one line that is only base64. The
+    ///   first key seals, all of them open. An identifier has 1 to 64 letters, digits, `.`, `_` and `-`. Empty lines do
+    ///   not count.
     /// - Throws: ``MasterKeyError/malformed(line:reason:)``.
     public init(parsing text: Secret<String>) throws(MasterKeyError) {
         var keys: [String: AESGCMKey] = [:]

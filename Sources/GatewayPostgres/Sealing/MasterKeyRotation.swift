@@ -5,8 +5,8 @@ public import LibPQ
 
 /// Seals every secret of the database with the current master key, so that older keys can go.
 ///
-/// What is sealed stays the same, so that no gateway has to read anything anew; both keys must be known to all of them first.
-/// Each row that is sealed anew leaves a line in the audit.
+/// What is sealed stays the same, so that no gateway has to read anything anew; both keys must be known to all of them
+/// first. Each row that is sealed anew leaves a line in the audit.
 public struct MasterKeyRotation: Sendable {
     /// What a rotation did.
     public struct Outcome: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import Foundation
+import LibPQ
 
 /// Sealed bytes and the key that opens them.
 struct SealedBytes: Sendable {
@@ -6,6 +7,16 @@ struct SealedBytes: Sendable {
     var bytes: [UInt8]
     /// Identifier of the key.
     var keyID: String
+}
+
+extension SealedBytes {
+    /// Reads two columns, the bytes and the identifier of their key; `nil` where there are no bytes.
+    init?(_ row: inout PostgresRow) throws(PostgresError) {
+        let bytes: [UInt8]? = try row.next()
+        let keyID: String? = try row.next()
+        guard let bytes else { return nil }
+        self.init(bytes: bytes, keyID: keyID ?? "")
+    }
 }
 
 /// The row that sealed bytes belong to.

@@ -48,9 +48,9 @@ struct SealedTable: Sendable {
     }
 
     @Sendable private static func sealedRow(
-        _ row: borrowing PostgresRow
+        _ row: inout PostgresRow
     ) throws(PostgresError) -> (id: UUID, sealed: SealedBytes) {
-        (try row.decode(0), SealedBytes(bytes: try row.decode(1), keyID: try row.decode(2)))
+        (try row.next(), SealedBytes(bytes: try row.next(), keyID: try row.next()))
     }
 }
 

@@ -43,11 +43,11 @@ public struct MultipartUpkeep: Service {
     func runRound() async {
         do throws(PostgresError) {
             while !Task.isCancelled {
-                let due = try await connection.execute(MultipartStatements.takeDue, (Self.batch, clock.time))
+                let due = try await connection.execute(MultipartUploadTable.takeDue, (Self.batch, clock.time))
                 guard !due.isEmpty else { break }
                 for upload in due { await end(upload) }
             }
-            _ = try await connection.execute(MultipartStatements.prune, (Self.keepDays, 1000))
+            _ = try await connection.execute(MultipartUploadTable.prune, (Self.keepDays, 1000))
         } catch {
             logger.report(error, "uploads in parts not looked after", in: connection.outage)
         }

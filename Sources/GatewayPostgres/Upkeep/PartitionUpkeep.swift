@@ -3,11 +3,11 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of the log of
-/// policy that nobody needs.
+/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of
+/// the log of policy that nobody needs.
 ///
-/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after a
-/// tenth of a second where somebody reads the ledger, to try again in the next round.
+/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after
+/// a tenth of a second where somebody reads the ledger, to try again in the next round.
 public struct PartitionUpkeep: Service {
     /// What is kept, and how often it is looked after.
     public struct Schedule: Sendable {
@@ -94,14 +94,14 @@ public struct PartitionUpkeep: Service {
         repeat {
             removed =
                 try await connection.execute(
-                    UploadStatements.prune, (schedule.keepDays.map { Int32(clamping: $0) }, step)
+                    LandingTable.prune, (schedule.keepDays.map { Int32(clamping: $0) }, step)
                 )
                 .first ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
             removed = try await connection.execute(Self.prunePolicyLog, step).first ?? 0
         } while removed >= step && !Task.isCancelled
-        while try await connection.perform(IdempotencyStatements.prune, step) >= Int(step), !Task.isCancelled {}
+        while try await connection.perform(IdempotencyKeyTable.prune, step) >= Int(step), !Task.isCancelled {}
     }
 }
 
@@ -111,7 +111,7 @@ extension PartitionUpkeep {
     ) {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let emptyPartition = Statement<(day: String, keepDays: Int32), Void>(
@@ -123,19 +123,19 @@ extension PartitionUpkeep {
     ) {
         [$0.day, $0.keepDays]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let prunePolicyLog = Statement<Int32, Int32>("SELECT prune_policy_log($1)") {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 
     static let pruneCounters = Statement<(keepDenialsDays: Int32, most: Int32), Int32>("SELECT prune_counters($1, $2)")
     {
         [$0.keepDenialsDays, $0.most]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }

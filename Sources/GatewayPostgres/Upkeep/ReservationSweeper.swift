@@ -6,9 +6,9 @@ public import ServiceLifecycle
 
 /// Gives back what issued uploads reserved and did not use, once their URLs are dead and a grace has passed.
 ///
-/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the reservation
-/// goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store differ by more than is
-/// allowed: links may live longer than they seem to.
+/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the
+/// reservation goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store
+/// differ by more than is allowed: links may live longer than they seem to.
 public struct ReservationSweeper: Service {
     /// When reservations are looked at.
     public struct Schedule: Sendable {
@@ -77,7 +77,7 @@ public struct ReservationSweeper: Service {
                 try await connection.perform(Self.settle, (findings, schedule.interval.seconds))
                 let told = findings.filter { $0.isFinal && $0.landed != nil }
                 try await connection.perform(
-                    UploadStatements.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
+                    LandingTable.noteSettled, (told.map(\.reservation.issuanceID), told.map(\.landed)))
             }
         } catch {
             logger.report(error, "reservations not settled yet", in: connection.outage)
@@ -208,13 +208,10 @@ extension ReservationSweeper {
     ) {
         [$0.grace, $0.most, $0.clock.time, $0.clock.maxDifference]
     } decode: { row throws(PostgresError) in
-        let isPart = try row.decode(7, as: Bool.self)
-        let hasEnded = try row.decode(8, as: Bool?.self) ?? false
-        let isListed = try row.decode(9, as: Bool?.self) ?? true
-        return Reservation(
-            issuanceID: try row.decode(0), quotaID: try row.decode(1), bucket: try row.decode(2),
-            key: try row.decode(3), overdue: try row.decode(4), permittedAt: try row.decode(5),
-            deadAt: try row.decode(6), part: isPart ? (hasEnded ? .left(isUnused: !isListed) : .underWay) : nil)
+        Reservation(
+            issuanceID: try row.next(), quotaID: try row.next(), bucket: try row.next(), key: try row.next(),
+            overdue: try row.next(), permittedAt: try row.next(), deadAt: try row.next(),
+            part: try Reservation.Part(&row))
     }
 
     static let settle = Statement<(findings: [Finding], delay: Double), Void>(
@@ -224,6 +221,17 @@ extension ReservationSweeper {
             arguments.findings.map(\.reservation.issuanceID), arguments.findings.map(\.reservation.quotaID),
             arguments.findings.map(\.proof), arguments.findings.map(\.isFinal), arguments.delay,
         ]
+    }
+}
+
+extension ReservationSweeper.Reservation.Part {
+    /// Reads three columns: whether there is a part, whether its upload has ended, and whether that lists the part.
+    fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
+        let isPart: Bool = try row.next()
+        let hasEnded = try row.next(as: Bool?.self) ?? false
+        let isListed = try row.next(as: Bool?.self) ?? true
+        guard isPart else { return nil }
+        self = hasEnded ? .left(isUnused: !isListed) : .underWay
     }
 }
 

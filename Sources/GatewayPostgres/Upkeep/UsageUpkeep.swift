@@ -2,7 +2,8 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps sums of what was issued, so that counting it reads little of the ledger, and the index by which rows are looked up.
+/// Keeps sums of what was issued, so that counting it reads little of the ledger, and the index by which rows are
+/// looked up.
 ///
 /// Days that are there already are summed up too, the newest first and slowly, so that issuing goes on as before.
 public struct UsageUpkeep: Service {
@@ -15,7 +16,8 @@ public struct UsageUpkeep: Service {
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
-    ///   - leastPages: Pages by which the ledger has grown before they are summed up; those that are not yet are read instead.
+    ///   - leastPages: Pages by which the ledger has grown before they are summed up; those that are not yet are read
+    ///     instead.
     ///   - interval: Time between two rounds.
     ///   - logger: Told what went wrong.
     public init(
@@ -50,6 +52,6 @@ extension UsageUpkeep {
     static let sum = Statement<Int32, Bool>("SELECT sum_issuances($1)") {
         [$0]
     } decode: { row throws(PostgresError) in
-        try row.decode(0)
+        try row.next()
     }
 }

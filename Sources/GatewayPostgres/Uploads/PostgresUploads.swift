@@ -5,11 +5,11 @@ public import Logging
 
 /// Remembers in PostgreSQL what became of uploads.
 public struct PostgresUploads: UploadRecords {
-    private let pool: PostgresPool
+    private let pool: StorePool
     private let ledger: LedgerPool
-    private let logger: Logger
 
-    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated for a day.
+    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated
+    /// for a day.
     private static let clockDifference: TimeInterval = 2 * 86_400
 
     /// The year 2500: later times are no row's.
@@ -25,9 +25,8 @@ public struct PostgresUploads: UploadRecords {
     public init(
         pool: PostgresPool, ledgerPool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
-        self.pool = pool
+        self.pool = StorePool(pool: pool, logger: logger, complaint: "uploads cannot be read or written")
         ledger = LedgerPool(pool: ledgerPool, logger: logger, now: now)
-        self.logger = logger
     }
 
     /// Reads an issuance, whatever it permits.
@@ -37,13 +36,13 @@ public struct PostgresUploads: UploadRecords {
         guard instant < Self.lastInstant else { return nil }
         let from = instant.addingTimeInterval(-Self.clockDifference)
         let to = instant.addingTimeInterval(Self.clockDifference)
-        return try await execute(UploadStatements.find, (id, from, to)).first?.record
+        return try await pool.execute(LandingTable.find, (id, from, to)).first?.record
     }
 
     /// Writes a finding down, unless it was found before that the upload landed.
     public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
-        guard let noted = try await execute(UploadStatements.note, (id, finding)).first else {
-            throw .unavailable(retryAfter: 1)
+        guard let noted = try await pool.execute(LandingTable.note, (id, finding)).first else {
+            throw .noRow(of: "a finding")
         }
         return noted
     }
@@ -68,26 +67,15 @@ public struct PostgresUploads: UploadRecords {
             LedgerPool.days, LedgerDay(from: from, to: end), deadline: deadline)
         for day in days where found.count <= limit {
             let before = day.to == place?.end ? place?.id : nil
-            let request = UploadStatements.PageRequest(
-                query: query, day: day, before: before, limit: limit + 1 - found.count)
-            found += try await ledger.execute(UploadStatements.page, request, deadline: deadline).map { (day, $0) }
+            let request = LandingTable.PageRequest(
+                query: query, from: day.from, to: day.to, before: before, limit: limit + 1 - found.count)
+            found += try await ledger.execute(LandingTable.page, request, deadline: deadline).map { (day, $0) }
         }
         guard found.count > limit, let last = found.prefix(limit).last else {
             return LedgerPage(items: found.map(\.upload), nextPageToken: nil, range: range)
         }
         let next = token.text(after: [from.tokenText, last.day.to.tokenText, last.upload.record.id.lowercaseText])
         return LedgerPage(items: found.prefix(limit).map(\.upload), nextPageToken: next, range: range)
-    }
-
-    private func execute<Parameters, Row>(
-        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
-    ) async throws(GatewayError) -> [Row] {
-        do throws(PostgresError) {
-            return try await pool.execute(statement, parameters)
-        } catch {
-            logger.report(error, "uploads cannot be read or written", in: pool.outage)
-            throw error.asGatewayError
-        }
     }
 }
 

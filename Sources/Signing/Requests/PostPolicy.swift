@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The document that POST schemes sign. It says what a browser form may upload.
 public struct PostPolicy: Sendable, Hashable {
     /// A condition on one field of the form, or on the file.
@@ -53,76 +55,40 @@ public struct PostPolicy: Sendable, Hashable {
             case .seconds: ""
             case .milliseconds: ".000"
             }
-        var text = JSONText()
-        text.append(raw: #"{"expiration":"#)
-        text.append("\(expiration.extended.dropLast())\(fraction)Z")
-        text.append(raw: #","conditions":["#)
-        for (index, condition) in conditions.enumerated() {
-            if index > 0 { text.append(raw: ",") }
-            text.append(condition)
+        var json = JSONWriter(escaping: .ascii)
+        json.object { json in
+            json.member("expiration", "\(expiration.extended.dropLast())\(fraction)Z")
+            json.name("conditions")
+            json.array(conditions) { json, condition in condition.write(to: &json) }
         }
-        text.append(raw: "]}")
-        return text.text
+        return String(decoding: json.bytes, as: UTF8.self)
     }
 }
 
-/// JSON as it is written, value by value.
-private struct JSONText {
-    private(set) var text = ""
-
-    mutating func append(raw: StaticString) {
-        text += "\(raw)"
-    }
-
-    mutating func append(_ string: String) {
-        text += "\""
-        for unit in string.utf16 {
-            switch unit {
-            case UInt16(UInt8(ascii: "\"")): text += "\\\""
-            case UInt16(UInt8(ascii: "\\")): text += "\\\\"
-            case 0x20...0x7E: text.unicodeScalars.append(Unicode.Scalar(UInt8(unit)))
-            default:
-                let digits = String(unit, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+extension PostPolicy.Condition {
+    fileprivate func write(to json: inout JSONWriter) {
+        switch self {
+        case .exactly(let field, let value): json.object { $0.member(named: field, value) }
+        case .equals(let field, let value): Self.write("eq", field, to: &json) { $0.string(value) }
+        case .startsWith(let field, let prefix): Self.write("starts-with", field, to: &json) { $0.string(prefix) }
+        case .oneOf(let field, let values): Self.write("in", field, to: &json) { $0.strings(values) }
+        case .noneOf(let field, let values): Self.write("not-in", field, to: &json) { $0.strings(values) }
+        case .contentLengthRange(let range):
+            json.array { json in
+                json.string("content-length-range")
+                json.integer(range.lowerBound)
+                json.integer(range.upperBound)
             }
         }
-        text += "\""
     }
 
-    mutating func append(_ condition: PostPolicy.Condition) {
-        switch condition {
-        case .exactly(let field, let value):
-            append(raw: "{")
-            append(field)
-            append(raw: ":")
-            append(value)
-            append(raw: "}")
-        case .equals(let field, let value): append(operator: "eq", field: field) { $0.append(value) }
-        case .startsWith(let field, let prefix): append(operator: "starts-with", field: field) { $0.append(prefix) }
-        case .oneOf(let field, let values): append(operator: "in", field: field) { $0.append(values) }
-        case .noneOf(let field, let values): append(operator: "not-in", field: field) { $0.append(values) }
-        case .contentLengthRange(let range):
-            append(raw: #"["content-length-range","#)
-            text += "\(range.lowerBound),\(range.upperBound)]"
+    private static func write(
+        _ name: String, _ field: String, to json: inout JSONWriter, value: (inout JSONWriter) -> Void
+    ) {
+        json.array { json in
+            json.string(name)
+            json.string("$\(field)")
+            value(&json)
         }
-    }
-
-    private mutating func append(operator name: String, field: String, value: (inout JSONText) -> Void) {
-        append(raw: "[")
-        append(name)
-        append(raw: ",")
-        append("$\(field)")
-        append(raw: ",")
-        value(&self)
-        append(raw: "]")
-    }
-
-    private mutating func append(_ values: [String]) {
-        append(raw: "[")
-        for (index, value) in values.enumerated() {
-            if index > 0 { append(raw: ",") }
-            append(value)
-        }
-        append(raw: "]")
     }
 }

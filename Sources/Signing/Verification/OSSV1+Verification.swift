@@ -30,7 +30,7 @@ extension OSSV1 {
         public func verify(
             _ request: ReceivedRequest, bucket: String?, at now: SigningInstant
         ) throws(VerificationError) -> VerifiedRequest {
-            let target = try RequestTarget(request.target)
+            let target = try ReceivedTarget(request.target)
             let proof = try Proof(request, query: target.query)
             let expiresAt = try check(proof, now: now)
             guard let credential = credential(proof.accessKeyID), let key = try? SigningKeyV2(credential) else {

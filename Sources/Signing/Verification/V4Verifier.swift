@@ -41,7 +41,7 @@ public struct V4Verifier: Sendable {
     public func verify(
         presigned request: ReceivedRequest, at now: SigningInstant
     ) throws(VerificationError) -> VerifiedRequest {
-        let target = try RequestTarget(request.target)
+        let target = try ReceivedTarget(request.target)
         let received = try ReceivedSignature(query: target.query, dialect: dialect)
         return try verify(request, target: target, headers: request.joinedHeaders, received: received, at: now)
     }
@@ -55,7 +55,7 @@ public struct V4Verifier: Sendable {
     public func verify(
         authorized request: ReceivedRequest, at now: SigningInstant
     ) throws(VerificationError) -> VerifiedRequest {
-        let target = try RequestTarget(request.target)
+        let target = try ReceivedTarget(request.target)
         let headers = request.joinedHeaders
         let received = try ReceivedSignature(
             headers: headers, query: target.query, dialect: dialect, toleranceSeconds: clockToleranceSeconds
@@ -65,7 +65,7 @@ public struct V4Verifier: Sendable {
 
     private func verify(
         _ request: ReceivedRequest,
-        target: RequestTarget,
+        target: ReceivedTarget,
         headers: [String: String],
         received: ReceivedSignature,
         at now: SigningInstant
@@ -129,7 +129,7 @@ public struct V4Verifier: Sendable {
 
     private func signature(
         of request: ReceivedRequest,
-        target: RequestTarget,
+        target: ReceivedTarget,
         headers: [NamedValue],
         date: SigningInstant,
         key: SigningKeyV4

@@ -1,6 +1,6 @@
 /// Every setting of the gateway, by its key in the configuration file; the only list of them.
 ///
-/// The environment variable is the key in upper case, with `_` for `.` and `-`, behind `SLUICE_`.
+/// The environment variable is `SLUICE_` and the key in upper case, with `_` for `.` and `-`.
 enum SettingName: String, CaseIterable {
     case databaseURL = "database.url"
     case databasePasswordFile = "database.password-file"
@@ -43,9 +43,9 @@ enum SettingName: String, CaseIterable {
         "SLUICE_" + rawValue.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
-    /// The setting with the file that may hold the value instead; `nil` for what is no secret, and may stand on a command line.
+    /// The setting that names a file with the secret; `nil` if this is no secret and may be given on a command line.
     ///
-    /// A URL of the database is one whether or not it holds a password: what is refused should not depend on the value.
+    /// The database's URL counts as a secret even without a password: what is refused does not depend on the value.
     var secretFile: SettingName? {
         switch self {
         case .databaseURL: .databasePasswordFile
@@ -55,19 +55,19 @@ enum SettingName: String, CaseIterable {
         }
     }
 
-    /// One line for people: what it means, its unit and its default.
+    /// One line of help: meaning, unit and default.
     var meaning: String {
         switch self {
         case .databaseURL: "PostgreSQL, as a URI or keywords; several hosts are tried in order. Required."
         case .databasePasswordFile:
-            "File that holds the password for PostgreSQL, where the URL holds none. Default none."
+            "File with the password for PostgreSQL, if the URL contains none. Default none."
         case .databaseLedgerConnections: "Connections that record issuances. Default 2."
         case .databasePoolConnections: "Connections that read policy. Default 4."
         case .masterKey:
-            "Key that seals stored secrets: 32 bytes in base64, or lines of id:base64, the first one seals."
-        case .masterKeyFile: "File that holds the master key instead. One of the two is required."
-        case .bootstrapAdminKey: "Bearer token with the role admin, for the first rows. Default none."
-        case .bootstrapAdminKeyFile: "File that holds that token instead."
+            "Key that seals stored secrets: 32 bytes in base64, or lines of id:base64; the first one seals."
+        case .masterKeyFile: "File with the master key, instead. One of the two is required."
+        case .bootstrapAdminKey: "Bearer token with the role admin, to create the first rows. Default none."
+        case .bootstrapAdminKeyFile: "File with that token, instead."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
             "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml. Default: those of the API."
@@ -75,38 +75,41 @@ enum SettingName: String, CaseIterable {
         case .tlsKeyFile: "Private key of the certificate in PEM."
         case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."
         case .trustedProxies:
-            "Networks of proxies that tell the client's address, in CIDR, comma-separated. Default none."
-        case .trustedProxyHeader: "Where they tell it: x-forwarded-for or forwarded. Default x-forwarded-for."
+            "Networks of proxies that report the client's address, in CIDR notation, comma-separated. Default none."
+        case .trustedProxyHeader:
+            "Header in which they report it: x-forwarded-for or forwarded. Default x-forwarded-for."
         case .outboundAllow:
-            "Origins and networks that may be called though they are not https or public. Default none."
+            "Origins and networks that may be called although they are not https or not public. Default none."
         case .eventsOSSKeyOrigins:
-            "Origins of keys that Alibaba OSS signs callbacks with, comma-separated. Default https://gosspublic.alicdn.com."
+            "Origins of Alibaba OSS's keys for callbacks, comma-separated. Default https://gosspublic.alicdn.com."
         case .httpThreads: "Threads that serve sockets. Default 2."
         case .httpMaxConnections: "Connections at once, per listener. Default 10000."
-        case .httpMaxConnectionsPerAddress: "Connections at once of one address. Default 1024."
+        case .httpMaxConnectionsPerAddress: "Connections at once from one address. Default 1024."
         case .httpMaxRequestsInFlight: "Requests being answered at once. Default 4096."
-        case .httpMaxBodyMemory: "MiB that the bodies of all requests take together, or they get 503. Default 256."
+        case .httpMaxBodyMemory:
+            "MiB of memory for the bodies of all requests together; beyond it, requests get 503. Default 256."
         case .httpIdleTimeout: "Seconds after which an idle connection is closed. Default 30."
-        case .httpRequestTimeout: "Seconds in which a request must have arrived, or gets 408. Default 30."
+        case .httpRequestTimeout:
+            "Seconds in which a request must arrive completely; otherwise it gets 408. Default 30."
         case .httpAnswerDeadline: "Seconds after which a request is answered with 503. Default 15."
-        case .httpDrainDeadline: "Seconds that requests under way have when the gateway stops. Default 20."
-        case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: for ever."
-        case .ledgerDaysAhead: "Days for which partitions of the ledger are prepared. Default 7."
+        case .httpDrainDeadline: "Seconds that running requests have to finish when the gateway stops. Default 20."
+        case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: forever."
+        case .ledgerDaysAhead: "Days for which partitions of the ledger are created in advance. Default 7."
         case .multipartMaxAge:
-            "Seconds after which an upload in parts that is not completed is aborted. Default 86400."
+            "Seconds after which an incomplete multipart upload is aborted. Default 86400."
         case .clockMaxDifference:
-            "Seconds that the clock may differ from PostgreSQL's before nothing is issued and /readyz says 503. Default 5."
+            "Seconds that the clock may differ from PostgreSQL's; else nothing is issued, /readyz says 503. Default 5."
         case .sessionsPerSecond:
-            "Sessions that this gateway opens in a second at most; providers allow 100 per account. Default 50."
+            "Sessions that this gateway opens per second at most; providers allow 100 per account. Default 50."
         case .requestsPerSecond:
-            "Requests of one principal in a second, of which twice as many may come at once; 0 for any number. Default 500."
-        case .ticketsMaxAge: "Seconds that a ticket may live at most, 60 to 604800. Default 604800."
+            "Requests of one principal per second, with bursts of twice as many; 0 for no limit. Default 500."
+        case .ticketsMaxAge: "Longest life of a ticket in seconds, 60 to 604800. Default 604800."
         case .logLevel: "trace, debug, info, notice, warning, error or critical. Default info."
         case .logFormat: "text or json; logs go to standard error. Default text."
         }
     }
 
-    /// The table of a command's help, wrapped by nobody: two lines each.
+    /// The settings as help lists them, two lines each.
     static var table: String {
         allCases.map { "\($0.variable)\n    \($0.meaning)" }.joined(separator: "\n")
     }

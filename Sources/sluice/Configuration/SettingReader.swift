@@ -4,7 +4,7 @@ import GatewayCore
 import Synchronization
 import SystemPackage
 
-/// Reads settings from flags, environment and file, in this order, and gathers what is wrong with them.
+/// Reads settings from flags, the environment and a file, in this order, and collects the mistakes.
 struct SettingReader {
     private let reader: ConfigReader
     private let failures: ConversionFailures
@@ -14,7 +14,7 @@ struct SettingReader {
     ///
     /// - Parameters:
     ///   - flags: Values given on the command line, by name.
-    ///   - environment: Environment variables; names behind `SLUICE_` that are no setting are mistakes.
+    ///   - environment: Environment variables. A name that begins with `SLUICE_` and is not a setting is a mistake.
     ///   - file: Path of a JSON file, `nil` for none.
     init(flags: [SettingName: String], environment: [String: String], file: String?) async throws {
         let given = flags.map { ($0.key.variable, $0.value) }
@@ -37,21 +37,21 @@ struct SettingReader {
         }
     }
 
-    /// A text; `nil` where it is not set.
+    /// A text; `nil` if it is not set.
     mutating func text(_ name: SettingName) -> String? {
         let value = reader.string(forKey: name.configKey)
         noteFailure(name, expected: "a text")
         return value
     }
 
-    /// A list of texts; empty where it is not set.
+    /// A list of texts; empty if it is not set.
     mutating func list(_ name: SettingName) -> [String] {
         let value = reader.stringArray(forKey: name.configKey) ?? []
         noteFailure(name, expected: "a list")
         return value.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// A whole number within a range; `nil` where it is not set.
+    /// A whole number within a range; `nil` if it is not set.
     mutating func integer(_ name: SettingName, in range: ClosedRange<Int>) -> Int? {
         let value = reader.int(forKey: name.configKey)
         noteFailure(name, expected: "a whole number")
@@ -63,7 +63,7 @@ struct SettingReader {
         return value
     }
 
-    /// One of a few words; `nil` where it is not set.
+    /// One of a few words; `nil` if it is not set.
     mutating func choice<Value>(_ name: SettingName, _ values: KeyValuePairs<String, Value>) -> Value? {
         guard let word = text(name) else { return nil }
         guard let value = values.first(where: { $0.key == word })?.value else {
@@ -73,8 +73,8 @@ struct SettingReader {
         return value
     }
 
-    /// A secret, or what a file holds in its place, less one line break at its end, and the setting that it is from; `nil`
-    /// where neither is set, or with a mistake noted.
+    /// A secret from a setting or from the file that another setting names, and which of the two it came from; `nil` if
+    /// neither is set, or with a mistake noted.
     mutating func secret(_ name: SettingName, orIn file: SettingName) -> (text: Secret<String>, from: SettingName)? {
         let given = text(name)
         guard let held = secret(in: file) else { return given.map { (Secret($0), name) } }
@@ -85,7 +85,8 @@ struct SettingReader {
         return (held, file)
     }
 
-    /// What the file of a setting holds, less one line break at its end; `nil` where none is set, or with a mistake noted.
+    /// The content of the file that a setting names, without one line break at its end; `nil` if none is set, or with
+    /// a mistake noted.
     mutating func secret(in name: SettingName) -> Secret<String>? {
         guard let path = text(name) else { return nil }
         guard var text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
@@ -97,13 +98,13 @@ struct SettingReader {
             if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
         }
         guard !text.isEmpty, !text.utf8.contains(0) else {
-            refuse(name, "'\(path)' is empty, or holds a NUL")
+            refuse(name, "'\(path)' is empty, or contains a NUL")
             return nil
         }
         return Secret(text)
     }
 
-    /// Remembers a mistake.
+    /// Notes a mistake.
     mutating func refuse(_ name: SettingName, _ reason: String) {
         mistakes.append("\(name.variable): \(reason)")
     }
@@ -112,7 +113,7 @@ struct SettingReader {
         if failures.take() { refuse(name, "must be \(expected)") }
     }
 
-    /// Keys of a file that no setting has; a typing error would else be a default.
+    /// Keys of a file that are not settings. Without this check a misspelt key would have no effect.
     private static func unknownKeys(inFile path: String) throws -> [String] {
         let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
         let known = Set(SettingName.allCases.map(\.rawValue))
@@ -130,7 +131,7 @@ extension SettingName {
     }
 }
 
-/// Remembers whether the last reading failed; the library itself only leaves the value out.
+/// Remembers whether the last reading failed; the library itself only returns no value.
 private final class ConversionFailures: AccessReporter {
     private let hasFailed = Mutex(false)
 

@@ -19,12 +19,7 @@ extension Settings {
         let adminListen = ListenAddress(reading: &reader, .adminListen)
         let tls = HTTPServerConfiguration.TLS(reading: &reader)
         let proxies = TrustedProxies(reading: &reader)
-        let adminKey = reader.secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile)
-        if let adminKey, !adminKey.text.reveal().isBearerToken(ofLength: 32...1024) {
-            reader.refuse(
-                adminKey.from,
-                "must be 32 to 1,024 characters that a bearer token can have: letters, digits and -._~+/, then =")
-        }
+        let adminKey = reader.bootstrapAdminKey()
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
@@ -32,15 +27,8 @@ extension Settings {
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
         let requestsPerSecond = reader.integer(.requestsPerSecond, in: 0...1_000_000)
         let ticketsMaxAge = reader.integer(.ticketsMaxAge, in: 60...Ticket.maxLife)
-        let origins = reader.list(.corsAllowedOrigins)
-        // Browsers send exactly this form, so that any other would never be equal.
-        for origin in origins where origin != "*" && origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.corsAllowedOrigins, "'\(origin)' is no origin such as https://app.example, in lower case")
-        }
-        let keyOrigins = reader.list(.eventsOSSKeyOrigins)
-        for origin in keyOrigins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
-            reader.refuse(.eventsOSSKeyOrigins, "'\(origin)' is no origin such as https://gosspublic.alicdn.com")
-        }
+        let origins = reader.origins(.corsAllowedOrigins, orAll: true, example: "https://app.example")
+        let keyOrigins = reader.origins(.eventsOSSKeyOrigins, example: "https://gosspublic.alicdn.com")
         let outbound = OutboundPolicy(reading: &reader)
         guard reader.mistakes.isEmpty, let database, let masterKeys, let outbound else {
             throw SettingMistakes(mistakes: reader.mistakes)
@@ -50,7 +38,7 @@ extension Settings {
         self.listen = listen ?? self.listen
         self.adminListen = adminListen
         self.tls = tls
-        self.bootstrapAdminKey = adminKey?.text
+        self.bootstrapAdminKey = adminKey
         self.trustedProxies = proxies
         self.allowedOrigins = Set(origins)
         if !keyOrigins.isEmpty { self.ossKeyOrigins = keyOrigins }
@@ -61,6 +49,30 @@ extension Settings {
         self.sessionsPerSecond = sessionsPerSecond ?? self.sessionsPerSecond
         self.requestsPerSecond = requestsPerSecond ?? self.requestsPerSecond
         self.ticketsMaxAge = ticketsMaxAge ?? self.ticketsMaxAge
+    }
+}
+
+extension SettingReader {
+    /// The key of the first admin, which has to be a bearer token; `nil` if none is set, or with a mistake noted.
+    fileprivate mutating func bootstrapAdminKey() -> Secret<String>? {
+        guard let key = secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile) else { return nil }
+        if !key.text.reveal().isBearerToken(ofLength: 32...1024) {
+            refuse(key.from, "must be 32 to 1,024 letters, digits and -._~+/, with = only at the end")
+        }
+        return key.text
+    }
+
+    /// Origins in lower case: browsers send exactly this form, and any other would never match.
+    ///
+    /// - Parameter allowsAll: Whether `*` is allowed, for every origin.
+    fileprivate mutating func origins(_ name: SettingName, orAll allowsAll: Bool = false, example: String) -> [String] {
+        let origins = list(name)
+        for origin in origins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
+            if !(allowsAll && origin == "*") {
+                refuse(name, "'\(origin)' is not a lower-case origin such as \(example)")
+            }
+        }
+        return origins
     }
 }
 
@@ -129,7 +141,7 @@ extension Settings.HTTP {
         maxConnectionsPerAddress =
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
-        // With less, the longest body that a route takes would never find room.
+        // With less, the longest body that a route accepts would never fit.
         maxBodyMemory = reader.integer(.httpMaxBodyMemory, in: 32...1_048_576) ?? maxBodyMemory
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
         requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
@@ -139,7 +151,7 @@ extension Settings.HTTP {
 }
 
 extension ListenAddress {
-    /// Reads an address; `nil` where none is set, or with a mistake noted.
+    /// Reads an address; `nil` if none is set, or with a mistake noted.
     init?(reading reader: inout SettingReader, _ name: SettingName) {
         guard let text = reader.text(name) else { return nil }
         guard let address = ListenAddress(text) else {
@@ -151,7 +163,7 @@ extension ListenAddress {
 }
 
 extension HTTPServerConfiguration.TLS {
-    /// Reads certificate and key; `nil` where none is set, or with a mistake noted.
+    /// Reads certificate and key; `nil` if none is set, or with a mistake noted.
     init?(reading reader: inout SettingReader) {
         let certificate = reader.text(.tlsCertificateFile)
         let key = reader.text(.tlsKeyFile)
@@ -176,7 +188,7 @@ extension TrustedProxies {
             if let network = IPNetwork(text) {
                 networks.append(network)
             } else {
-                reader.refuse(.trustedProxies, "'\(text)' is no network in CIDR notation")
+                reader.refuse(.trustedProxies, "'\(text)' is not a network in CIDR notation")
             }
         }
         let field = reader.choice(
@@ -186,7 +198,7 @@ extension TrustedProxies {
 }
 
 extension OutboundPolicy {
-    /// Reads what may be called besides public https servers; `nil` with a mistake noted.
+    /// Reads which servers may be called besides public ones over https; `nil` with a mistake noted.
     init?(reading reader: inout SettingReader) {
         var origins: [String] = []
         var networks: [IPNetwork] = []

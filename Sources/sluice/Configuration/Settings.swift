@@ -7,12 +7,12 @@ import LibPQ
 import Logging
 import MicroHTTPD
 
-/// What an operator decides, checked as a whole; nothing reads the environment after this.
+/// The settings of a gateway, checked as a whole; nothing reads the environment after this.
 struct Settings: Sendable {
     /// How PostgreSQL is used.
     struct Database: Sendable {
         var connectionString: Secret<String>
-        /// Where the connection string holds none.
+        /// The password, if the connection string has none.
         var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
@@ -47,13 +47,13 @@ struct Settings: Sendable {
         }
     }
 
-    /// How a listener's limits differ from the server's own defaults.
+    /// Limits of the listeners: times in seconds.
     struct HTTP: Sendable {
         var threads = 2
         var maxConnections = 10_000
         var maxConnectionsPerAddress = 1_024
         var maxRequestsInFlight = 4_096
-        /// In MiB, of all listeners together.
+        /// MiB, for all listeners together.
         var maxBodyMemory = 256
         var idleTimeout = 30
         var requestTimeout = 30
@@ -77,7 +77,7 @@ struct Settings: Sendable {
     var multipartMaxAge = 86_400
     var clockMaxDifference = 5
     var sessionsPerSecond = 50
-    /// Of one principal; 0 for any number.
+    /// Requests of one principal; 0 for no limit.
     var requestsPerSecond = 500
     var ticketsMaxAge = Ticket.maxLife
 }
@@ -111,7 +111,7 @@ struct ListenAddress: Sendable, Equatable {
     }
 }
 
-/// All that is wrong with the settings, to be mended at once.
+/// Every mistake in the settings, so that all of them can be corrected at once.
 struct SettingMistakes: Error, CustomStringConvertible {
     let mistakes: [String]
 
@@ -119,10 +119,10 @@ struct SettingMistakes: Error, CustomStringConvertible {
         self.mistakes = mistakes
     }
 
-    /// Says that the master keys are not those of the database.
+    /// Says that the master keys do not open the secrets in the database.
     init(masterKeys flaws: [MasterKeyError]) {
         mistakes = flaws.map {
-            "\(SettingName.masterKey.variable): \($0); secrets in the database were sealed with it, so give it as well"
+            "\(SettingName.masterKey.variable): \($0); secrets in the database are sealed with it, so set it too"
         }
     }
 

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The flags that commands share: where settings come from besides the environment.
+/// The flags that name settings outside the environment; several commands share them.
 struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("JSON file with settings; also SLUICE_CONFIG.", valueName: "file"))
     var config: String?
@@ -9,10 +9,11 @@ struct SettingsOptions: ParsableArguments {
     @Option(
         name: .customLong("set"),
         help: ArgumentHelp(
-            "A setting by its key, such as listen=127.0.0.1:9090; no secrets; repeatable.", valueName: "key=value"))
+            "Set a setting by its key, such as listen=127.0.0.1:9090; not for secrets; repeatable.",
+            valueName: "key=value"))
     var assignments: [String] = []
 
-    /// Opens the settings: flags before the environment before the file.
+    /// Opens the settings. Flags override the environment, which overrides the file.
     func reader() async throws -> SettingReader {
         let environment = ProcessInfo.processInfo.environment
         var flags: [SettingName: String] = [:]
@@ -20,12 +21,12 @@ struct SettingsOptions: ParsableArguments {
             let parts = assignment.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2, let name = SettingName(rawValue: parts[0]) else {
                 throw ValidationError(
-                    "'--set \(parts.first ?? "")': there is no such setting, or its value is missing.")
+                    "'--set \(parts.first ?? "")': there is no such setting, or the value is missing.")
             }
             if let file = name.secretFile {
                 throw ValidationError(
                     """
-                    '--set \(name.rawValue)': other users of this machine see secrets on a command line. \
+                    '--set \(name.rawValue)': other users of this machine can see secrets on a command line. \
                     Set \(name.variable) in the environment, or name a file with \(file.variable).
                     """)
             }

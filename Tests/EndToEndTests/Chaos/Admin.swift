@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// One who changes policy as a schedule says, and asks again and again until a change is answered for good.

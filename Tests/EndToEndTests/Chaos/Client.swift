@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// One who asks for links without a pause, by everybody's name and in every way, and writes down what came of it.

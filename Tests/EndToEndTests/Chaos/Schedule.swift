@@ -1,3 +1,5 @@
+import TestSupport
+
 /// What is done to gateways, database and policy in a run. The same seed, length and kinds make the same schedule; what
 /// comes of it depends on the machine as well.
 struct Schedule: Sendable {

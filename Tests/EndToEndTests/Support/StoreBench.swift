@@ -3,24 +3,8 @@ import HTTPTesting
 import LibCrypto
 import PostgresTesting
 import Signing
+import TestSupport
 import Testing
-
-/// The stores that judge what the gateway issues; CONTRIBUTING.md says how to start them.
-enum StoreKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case radosgw = "RADOSGW"
-    case swift = "SWIFT"
-
-    var testDescription: String { rawValue.lowercased() }
-
-    fileprivate func value(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment["SLUICE_TEST_\(rawValue)_\(name)"]
-    }
-
-    /// True when the store runs, or has to.
-    var isExpected: Bool {
-        value("ENDPOINT") != nil || ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
-    }
-}
 
 /// A gateway, a store behind it, and a user who may put and get everything there.
 struct StoreBench: Sendable {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTesting
 import PostgresTesting
+import TestSupport
 import Testing
 
 /// All the ways in which clients ask for what opens an object.

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import LibCrypto
+import StrictJSON
 import Testing
 
 @testable import GatewayAPI

@@ -21,8 +21,9 @@ struct BindingPropertyTests {
             let cache = PolicyCache(source: ScriptedPolicy(tables))
             let authenticator = CacheAuthenticator(cache: cache)
             urls = PresignedURLs(
-                cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
-                randomBytes: { [UInt8](repeating: 7, count: $0) })
+                ProvenIssuing(
+                    cache: cache, authenticator: authenticator, ledger: ledger, now: { Fixture.now },
+                    randomBytes: { [UInt8](repeating: 7, count: $0) }))
             caller = try await authenticator.authenticate(Secret("k"))
         }
     }
@@ -34,12 +35,12 @@ struct BindingPropertyTests {
         let result: Result<IssuedURL, GatewayError>
         if world.delivery == .batch {
             result = await issuing.urls.issue(
-                [request], for: issuing.caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(10))[0]
+                [request], in: .test(issuing.caller))[0]
         } else {
             do {
                 result = .success(
                     try await issuing.urls.issue(
-                        request, for: issuing.caller, sourceAddress: nil, requestID: "r", deadline: .now + .seconds(10))
+                        request, in: .test(issuing.caller))
                 )
             } catch {
                 result = .failure(error)

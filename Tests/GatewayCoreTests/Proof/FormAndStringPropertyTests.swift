@@ -78,12 +78,12 @@ extension BindingPropertyTests {
         let cache = PolicyCache(source: ScriptedPolicy(tables))
         let authenticator = CacheAuthenticator(cache: cache)
         let urls = PresignedURLs(
-            cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
-            randomBytes: { [UInt8](repeating: 7, count: $0) })
+            ProvenIssuing(
+                cache: cache, authenticator: authenticator, ledger: ScriptedLedger(), now: { Fixture.now },
+                randomBytes: { [UInt8](repeating: 7, count: $0) }))
         do {
-            return try await urls.issue(
-                urls.request(fields), for: authenticator.authenticate(Secret("k")), sourceAddress: nil, requestID: "r",
-                deadline: .now + .seconds(10))
+            let context = RequestContext.test(try await authenticator.authenticate(Secret("k")))
+            return try await urls.issue(urls.request(fields, in: context), in: context)
         } catch {
             if case .unproven(let gap) = error { Issue.record("no proof of \(gap): \(fields)") }
             throw error

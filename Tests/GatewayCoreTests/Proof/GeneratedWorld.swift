@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import TestSupport
 
 @testable import GatewayCore
 

@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import TestSupport
 import Testing
 
 @Suite("OSS V1, verification")

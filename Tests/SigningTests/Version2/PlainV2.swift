@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// "Version 2" signatures in the query once more, with strings and Foundation, as slowly and plainly as they read in
 /// the documentation. They share nothing with the code that they judge.

@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import TestSupport
 import Testing
 
 @Suite("Version 2 query, generated inputs")

@@ -1,4 +1,5 @@
 import Signing
+import TestSupport
 import Testing
 
 /// A presigner keeps what its requests have in common; nothing else of them may stay.

@@ -45,8 +45,8 @@ def options():
     parser.add_argument("--binary", type=Path, help="a built sluice; built for release when left out")
     parser.add_argument("--against", type=Path, help="another sluice, measured in alternation with the first")
     parser.add_argument("--output", type=Path, default=ROOT / "bench.json", help="where the figures go (bench.json)")
-    parser.add_argument("--readme", action="store_true",
-                        help="measure nothing; put what bench.json holds into README.md and Benchmarks/results.svg")
+    parser.add_argument("--publish", action="store_true",
+                        help="measure nothing; put what bench.json holds into docs/performance.md and Benchmarks/results.svg")
     # What script/bench asks first, and what it has then made ready.
     parser.add_argument("--needs", action="store_true", help=argparse.SUPPRESS)
     for name in ("--peer-python", "--microbenchmarks", "--offer"):
@@ -66,7 +66,7 @@ def options():
 
 def needs(chosen):
     """What has to be made ready for the parts that are chosen."""
-    if chosen.readme:
+    if chosen.publish:
         return []
     parts = set(chosen.parts)
     wanted = {"gateway": parts - {"signing"} and not chosen.binary, "microbenchmarks": "signing" in parts,
@@ -107,10 +107,10 @@ def main():
         return
     kept = json.loads(chosen.output.read_text()) if chosen.output.exists() else {}
     parts = kept.get("parts", {})
-    if chosen.readme:
+    if chosen.publish:
         if not parts:
             sys.exit(f"error: {chosen.output} holds no figures; run script/bench first")
-        output.write_readme(parts, ROOT / "README.md")
+        output.write_page(parts, ROOT / "docs/performance.md")
         if has_chart(parts):
             (ROOT / "Benchmarks/results.svg").write_text(chart.drawing(parts))
         return

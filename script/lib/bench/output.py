@@ -1,10 +1,11 @@
-"""What was measured, as text: tables in Markdown, for a terminal and for the README."""
+"""What was measured, as text: tables in Markdown, for a terminal and for docs/performance.md."""
 
 import re
+import textwrap
 
 from targets import TARGETS, number
 
-BEGIN, END = "<!-- script/bench --readme writes what follows -->", "<!-- until here -->"
+BEGIN, END = "<!-- script/bench --publish writes what follows -->", "<!-- until here -->"
 
 
 def print_all(parts, names):
@@ -94,8 +95,8 @@ def table(header, rows):
     return "\n".join(lines)
 
 
-def write_readme(parts, file):
-    """Replaces what stands between the two marks of the README."""
+def write_page(parts, file):
+    """Replaces what is between the two marks of the page."""
     text = file.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise SystemExit(f"error: {file} needs the lines {BEGIN} and {END}, once each")
@@ -112,23 +113,29 @@ def _section(parts):
         names = ", ".join(name for name, _ in members)
         rounds = sorted({f"{part['rounds']} rounds of {part['seconds']} s" for _, part in members})
         loads = sorted({part["loadBefore"] for _, part in members})
-        pieces.append(f"- {names}: {day}, commit {commit}, {machine}; {' and '.join(rounds)} in alternation; load average"
-                      f" before the parts {loads[0]} to {loads[-1]}.")
+        pieces.append(_item(f"{names}: {day}, commit {commit}, {machine}; {' and '.join(rounds)} in alternation; load average"
+                      f" before the parts {loads[0]} to {loads[-1]}."))
         # The run itself leaves a load of about one for each core to the part that follows.
         if loads[-1] > 2 * int(machine.split()[0]):
-            pieces.append("- **That machine was busy with other work meanwhile**: rates are far below, and ratios not those, of a"
-                          " quiet one.")
+            pieces.append(_item("**That machine was busy with other work meanwhile**: rates are far below, and ratios not those,"
+                                " of a quiet one."))
     pieces = ["\n".join(pieces)]
     pieces.append(table(["", "target", "measured", "single rounds", ""], target_rows(parts)))
-    notes = "\n".join(f"- {note}" for note in target_notes(parts))
+    notes = "\n".join(_item(note) for note in target_notes(parts))
     if notes:
         pieces.append(notes)
     if parts.get("issue", {}).get("series"):
-        pieces.append("![Rate and p99 against connections](Benchmarks/results.svg)")
+        pieces.append("![Rate and p99 against connections](../Benchmarks/results.svg)")
         pieces.append(table(
             ["load", "connections", "rate", "", "spread", "p50 ms", "p99 ms"],
             [_series_row(one)[:7] for one in parts["issue"]["series"]]))
-    failed = [f"- The part {name} failed: {part['error'].splitlines()[0]}" for name, part in parts.items() if part["error"]]
+    failed = [_item(f"The part {name} failed: {part['error'].splitlines()[0]}") for name, part in parts.items() if part["error"]]
     if failed:
         pieces.append("\n".join(failed))
     return "\n\n".join(pieces) + "\n"
+
+
+def _item(text):
+    """An item of a list, in lines of at most 120 columns."""
+    return textwrap.fill(text, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False,
+                         break_on_hyphens=False)

@@ -1,0 +1,115 @@
+import ContractModel
+
+/// One command below `sluice admin`: an operation of the contract, and the words that name it.
+struct AdminOperation: Sendable {
+    /// For example `grants`, `create`.
+    let words: [String]
+    let operation: ContractModel.Operation
+
+    /// Names in the contract's paths that commands shorten.
+    static let shorter = ["storage-credentials": "credentials"]
+
+    /// Every command, in the order of the contract.
+    static func all(of model: ContractModel) -> [AdminOperation] {
+        let prefix = "/admin/v1/"
+        let operations = model.operations.filter { $0.path.hasPrefix(prefix) }
+        return operations.map { operation in
+            AdminOperation(
+                words: words(of: operation, path: operation.path.dropFirst(prefix.count), among: operations),
+                operation: operation)
+        }
+    }
+
+    /// The literal segments of the path and a verb: the one behind a colon, else what the method does there.
+    private static func words(
+        of operation: ContractModel.Operation, path: Substring, among operations: [ContractModel.Operation]
+    ) -> [String] {
+        var words: [String] = []
+        var verb: String?
+        var endsWithParameter = false
+        for segment in path.split(separator: "/") {
+            let parts = segment.split(separator: ":", maxSplits: 1)
+            endsWithParameter = segment.hasPrefix("{")
+            if !endsWithParameter { words.append(shorter[String(parts[0])] ?? String(parts[0])) }
+            if parts.count > 1 { verb = String(parts[1]) }
+        }
+        if let verb { return words + [verb] }
+        if endsWithParameter {
+            switch operation.method {
+            case "PUT": return words + ["replace"]
+            case "PATCH": return words + ["update"]
+            case "DELETE": return words + ["delete"]
+            default: return words + ["get"]
+            }
+        }
+        let isCollection = operations.contains { other in
+            other.path.hasPrefix(operation.path + "/") || other.path.hasPrefix(operation.path + ":")
+        }
+        let isAlone = operations.count { $0.path == operation.path } == 1
+        // A word that stands for one operation alone needs no verb.
+        guard isCollection || !isAlone else { return words }
+        switch operation.method {
+        case "POST": return words + ["create"]
+        case "PUT": return words + ["replace"]
+        case "PATCH": return words + ["update"]
+        case "DELETE": return words + ["delete"]
+        default:
+            return words + [isCollection || operation.parameters.contains { $0.name == "pageToken" } ? "list" : "get"]
+        }
+    }
+
+    var path: [ContractModel.Parameter] { parameters("path") }
+    var query: [ContractModel.Parameter] { parameters("query").filter { !Self.paging.contains($0.name) } }
+    var headers: [ContractModel.Parameter] { parameters("header").filter { $0.name != "If-Match" } }
+
+    private static let paging: Set<String> = ["pageSize", "pageToken"]
+
+    private func parameters(_ place: String) -> [ContractModel.Parameter] {
+        operation.parameters.filter { $0.place == place }
+    }
+
+    /// Whether the answer comes in pages.
+    var isPaged: Bool { operation.parameters.contains { $0.name == "pageToken" } }
+
+    /// Whether the operation takes `If-Match`.
+    var takesState: Bool { operation.parameters.contains { $0.name == "If-Match" } }
+
+    /// Whether it requires `If-Match`.
+    var needsState: Bool { operation.parameters.contains { $0.name == "If-Match" && $0.isRequired } }
+
+    /// The body in JSON.
+    var json: ContractModel.Content? { operation.request.first { $0.type.hasSuffix("json") && $0.type != Self.lines } }
+
+    /// The media types of a body that is sent as a file.
+    var fileTypes: [String] { operation.request.map(\.type).filter { $0 == Self.lines || !$0.hasSuffix("json") } }
+
+    /// Whether the answer is a file, of any length.
+    var answersFile: Bool {
+        operation.responses.contains { response in
+            response.status.hasPrefix("2") && response.content.contains { $0.type == Self.lines }
+        }
+    }
+
+    /// One JSON value a line.
+    static let lines = "application/x-ndjson"
+
+    /// The members of the body, names and schemas, in the contract's order.
+    func bodyMembers(_ model: ContractModel) -> [ContractValue.Member] {
+        guard let json else { return [] }
+        let schema = model.resolved(json.schema)
+        if let properties = schema["properties"] { return properties.members }
+        // The schema of a merge patch only names its members; the schema of PUT on the same path has their types.
+        let names = (schema["propertyNames"]?["enum"]?.items ?? []).compactMap(\.text)
+        let replacement = model.operations.first { $0.path == operation.path && $0.method == "PUT" }
+        let known = model.resolved(replacement?.request.first?.schema ?? .null)["properties"]
+        return names.map { ContractValue.Member($0, known?[$0] ?? .null) }
+    }
+
+    /// The members of the answer; of a row if the answer is a page.
+    func answerMembers(_ model: ContractModel) -> [String] {
+        let response = operation.responses.first { $0.status.hasPrefix("2") }
+        let schema = model.resolved(response?.content.first { $0.type == "application/json" }?.schema ?? .null)
+        let row = isPaged ? model.resolved(schema["properties"]?["items"]?["items"] ?? .null) : schema
+        return (row["properties"]?.members ?? []).map(\.name)
+    }
+}

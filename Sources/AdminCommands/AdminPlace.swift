@@ -1,0 +1,86 @@
+import ContractModel
+
+/// The member of a body that an option names; `conditions.max-bytes` names a member of a member.
+struct AdminPlace {
+    let names: [String]
+    private let schema: ContractValue
+    private let items: ContractValue
+
+    /// Finds the member; `nil` where there is none.
+    init?(_ option: String, in members: [ContractValue.Member], _ model: ContractModel) throws(AdminFailure) {
+        var names: [String] = []
+        var members = members
+        var schema = ContractValue.null
+        for part in option.split(separator: ".", omittingEmptySubsequences: false) {
+            guard let member = members.first(where: { AdminNames.key($0.name) == AdminNames.key(part) }) else {
+                return nil
+            }
+            names.append(member.name)
+            schema = model.resolved(member.value)
+            members = schema["properties"]?.members ?? []
+        }
+        self.names = names
+        self.schema = schema
+        items = model.resolved(schema["items"] ?? .null)
+    }
+
+    /// The JSON type; the first one where the contract allows several.
+    private var type: String {
+        schema["type"]?.text ?? schema["type"]?.items.first?.text
+            ?? (schema["enum"] != nil || schema["const"]?.text != nil ? "string" : "")
+    }
+
+    /// Whether the option may come without a value.
+    var isFlag: Bool { type == "boolean" }
+
+    /// How help writes the value.
+    var hint: String {
+        switch type {
+        case "boolean": ""
+        case "integer", "number": "<number>"
+        case "array" where items["properties"] == nil && items["oneOf"] == nil: "<a,b,…>"
+        case "string": (schema["enum"]?.items ?? []).compactMap(\.text).nonEmpty?.joined(separator: "|") ?? "<text>"
+        default: "<json>"
+        }
+    }
+
+    var help: String { schema["description"]?.text ?? "" }
+
+    /// Reads a value.
+    ///
+    /// - Parameter old: The value from an earlier option; a list is appended to it.
+    func value(
+        _ text: String, behind old: ContractValue?, option: String, _ read: (String) throws(AdminFailure) -> String
+    ) throws(AdminFailure) -> ContractValue {
+        var text = text
+        if text.hasPrefix("@@") {
+            text.removeFirst()
+        } else if text.hasPrefix("@") {
+            text = try read(String(text.dropFirst()))
+        }
+        switch type {
+        case "boolean":
+            guard text == "true" || text == "false" else { throw .usage("'--\(option)' takes 'true' or 'false'.") }
+            return .bool(text == "true")
+        case "integer":
+            guard let number = Int(text) else { throw .usage("'--\(option)' takes a whole number.") }
+            return .integer(number)
+        case "array" where hint != "<json>":
+            if text.hasPrefix("["), let list = ContractValue(json: Array(text.utf8)) { return list }
+            let parts = text.split(separator: ",", omittingEmptySubsequences: true).map {
+                ContractValue.string(String($0))
+            }
+            return .array((old?.items ?? []) + parts)
+        case "string":
+            return .string(text)
+        default:
+            guard let value = ContractValue(json: Array(text.utf8)) else { throw .usage("'--\(option)' takes JSON.") }
+            return value
+        }
+    }
+}
+
+extension Array {
+    /// The array, unless it is empty.
+    var nonEmpty: Self? { isEmpty ? nil : self }
+}

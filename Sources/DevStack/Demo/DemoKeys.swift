@@ -1,0 +1,59 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+
+/// The secrets of a demo, kept in its directory so that the commands that the first start prints work after the next.
+public struct DemoKeys: Codable, Sendable {
+    /// Seals the secrets in the database: 32 bytes in base64.
+    public let masterKey: String
+    /// Bearer token of the admin.
+    public let adminKey: String
+    /// API key of ``DemoWorld/user``.
+    public let userToken: String
+    /// API key of ``DemoWorld/stranger``.
+    public let strangerToken: String
+    /// Identifier of the key that the gateway signs with at the store.
+    public let storeAccessKeyID: String
+    /// The secret of that key.
+    public let storeSecretAccessKey: String
+    /// Whether this start made them.
+    public private(set) var areNew = false
+
+    private enum CodingKeys: String, CodingKey {
+        case masterKey, adminKey, userToken, strangerToken, storeAccessKeyID, storeSecretAccessKey
+    }
+
+    /// Reads the keys of a directory, or makes them; only the owner of the file can read it.
+    ///
+    /// - Throws: `DecodingError` or `CocoaError` for a file that cannot be read or written, `CryptoError` without
+    ///   random bytes.
+    public static func load(from directory: DataDirectory) throws -> DemoKeys {
+        let file = URL(filePath: directory.path).appending(path: "keys.json")
+        if let data = try? Data(contentsOf: file) {
+            return try JSONDecoder().decode(DemoKeys.self, from: data)
+        }
+        let keys = try DemoKeys.random()
+        let fresh = file.appendingPathExtension("new").path
+        guard
+            FileManager.default.createFile(
+                atPath: fresh, contents: try JSONEncoder().encode(keys), attributes: [.posixPermissions: 0o600])
+        else { throw CocoaError(.fileWriteUnknown) }
+        try FileManager.default.moveItem(atPath: fresh, toPath: file.path)
+        return keys
+    }
+
+    private static func random() throws -> DemoKeys {
+        func token() throws -> String {
+            guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
+                throw CocoaError(.coderInvalidValue)
+            }
+            return text.text.reveal()
+        }
+        return DemoKeys(
+            masterKey: Base64.encode(try randomBytes(count: 32)),
+            adminKey: Hex.encode(try randomBytes(count: 32)),
+            userToken: try token(), strangerToken: try token(),
+            storeAccessKeyID: "DEMO" + Hex.encode(try randomBytes(count: 8)).uppercased(),
+            storeSecretAccessKey: Hex.encode(try randomBytes(count: 20)), areNew: true)
+    }
+}

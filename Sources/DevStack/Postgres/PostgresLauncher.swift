@@ -1,0 +1,123 @@
+import Foundation
+import Glibc
+import Logging
+
+/// Creates a cluster if there is none, and starts its server if it does not run.
+struct PostgresLauncher: Sendable {
+    let paths: ClusterPaths
+    let account: PostgresAccount
+    let installation: PostgresInstallation
+    let logger: Logger
+
+    /// Seconds that a server may take to start, recovery included.
+    private static let startTimeout = 60
+
+    /// How long sessions of a server that was killed may keep the next one out.
+    private static let orphanTimeout = Duration.seconds(15)
+
+    /// Returns the server, which accepts connections, and whether it was running before.
+    ///
+    /// - Throws: ``EmbeddedPostgresError``.
+    func launch() async throws -> (server: PostmasterFile, adopted: Bool) {
+        try await account.makePrivateDirectory(paths.home)
+        try await account.makePrivateDirectory(paths.sockets)
+        if let survivor = try await survivor() {
+            logger.debug("Found PostgreSQL running", metadata: ["postgres.pid": "\(survivor.processID)"])
+            return (survivor, true)
+        }
+        if try paths.clusterVersion() == nil {
+            try await makeCluster()
+        }
+        try await startServer()
+        guard let server = runningServer() else {
+            throw EmbeddedPostgresError.stopped(log: paths.logTail())
+        }
+        return (server, false)
+    }
+
+    private func runningServer() -> PostmasterFile? {
+        .ofRunningServer(inCluster: paths.cluster)
+    }
+
+    /// The server that an earlier run left, once it is ready; `nil` if there is none, or if it was stopping.
+    private func survivor() async throws -> PostmasterFile? {
+        let deadline = ContinuousClock.now + .seconds(Self.startTimeout)
+        while let server = runningServer() {
+            let isOurs = server.socketDirectory == paths.sockets
+            if isOurs, server.status == "ready" { return server }
+            // Its socket lies at an earlier path of the directory, so it has to start again.
+            if !isOurs, !server.socketDirectory.isEmpty { kill(server.processID, SIGINT) }
+            guard ContinuousClock.now < deadline else {
+                throw EmbeddedPostgresError.startFailed(
+                    reason: "an earlier server, process \(server.processID), neither becomes ready nor stops.",
+                    log: paths.logTail())
+            }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return nil
+    }
+
+    private func makeCluster() async throws {
+        logger.info("Creating a PostgreSQL cluster", metadata: ["postgres.directory": "\(paths.cluster)"])
+        // An interrupted start may have left it.
+        try? FileManager.default.removeItem(atPath: paths.unfinished)
+        try await create([
+            installation.path(of: "initdb"), "--pgdata=\(paths.unfinished)", "--username=\(EmbeddedPostgres.superuser)",
+            "--encoding=UTF8", "--locale=C.UTF-8", "--auth-local=trust", "--auth-host=reject",
+        ])
+        try await create(
+            [
+                installation.path(of: "postgres"), "--single", "-j", "-D", paths.unfinished,
+                "-c", "exit_on_error=on", EmbeddedPostgres.superuser,
+            ],
+            input: "CREATE DATABASE \(EmbeddedPostgres.database);\n\n")
+        try await create(["/bin/mv", "-T", paths.unfinished, paths.cluster])
+    }
+
+    private func create(_ words: [String], input: String = "") async throws {
+        let outcome = try await account.command(words, workingDirectory: paths.home).run(input: input)
+        guard outcome.succeeded else { throw EmbeddedPostgresError.creationFailed(reason: outcome.output) }
+    }
+
+    private func startServer() async throws {
+        try? FileManager.default.removeItem(atPath: paths.log)
+        removeStaleLocks()
+        let settings = [
+            "listen_addresses=", "port=\(EmbeddedPostgres.port)", "unix_socket_directories=\(paths.sockets)",
+            "unix_socket_permissions=0700", "fsync=on", "log_destination=stderr", "logging_collector=off",
+            "log_checkpoints=off",
+        ]
+        // pg_ctl hands its arguments to a shell. No path that a user chose is among them: the cluster goes by the
+        // environment, the log by the working directory, and the directory of the sockets needs no quotes.
+        let command = account.command(
+            [
+                installation.path(of: "pg_ctl"), "start", "--wait", "--timeout=\(Self.startTimeout)", "--silent",
+                "--log=\(ClusterPaths.logName)", "--options=\(settings.map { "-c \($0)" }.joined(separator: " "))",
+            ],
+            workingDirectory: paths.home,
+            variables: ["PGDATA": paths.cluster]
+        )
+        let deadline = ContinuousClock.now + Self.orphanTimeout
+        var outcome = try await command.run()
+        // Sessions of a server that was killed notice that within moments, and keep the next one out until then.
+        while !outcome.succeeded, paths.logTail().contains("pre-existing shared memory block"),
+            ContinuousClock.now < deadline
+        {
+            try await Task.sleep(for: .milliseconds(200))
+            try? FileManager.default.removeItem(atPath: paths.log)
+            outcome = try await command.run()
+        }
+        guard !outcome.succeeded else { return }
+        if let halfway = runningServer() { kill(halfway.processID, SIGINT) }
+        throw EmbeddedPostgresError.startFailed(reason: outcome.output, log: paths.logTail())
+    }
+
+    /// Removes what a server that is gone left to keep others out: it names a process by number only, and the number
+    /// may be another program's by now, or that of a process whose parent never waited for it.
+    private func removeStaleLocks() {
+        let socket = "\(paths.sockets)/.s.PGSQL.\(EmbeddedPostgres.port)"
+        for path in [PostmasterFile.path(inCluster: paths.cluster), "\(socket).lock", socket] {
+            try? FileManager.default.removeItem(atPath: path)
+        }
+    }
+}

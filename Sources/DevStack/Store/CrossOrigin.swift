@@ -1,0 +1,47 @@
+import HTTPServing
+import HTTPTypes
+
+/// What pages of other origins may do with the store in a browser (WHATWG Fetch, CORS protocol).
+struct StoreOrigins: Sendable {
+    private let allowedOrigins: [String]?
+
+    /// Allows these origins, or all for `nil`.
+    init(_ allowedOrigins: [String]?) {
+        self.allowedOrigins = allowedOrigins
+    }
+
+    /// Answers the question that a browser asks before the request itself.
+    ///
+    /// - Throws: ``StoreError``, as S3 does, when it is no such question, or origin or method are not allowed.
+    func preflight(_ head: RequestHead) throws(StoreError) -> ServerResponse {
+        guard let origin = head.headerFields[.origin], let method = head.headerFields[.accessControlRequestMethod]
+        else {
+            throw StoreError(
+                status: .badRequest, code: "BadRequest",
+                message: "Insufficient information. Origin request header needed.")
+        }
+        guard isAllowed(origin), ["PUT", "GET", "HEAD"].contains(method) else {
+            throw StoreError(
+                status: .forbidden, code: "AccessForbidden",
+                message: "CORSResponse: This CORS request is not allowed.")
+        }
+        var fields: HeaderFields = [.accessControlAllowMethods: "PUT, GET, HEAD", .accessControlMaxAge: "600"]
+        fields[.accessControlAllowHeaders] = head.headerFields[.accessControlRequestHeaders]
+        return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
+    }
+
+    /// Adds to any answer what lets the page of an allowed origin read it.
+    func complete(_ response: inout ResponseHead, for request: RequestHead) {
+        guard let origin = request.headerFields[.origin] else { return }
+        response.headerFields.append(.vary, "Origin")
+        guard isAllowed(origin) else { return }
+        response.headerFields[.accessControlAllowOrigin] = allowedOrigins == nil ? "*" : origin
+        let names = response.headerFields.map(\.name.canonicalName).filter { $0.hasPrefix("x-amz-") }
+        let exposed = ["ETag", "Content-Length", "Content-Range", "Content-Disposition"] + names
+        response.headerFields[.accessControlExposeHeaders] = exposed.joined(separator: ", ")
+    }
+
+    private func isAllowed(_ origin: String) -> Bool {
+        allowedOrigins?.contains(origin) ?? true
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+public import HTTPServing
+import HTTPTypes
+public import Logging
+public import Signing
+
+/// A small S3-compatible object store to try the gateway with: presigned PUT, GET and HEAD, on files.
+///
+/// It takes Signature Version 4 in the query only, and holds each request to all that was signed. What it does not know
+/// it refuses with S3's `NotImplemented`, so that nothing seems to work here that has no effect. File operations block
+/// the thread that serves the request: it is made for one developer, not for load.
+public final class EmbeddedStore: HTTPResponder {
+    /// How the store is set up.
+    public struct Configuration: Sendable {
+        /// The one credential that it knows.
+        public var credential: SigningCredential
+        /// The region that signatures must name.
+        public var region: String
+        /// Directory of the objects; one process at a time may use it.
+        public var directory: String
+        /// Origins whose pages may use the store in a browser; `nil` for all.
+        public var allowedOrigins: [String]?
+        /// Largest object, in bytes; S3 takes 5 GiB in one PUT.
+        public var maxObjectBytes: Int64
+
+        /// Sets the store up.
+        public init(
+            credential: SigningCredential, region: String, directory: String, allowedOrigins: [String]? = nil,
+            maxObjectBytes: Int64 = 5 << 30
+        ) {
+            self.credential = credential
+            self.region = region
+            self.directory = directory
+            self.allowedOrigins = allowedOrigins
+            self.maxObjectBytes = maxObjectBytes
+        }
+    }
+
+    let configuration: Configuration
+    let files: ObjectFiles
+    let now: @Sendable () -> SigningInstant
+    private let verifier: V4Verifier
+    private let logger: Logger
+
+    /// How far in the future the life of a URL may begin, as in S3.
+    private static let clockToleranceSeconds = 900
+
+    /// Opens the store.
+    ///
+    /// - Parameter now: The store's clock.
+    /// - Throws: An error of the file system when the directory cannot be made.
+    public init(_ configuration: Configuration, logger: Logger, now: @escaping @Sendable () -> SigningInstant) throws {
+        self.configuration = configuration
+        self.now = now
+        self.logger = logger
+        files = try ObjectFiles(directory: configuration.directory)
+        let credential = configuration.credential
+        verifier = V4Verifier(
+            scope: .aws(region: configuration.region), clockToleranceSeconds: Self.clockToleranceSeconds,
+            keys: SigningKeyCache(capacity: 8)
+        ) { $0 == credential.accessKeyID ? credential : nil }
+    }
+
+    /// Makes a bucket, if it is not there yet.
+    ///
+    /// - Throws: ``EmbeddedStoreError/invalidBucketName(_:)``, or an error of the file system.
+    public func makeBucket(_ name: String) throws {
+        guard ObjectName.isValidBucket(name) else { throw EmbeddedStoreError.invalidBucketName(name) }
+        try files.makeBucket(name)
+    }
+
+    /// The bodies of uploads come as they arrive, the other methods have none.
+    public func bodyPlan(for head: RequestHead) -> BodyPlan {
+        head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0)
+    }
+
+    /// Answers a request, with an error as S3 writes it where it is refused.
+    public func respond(to request: ServerRequest) async -> ServerResponse {
+        var response: ServerResponse
+        do {
+            response = try await answer(to: request)
+        } catch let error as StoreError {
+            response = self.response(to: error, path: request.head.target)
+        } catch let error as RequestBodyError {
+            response = self.response(to: storeError(for: error), path: request.head.target)
+        } catch {
+            logger.error("The embedded store failed", metadata: ["error": "\(error)"])
+            response = self.response(to: .internalError, path: request.head.target)
+        }
+        StoreOrigins(configuration.allowedOrigins).complete(&response.head, for: request.head)
+        return response
+    }
+
+    /// The same errors for what the server itself refuses.
+    public func response(to failure: ServerFailure) -> ServerResponse {
+        let error =
+            switch failure {
+            case .badRequest(let reason): StoreError.invalidRequest(reason)
+            case .requestTimeout: StoreError.requestTimeout
+            case .contentTooLarge(let maxBytes): StoreError.entityTooLarge(maxBytes: maxBytes)
+            case .uriTooLong:
+                StoreError(status: failure.status, code: "KeyTooLongError", message: "The URL is too long.")
+            case .expectationFailed: StoreError.notImplemented("No expectation but 100-continue is met.")
+            case .headerFieldsTooLarge:
+                StoreError(
+                    status: failure.status, code: "RequestHeaderSectionTooLarge",
+                    message: "Your request header section exceeds the maximum allowed size.")
+            case .unavailable: StoreError.unavailable
+            }
+        return response(to: error, path: nil)
+    }
+
+    private func answer(to request: ServerRequest) async throws -> ServerResponse {
+        if request.head.method == .options {
+            return try StoreOrigins(configuration.allowedOrigins).preflight(request.head)
+        }
+        let instant = now()
+        let (name, query) = try authorize(request.head, at: instant)
+        guard ObjectName.isValidBucket(name.bucket), files.hasBucket(name.bucket) else { throw StoreError.noSuchBucket }
+        let fields = RequestFields(request.head, query: query)
+        switch request.head.method {
+        case .put:
+            return try await put(
+                name, PutRequest(fields, maxBytes: configuration.maxObjectBytes), request.body, at: instant)
+        default:
+            return try get(name, fields, query: query)
+        }
+    }
+
+    /// Lets a request pass whose URL was signed for it, and that asks for something the store has.
+    private func authorize(
+        _ head: RequestHead, at instant: SigningInstant
+    ) throws(StoreError) -> (ObjectName, [NamedValue]) {
+        guard [.get, .head, .put].contains(head.method) else {
+            throw .notImplemented("This store has PUT, GET and HEAD of objects only.")
+        }
+        let request = ReceivedRequest(
+            method: head.method.rawValue,
+            target: head.target,
+            headers: head.headerFields.map { NamedValue($0.name.canonicalName, $0.value) }
+        )
+        let verified = try verifier.verifyAsStore(request, at: instant)
+        for parameter in verified.query where Self.subresources.contains(parameter.name.lowercased()) {
+            throw .notImplemented("This store does not know the parameter \(parameter.name).")
+        }
+        return (try ObjectName(path: verified.path, authority: head.authority), verified.query)
+    }
+
+    /// Parameters that make another operation of a request.
+    private static let subresources: Set<String> = [
+        "acl", "attributes", "encryption", "legal-hold", "partnumber", "policy", "renameobject", "restore", "retention",
+        "select", "select-type", "tagging", "torrent", "uploadid", "uploads", "versionid", "versions",
+    ]
+
+    private func storeError(for error: RequestBodyError) -> StoreError {
+        switch error {
+        case .disconnected: .incompleteBody
+        case .timedOut: .requestTimeout
+        case .tooLarge: .entityTooLarge(maxBytes: configuration.maxObjectBytes)
+        case .noMemory: .unavailable
+        }
+    }
+
+    private func response(to error: StoreError, path: String?) -> ServerResponse {
+        let requestID = UUID().uuidString
+        let resource = path.map { String($0.prefix { $0 != "?" }) } ?? ""
+        var fields: HeaderFields = [.contentType: "application/xml"]
+        fields.set("x-amz-request-id", to: requestID)
+        return ServerResponse(
+            head: ResponseHead(status: error.status, headerFields: fields),
+            body: .bytes(error.xml(resource: resource, requestID: requestID)))
+    }
+}
+
+/// Why the embedded store cannot be set up.
+public enum EmbeddedStoreError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// S3 has no bucket of such a name.
+    case invalidBucketName(String)
+
+    /// A sentence for the person at the terminal.
+    public var description: String {
+        switch self {
+        case .invalidBucketName(let name): "\"\(name)\" is not a valid name of a bucket."
+        }
+    }
+}

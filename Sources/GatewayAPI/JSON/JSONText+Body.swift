@@ -1,0 +1,22 @@
+import GatewayCore
+import StrictJSON
+
+extension JSONText {
+    /// Reads what a client sent.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `body` where it is not exactly one JSON value.
+    static func body(_ bytes: [UInt8]) throws(GatewayError) -> JSONText {
+        do throws(JSONError) {
+            return try JSONText(reading: bytes)
+        } catch {
+            throw .invalidArgument(field: "body", reason: reason(of: error))
+        }
+    }
+
+    private static func reason(of error: JSONError) -> String {
+        switch error {
+        case .notUTF8: "The body is not UTF-8."
+        case .malformed(let flaw, let place): "\(flaw) (at byte \(place))."
+        }
+    }
+}

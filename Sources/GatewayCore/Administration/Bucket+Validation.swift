@@ -1,0 +1,206 @@
+import Foundation
+import LibCrypto
+import Signing
+
+extension Bucket {
+    /// Longest text of a callback in bytes: stores take no URL above 8 KiB.
+    public static let maxCallbackBytes = 2048
+    /// Most origins that a bucket lists.
+    public static let maxOrigins = 16
+
+    /// Checks a bucket before it is created and writes its endpoint in the one form that is kept, `http(s)://host[:port]`.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> Bucket {
+        try require(1...schemeMaxTTL ~= maxTTL, "maxTTL", "A life is 1 to 604,800 seconds.")
+        try require(1...maxTTL ~= defaultTTL, "defaultTTL", "The default life is 1 second to the longest life.")
+        try require(
+            maxSessionTTL == 0 || SessionRole.durations.contains(maxSessionTTL), "maxSessionTTL",
+            "Sessions live 900 to 43,200 seconds; 0 forbids them."
+        )
+        let isRegion = region.utf8.allSatisfy {
+            UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
+        }
+        try require(1...64 ~= region.utf8.count && isRegion, "region", "A region is 1 to 64 letters, digits and '-'.")
+        try require(
+            provider.schemes.contains(scheme), "scheme",
+            "Buckets of '\(provider.rawValue)' are signed for by \(provider.schemes.map(\.quoted).joined(separator: ", "))."
+        )
+        try checkOrigins()
+        try require(
+            !honoursUnsignedHeaders || provider == .s3, "honoursUnsignedHeaders",
+            "Only stores of 's3' may obey unsigned headers; those of '\(provider.rawValue)' refuse them.")
+        try checkCallback()
+        let endpoint = try origin()
+        try checkOSS(endpoint)
+        let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
+        try require(
+            !(isDotted && addressing == .virtual && endpoint.scheme == "https"), "addressing",
+            "No certificate covers a bucket with dots in front of the host; use 'path'."
+        )
+        do throws(SigningError) {
+            _ = try BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
+        } catch {
+            throw .invalidArgument(field: "addressing", reason: error.detail)
+        }
+        var bucket = self
+        bucket.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
+        return bucket
+    }
+
+    private func checkCallback() throws(GatewayError) {
+        try require(callbackVar == nil || callback != nil, "callbackVar", "Variables go with 'callback'.")
+        for (field, text) in [("callback", callback), ("callbackVar", callbackVar)] {
+            guard let text else { continue }
+            try require(provider == .oss, field, "Only Alibaba OSS makes callbacks.")
+            let members = try Self.members(text, field)
+            guard field == "callback" else {
+                try require(
+                    members.keys.allSatisfy { $0.utf8.starts(with: "x:".utf8) }, field,
+                    "The names of variables begin with 'x:'.")
+                continue
+            }
+            try require(
+                members["callbackUrl"]?.isEmpty == false && members["callbackBody"]?.isEmpty == false, field,
+                "The JSON has 'callbackUrl' and 'callbackBody'.")
+        }
+    }
+
+    /// The texts of an object in base64, with which a store calls; no other member is a text but `callbackSNI`.
+    private static func members(_ text: String, _ field: String) throws(GatewayError) -> [String: String] {
+        guard 1...maxCallbackBytes ~= text.utf8.count, let bytes = Base64.decode(text), Base64.encode(bytes) == text,
+            let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+        else {
+            throw .invalidArgument(
+                field: field, reason: "Base64 of one JSON object is expected, 4,096 bytes at the most.")
+        }
+        return members.compactMapValues { $0 as? String }
+    }
+
+    private func checkOrigins() throws(GatewayError) {
+        try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins.")
+        for (index, text) in allowedOrigins.enumerated() {
+            let origin = try? StoreEndpoint(text)
+            // Browsers leave out the port that goes without saying, and compare the bytes.
+            try require(
+                origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
+                "allowedOrigins[\(index)]", "An origin is 'http(s)://host[:port]' in lower case, as browsers send it.")
+        }
+        try require(
+            Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "An origin stands there twice.")
+    }
+
+    /// What Alibaba OSS wants of names and addresses.
+    private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
+        guard provider == .oss else { return }
+        try require(
+            !region.utf8.starts(with: "oss-".utf8), "region", "The region reads 'cn-hangzhou', without 'oss-' in front."
+        )
+        try require(
+            addressing != .path || endpoint.isAddress, "addressing",
+            "OSS takes the bucket in the path only at an IP address; use 'virtual' or 'cname'."
+        )
+    }
+
+    private func origin() throws(GatewayError) -> StoreEndpoint {
+        let endpoint: StoreEndpoint
+        do throws(SigningError) {
+            endpoint = try StoreEndpoint(self.endpoint)
+        } catch {
+            throw .invalidArgument(field: "endpoint", reason: error.detail)
+        }
+        try require(endpoint.path.isEmpty, "endpoint", "An endpoint is 'http(s)://host[:port]', without a path.")
+        return endpoint
+    }
+}
+
+extension Bucket.Provider {
+    /// The schemes that its buckets are signed for by, the one to take without a reason for another first.
+    public var schemes: [Bucket.Scheme] {
+        switch self {
+        case .aws, .s3: [.awsV4, .awsV2]
+        case .oss: [.ossV4, .ossV1]
+        case .gcs: [.gcsV4RSA, .gcsV4HMAC, .gcsV2RSA]
+        }
+    }
+
+    /// Region where none is given; `nil` where one must be.
+    public var defaultRegion: String? { self == .gcs ? "auto" : nil }
+
+    /// Endpoint where none is given; `nil` where one must be.
+    public func defaultEndpoint(in region: String) -> String? {
+        switch self {
+        case .aws: "https://s3.\(region).amazonaws.com" + (region.utf8.starts(with: "cn-".utf8) ? ".cn" : "")
+        case .s3: nil
+        case .oss: "https://oss-\(region).aliyuncs.com"
+        case .gcs: "https://storage.googleapis.com"
+        }
+    }
+
+    /// Addressing where none is given.
+    public var defaultAddressing: Bucket.Addressing { self == .gcs ? .path : .virtual }
+}
+
+extension Bucket.Scheme {
+    /// What the credential must be.
+    public var credentialKind: StorageCredential.Kind {
+        switch self {
+        case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
+        case .gcsV4RSA, .gcsV2RSA: .serviceAccount
+        }
+    }
+
+    fileprivate var quoted: String { "'\(rawValue)'" }
+}
+
+extension StorageCredential {
+    /// Checks a credential before it is created.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> StorageCredential {
+        try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
+        switch secretKind {
+        case .accessKey: try checkAccessKey()
+        case .serviceAccount: try checkServiceAccount()
+        }
+        try require(
+            sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
+            "A session token is 1 to 8,192 visible ASCII characters."
+        )
+        try require(
+            expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token end."
+        )
+        try require(
+            sessionRole == nil || secretKind == .accessKey, "sessionRole", "Service accounts assume no roles here."
+        )
+        var credential = self
+        credential.sessionRole = try sessionRole?.validated()
+        return credential
+    }
+
+    private func checkAccessKey() throws(GatewayError) {
+        // A slash would end the access key within the credential scope.
+        try require(
+            accessKeyID.isVisible(1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")), "accessKeyID",
+            "An access key is 1 to 128 visible ASCII characters without '/'."
+        )
+        try require(
+            secretAccessKey.reveal().isVisible(1...1024), "secretAccessKey",
+            "A secret is 1 to 1,024 visible ASCII characters."
+        )
+    }
+
+    private func checkServiceAccount() throws(GatewayError) {
+        try require(
+            accessKeyID.isVisible(3...254) && accessKeyID.utf8.count { $0 == UInt8(ascii: "@") } == 1
+                && !accessKeyID.utf8.contains(where: "/:".utf8.contains),
+            "serviceAccount.client_email", "The e-mail address of a service account is expected."
+        )
+        let pem = secretAccessKey.reveal()
+        try require(
+            pem.utf8.count <= 16_384 && (try? RSAPrivateKey(pem: pem)) != nil, "serviceAccount.private_key",
+            "An RSA key of 2,048 bits or more is expected, in PEM and without a password."
+        )
+        try require(sessionToken == nil, "sessionToken", "A service account has no session token.")
+    }
+}

@@ -1,0 +1,34 @@
+import Signing
+
+extension SessionRole {
+    /// Checks a role and writes its endpoint in the one form that is kept.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
+    public func validated() throws(GatewayError) -> SessionRole {
+        let (prefix, form) =
+            switch service {
+            case .alibaba, .alibabaRPC: ("acs:ram::", "acs:ram::<account>:role/<name>")
+            case .aws: ("arn:", "arn:aws:iam::<account>:role/<name>")
+            }
+        try require(
+            roleARN.isVisible(1...2048) && roleARN.hasPrefix(prefix) && roleARN.contains(":role/"),
+            "sessionRole.roleARN", "A role of this service reads '\(form)'.")
+        try require(
+            1...64 ~= region.utf8.count
+                && region.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") },
+            "sessionRole.region", "A region is 1 to 64 letters, digits and '-'.")
+        try require(
+            SessionRole.durations ~= maxDuration, "sessionRole.maxDuration", "A session lives 900 to 43,200 seconds."
+        )
+        try require(
+            externalID?.isVisible(2...1224) ?? true, "sessionRole.externalID",
+            "An external id is 2 to 1,224 visible ASCII characters.")
+        guard let endpoint = try? StoreEndpoint(self.endpoint), endpoint.path.isEmpty else {
+            throw .invalidArgument(
+                field: "sessionRole.endpoint", reason: "An endpoint is 'http(s)://host[:port]', without a path.")
+        }
+        var role = self
+        role.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"
+        return role
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+
+/// Puts the scope of a session together from grants, one after the other.
+struct SessionBuilder {
+    static let byteQuotaReason = """
+        A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
+        """
+
+    /// A refusal as an error, for `Result`.
+    struct Refused: Error {
+        let refusal: Refusal
+    }
+
+    let request: SessionRequest
+    let subject: Subject
+    let bucket: Bucket
+    let circumstances: Circumstances
+
+    /// The grant that covers most, among those that count.
+    private(set) var chief: Grant?
+    private var allowed: [Action: Set<KeyArea>] = [:]
+    private var denied: [Action: Set<KeyArea>] = [:]
+    private var limits: [Grant] = []
+    /// Grants that allow and do not count, in the order in which they were found.
+    private var misses: [Miss] = []
+
+    /// An area that a grant allows and a session cannot have.
+    private struct Miss {
+        let action: Action
+        let area: KeyArea
+        let refusal: Refusal
+    }
+
+    init(request: SessionRequest, subject: Subject, bucket: Bucket, circumstances: Circumstances) {
+        self.request = request
+        self.subject = subject
+        self.bucket = bucket
+        self.circumstances = circumstances
+    }
+
+    /// Takes a grant of the caller's principals in the bucket into account.
+    mutating func consider(_ grant: Grant) {
+        let actions = grant.actions.intersection(request.actions ?? Set(Action.allCases))
+        guard !actions.isEmpty, let prefix = grant.expandedPrefix(for: subject),
+            let area = KeyArea(prefix: prefix).intersection(KeyArea(prefix: request.prefix))
+        else { return }
+        for action in Action.allCases where actions.contains(action) {
+            switch grant.effect {
+            case .deny:
+                // One that begins later is counted as well: it may begin within the session's life.
+                if grant.notAfter.map({ circumstances.now < $0 }) ?? true { denied[action, default: []].insert(area) }
+            case .allow:
+                if let failure = failure(of: grant, area, for: action) {
+                    misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
+                } else {
+                    allowed[action, default: []].insert(area)
+                    count(grant, prefix)
+                }
+            }
+        }
+    }
+
+    /// The areas per action; those that a deny covers are gone.
+    func areas(limitedBy bucket: Bucket) -> Result<[Action: SessionScope.Areas], Refused> {
+        var areas: [Action: SessionScope.Areas] = [:]
+        for action in Action.allCases where request.actions?.contains(action) ?? true {
+            let denied = KeyArea.reduced(self.denied[action] ?? [])
+            guard denied.allSatisfy(\.isNameable) else {
+                return refusal(.notEnforceable(reason: Self.nameReason))
+            }
+            let allowed = KeyArea.reduced(self.allowed[action] ?? []).filter { area in
+                !denied.contains { $0.covers(area) }
+            }
+            guard !allowed.isEmpty else {
+                if request.actions != nil { return nothing(for: action) }
+                continue
+            }
+            areas[action] = SessionScope.Areas(
+                allowed: allowed, denied: denied.filter { deny in allowed.contains { $0.covers(deny) } })
+        }
+        guard !areas.isEmpty else {
+            return nothing(
+                for: Action.allCases.first { action in misses.contains { $0.action == action } } ?? .getObject)
+        }
+        guard bucket.maxSessionTTL > 0 else { return refusal(.notEnforceable(reason: Self.forbiddenReason)) }
+        guard bucket.maxTTL >= SessionRole.durations.lowerBound else {
+            return refusal(.notEnforceable(reason: Self.lifeReason))
+        }
+        return .success(areas)
+    }
+
+    /// What is left out of the areas: what other grants allow and a session cannot have, and actions that no grant allows.
+    func omissions(besides areas: [Action: SessionScope.Areas]) -> [SessionOmission] {
+        Action.allCases.filter { request.actions?.contains($0) ?? true }.flatMap { action in
+            let settled = (areas[action]?.allowed ?? []) + (denied[action] ?? [])
+            let missed = misses.filter { miss in
+                miss.action == action && !settled.contains { $0.covers(miss.area) }
+            }
+            guard !missed.isEmpty || areas[action] != nil else {
+                return [SessionOmission(action: action, prefix: request.prefix, reason: .accessDenied)]
+            }
+            return KeyArea.reduced(Set(missed.map(\.area))).compactMap { area in
+                missed.first { $0.area == area }.map { miss in
+                    SessionOmission(action: action, prefix: area.prefix, reason: miss.refusal.error)
+                }
+            }
+        }
+    }
+
+    /// How long the session may live, and before when it must have ended.
+    func life(in bucket: Bucket) -> (duration: Int, latestEnd: Date?) {
+        let wanted = request.duration ?? SessionRequest.defaultDuration
+        let longest =
+            (limits.compactMap(\.conditions.maxTTL) + [bucket.maxTTL, bucket.maxSessionTTL]).min() ?? wanted
+        let duration = min(wanted, longest)
+        guard let end = limits.compactMap(\.notAfter).min(),
+            case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
+        else { return (duration, limits.compactMap(\.notAfter).min()) }
+        // In steps, so that a session can be shared by those who ask soon after one another.
+        return (Int(left) / Self.step * Self.step, end)
+    }
+
+    private mutating func count(_ grant: Grant, _ prefix: ExactText) {
+        limits.append(grant)
+        guard let held = chief, let heldPrefix = held.expandedPrefix(for: subject) else {
+            chief = grant
+            return
+        }
+        let (length, heldLength) = (prefix.rawValue.utf8.count, heldPrefix.rawValue.utf8.count)
+        if length < heldLength || (length == heldLength && grant.id < held.id) { chief = grant }
+    }
+
+    private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
+        // Where a deny covers everything, conditions are nobody's business.
+        let everything = KeyArea(prefix: request.prefix)
+        if let miss = misses.first(where: { $0.action == action }),
+            !(denied[action] ?? []).contains(where: { $0.covers(everything) })
+        {
+            return .failure(Refused(refusal: miss.refusal.about(action)))
+        }
+        return refusal(.accessDenied)
+    }
+
+    private func refusal(_ error: GatewayError) -> Result<[Action: SessionScope.Areas], Refused> {
+        .failure(Refused(refusal: Refusal(error)))
+    }
+}
+
+extension SessionBuilder {
+    /// A session begins a little later than it is decided, by the clock of somebody else; in seconds.
+    private static let leeway: TimeInterval = 60
+    private static let step = 300
+
+    private static let nameReason = """
+        A grant's prefix holds '*', '?' or a control character, which a session policy cannot name; ask for presigned URLs \
+        instead.
+        """
+    private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
+    private static let lifeReason = "Temporary credentials live at least 900 seconds; ask for presigned URLs instead."
+    private static let bindingReason = """
+        The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
+        ask for presigned URLs or browser forms instead.
+        """
+    private static let unsignedReason = """
+        Whoever holds temporary credentials signs what headers they like, and the bucket is to keep access lists and copies out \
+        of uploads; ask for presigned URLs or browser forms instead.
+        """
+    private static let responseReason = """
+        Temporary credentials leave the headers of the answer to whoever holds them, which is for grants with \
+        'allowResponseContentType'; ask for presigned URLs instead.
+        """
+
+    /// Why a grant that allows does not count for an action; `nil` where it does.
+    private func failure(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
+        let conditions = grant.conditions
+        guard circumstances.isDuring(grant) else { return .conditionFailed(.validity) }
+        if let networks = conditions.networks, !circumstances.isWithin(networks) {
+            return .conditionFailed(.sourceAddress)
+        }
+        let least = SessionRole.durations.lowerBound
+        if let maxTTL = conditions.maxTTL, maxTTL < least { return .notEnforceable(reason: Self.lifeReason) }
+        if let end = grant.notAfter, end.timeIntervalSince(circumstances.now) < TimeInterval(least) + Self.leeway {
+            return .notEnforceable(reason: Self.lifeReason)
+        }
+        let binds =
+            switch action {
+            case .putObject:
+                conditions.contentTypes != nil || conditions.maxBytes != nil || conditions.requireContentMD5 == true
+            case .getObject: conditions.forceDownload == true
+            }
+        if action == .putObject, bucket.honoursUnsignedHeaders {
+            return .notEnforceable(reason: Self.unsignedReason)
+        }
+        if binds { return .notEnforceable(reason: Self.bindingReason) }
+        if action == .getObject, conditions.allowResponseContentType != true {
+            return .notEnforceable(reason: Self.responseReason)
+        }
+        return area.isNameable ? nil : .notEnforceable(reason: Self.nameReason)
+    }
+}
+
+extension Refusal {
+    /// The same with the action in its reason, where it has one: a session may have been asked for several.
+    fileprivate func about(_ action: Action) -> Refusal {
+        guard case .notEnforceable(let reason) = error else { return self }
+        return Refusal(.notEnforceable(reason: "\(action.rawValue): \(reason)"), grant: grant)
+    }
+}

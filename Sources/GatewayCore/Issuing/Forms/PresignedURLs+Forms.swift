@@ -1,0 +1,114 @@
+import Foundation
+import Signing
+
+extension PresignedURLs {
+    /// Checks the fields of a request for a form; where the object's name is left to the gateway, it is made here.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
+    public func request(
+        _ fields: PostPolicyRequest.Fields, in context: RequestContext
+    ) throws(GatewayError) -> PostPolicyRequest {
+        try PostPolicyRequest(fields) { () throws(GatewayError) in
+            try issuing.newName(at: 0, in: context.repeatable)
+        }
+    }
+
+    /// Issues the fields of a browser form.
+    ///
+    /// - Throws: As ``issue(_:in:)`` of a URL.
+    public func issue(
+        _ request: PostPolicyRequest, in context: RequestContext
+    ) async throws(GatewayError) -> IssuedPostPolicy {
+        let upload = request.uploads[0].identified(at: 0, in: context)
+        return try await issuing.issue(FormBody(request: request, upload: upload, signer: signer), in: context)
+    }
+}
+
+/// The fields of a browser form with a signed policy.
+struct FormBody: ProvenBody {
+    struct Content {
+        let form: SignedPostForm
+        let permit: Permit
+    }
+
+    let request: PostPolicyRequest
+    /// The upload that goes on record.
+    let upload: IssueRequest
+    let signer: URLSigner
+
+    /// The rows that bear on a form; on all keys that it leaves to the client.
+    func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
+        switch request.target {
+        case .key(let key):
+            return try await cache.access(
+                of: caller.principal, groups: caller.groups, to: request.bucket, key: key
+            )
+        case .below(let prefix):
+            let policy = try await cache.access(
+                of: caller.principal, groups: caller.groups, to: request.bucket, around: prefix
+            )
+            guard let policy else {
+                throw .notEnforceable(reason: "More grants lie below the text than can be looked at; name the key.")
+            }
+            return policy
+        }
+    }
+
+    func draft(
+        under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
+    ) throws(GatewayError) -> Drafted<Content> {
+        let subject = attempt.caller.subject
+        let sourceAddress = attempt.context.sourceAddress
+        switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
+        case .refuse(let refusal): return .refused(refusal.error)
+        case .permit(let permit):
+            let permit = try upload.repeated(permit, at: instant) { signedAt in
+                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
+            }
+            var proposal = try IssuanceProposal(upload, permit, policy, attempt, for: issuing)
+            proposal.key = ExactText(ObjectKey(ofForm: request).rawValue)
+            proposal.contentType = request.contentTypes.joined(separator: ", ")
+            return .draft(Draft(proposal, Content(form: try signer.form(for: request, by: permit), permit: permit)))
+        }
+    }
+
+    func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> IssuedPostPolicy {
+        let (form, permit) = (draft.content.form, draft.content.permit)
+        return IssuedPostPolicy(
+            id: draft.proposal.id, bucket: request.bucket, key: request.key, url: form.url,
+            fields: Secret(form.fields), contentTypes: request.contentTypes.count > 1 ? request.contentTypes : [],
+            expiresAt: permit.expiresAt, expiresIn: permit.expiresIn, quotas: quotas
+        )
+    }
+}
+
+extension PostPolicyRequest {
+    /// The content types, as they were written.
+    var contentTypes: [String] { uploads.compactMap { $0.contentType?.text } }
+}
+
+extension URLSigner {
+    /// Signs the policy of a form: bucket, key, length, content type, metadata and status; and proves it for each type.
+    ///
+    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
+        let binding = permit.bucket.binding
+        let types = request.contentTypes
+        var fields = types.count == 1 ? [NamedValue("Content-Type", types[0])] : []
+        for entry in request.uploads[0].metadata.entries {
+            fields.append(NamedValue(binding.metadataPrefix + entry.name, entry.value))
+        }
+        if let status = request.successActionStatus {
+            fields.append(NamedValue("success_action_status", String(status)))
+        }
+        var conditions = [PostPolicy.Condition.contentLengthRange(request.contentLength)]
+        if types.count > 1 { conditions.append(.oneOf(field: "content-type", values: types)) }
+        let form = try form(
+            key: request.key, fields: fields, conditions: conditions, in: permit.bucket, with: permit.credential,
+            expiresIn: permit.expiresIn, at: permit.signedAt
+        )
+        let artefact = try FormArtefact(form, of: request, binding: binding)
+        try prove(artefact, by: permit, of: request.uploads[0])
+        return form
+    }
+}

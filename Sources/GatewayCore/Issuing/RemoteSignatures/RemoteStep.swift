@@ -1,0 +1,172 @@
+import Foundation
+import LibCrypto
+import Signing
+
+/// One attempt at a string: everything that the decision about it rests on.
+struct RemoteStep {
+    let string: RemoteString
+    let scheme: RemoteSignatures.Scheme
+    /// Whose upload of which key it would be.
+    let upload: RemoteUpload
+    let caller: Caller
+    let policy: AccessPolicy
+    let sourceAddress: IPAddress?
+    let now: Date
+
+    private static let otherDeliveries = "ask for presigned URLs (POST /v1/presigned-urls) instead."
+
+    /// The bucket and the credential that would sign.
+    func signer() throws(GatewayError) -> (Bucket, StorageCredential) {
+        guard let bucket = policy.bucket else { throw .accessDenied }
+        guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
+        guard scheme.fits(bucket), credential.secretKind == .accessKey else {
+            throw .notEnforceable(reason: "The bucket's store takes no such signatures; " + Self.otherDeliveries)
+        }
+        return (bucket, credential)
+    }
+
+    /// Holds the string to the rules that need no grants.
+    func permitted(in bucket: Bucket, with credential: StorageCredential) throws(GatewayError) -> PermittedString {
+        guard let instant = SigningInstant(epochSeconds: Int64(now.timeIntervalSince1970)) else {
+            throw .unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say")
+        }
+        let rules = StringRules(
+            now: instant, maxLifeSeconds: bucket.maxTTL, securityToken: credential.sessionToken?.reveal(),
+            callback: bucket.callback.map { .init(value: $0, variables: bucket.callbackVar) })
+        return try string.permitted(by: rules, in: bucket, credential)
+    }
+
+    /// Decides as about a URL that does the same, by what the string binds.
+    func decided(
+        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+    ) throws(GatewayError) -> (IssueRequest, Permit) {
+        var fields = IssueRequest.Fields()
+        fields.bucket = permission.bucket
+        fields.key = permission.key
+        fields.expiresIn = Int(permission.validUntil.epochSeconds - Int64(now.timeIntervalSince1970.rounded(.down)))
+        if permission.operation.isUpload {
+            fields.action = Action.putObject.rawValue
+            fields.contentType = contentType
+            fields.contentMD5 = permission.contentMD5
+            fields.contentLength = permission.contentLength
+        } else {
+            fields.action = Action.getObject.rawValue
+            fields.method = string.method
+            fields.response = response(permission.query)
+            fields.process = permission.query.first { $0.name == "x-oss-process" }?.value
+            fields.versionID = permission.query.first { $0.name == "versionId" }?.value
+        }
+        let request = try IssueRequest(
+            fields, delivery: .remoteSignature, multipart: multipartStep(permission, id: id), repeatable: nil,
+            binding: string.binding(at: bucket.provider), newName: nil)
+        let decision = decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now)
+        switch decision {
+        case .refuse(let refusal):
+            guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal.error }
+            throw .notEnforceable(reason: "The signature binds no length of the object; " + Self.otherDeliveries)
+        case .permit(let permit):
+            try check(permit, covers: permission, life: request.expiresIn)
+            return (request, permit)
+        }
+    }
+
+    /// What the request does to an upload in parts. Nothing that is signed tells how large the object will be.
+    private func multipartStep(_ permission: StringPermission, id: UUID) -> MultipartStep? {
+        let uploadID = permission.uploadID ?? ""
+        return switch permission.operation {
+        case .putObject, .getObject, .headObject, .getObjectMeta: nil
+        case .initiateMultipartUpload: .start(objectLength: nil)
+        case .uploadPart:
+            .part(.init(storeUploadID: uploadID, number: permission.partNumber ?? 0, issuance: id))
+        case .completeMultipartUpload: .complete(storeUploadID: uploadID, objectLength: nil)
+        case .abortMultipartUpload, .listParts: .upkeep(storeUploadID: uploadID, method: string.method)
+        }
+    }
+
+    /// The client chose life, headers and parameters already; what the decision would change cannot be signed.
+    private func check(_ permit: Permit, covers permission: StringPermission, life: Int?) throws(GatewayError) {
+        guard permit.expiresIn >= life ?? 0 else {
+            throw .notEnforceable(
+                reason: """
+                    The signature would be good for longer than \(permit.expiresIn) seconds, which is what is allowed; \
+                    \(Self.otherDeliveries)
+                    """)
+        }
+        guard permit.query.allSatisfy({ permission.query.contains($0) }) else {
+            throw .conditionFailed(.responseOverride)
+        }
+        if let header = permit.headers.first(where: { !permission.binds($0) }) {
+            throw .notEnforceable(reason: "The string does not bind '\(header.name)'; \(Self.otherDeliveries)")
+        }
+    }
+
+    private func response(_ query: [NamedValue]) -> ResponseOverrides.Fields? {
+        var fields = ResponseOverrides.Fields()
+        var isThere = false
+        for parameter in query where parameter.name.utf8.starts(with: "response-".utf8) {
+            isThere = true
+            switch parameter.name {
+            case "response-cache-control": fields.cacheControl = parameter.value
+            case "response-content-disposition": fields.contentDisposition = parameter.value
+            case "response-content-encoding": fields.contentEncoding = parameter.value
+            case "response-content-language": fields.contentLanguage = parameter.value
+            case "response-content-type": fields.contentType = parameter.value
+            default: fields.expires = parameter.value
+            }
+        }
+        return isThere ? fields : nil
+    }
+
+    /// What goes on record.
+    func proposal(
+        id: UUID, _ permit: Permit, _ permission: StringPermission, expiresAt: Date, requestID: String
+    ) -> IssuanceProposal {
+        IssuanceProposal(
+            id: id,
+            position: caller.position,
+            scopes: policy.scopes(with: caller),
+            principal: caller.principal,
+            matchedPrincipal: permit.grant.principal,
+            grantID: permit.grant.id,
+            credentialID: permit.credential.id,
+            delivery: .remoteSignature,
+            action: permission.operation.isUpload ? .putObject : .getObject,
+            method: string.method,
+            bucket: permit.bucket.name,
+            key: upload.key,
+            expiresAt: expiresAt,
+            contentType: permission.contentType,
+            contentMD5: permission.contentMD5.flatMap { Base64.decode($0) },
+            contentLength: permission.contentLength,
+            requestID: requestID,
+            charges: permit.charges
+        )
+    }
+
+    /// The signature and, where the scheme writes it, the value of the `Authorization` header.
+    func signature(
+        of permitted: PermittedString, in bucket: Bucket, with credential: StorageCredential
+    ) throws(GatewayError) -> (signature: String, authorization: String?) {
+        let signer = SigningCredential(
+            accessKeyID: credential.accessKeyID, secretAccessKey: credential.secretAccessKey.reveal(),
+            securityToken: credential.sessionToken?.reveal())
+        do throws(SigningError) {
+            switch string {
+            case .plain:
+                let (signature, authorization) = try permitted.sign(with: SigningKeyV2(signer))
+                return (signature, authorization)
+            case .hashed:
+                let lines = permitted.text.utf8.split(
+                    separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                // The key is that of the string's own day.
+                guard lines.count > 1, let instant = SigningInstant(basic: String(Substring(lines[1]))) else {
+                    throw .keyOfAnotherScheme
+                }
+                let key = try SigningKeyV4(signer, scope: .oss(region: bucket.region), at: instant)
+                return (try permitted.sign(with: key), nil)
+            }
+        } catch {
+            throw .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
+        }
+    }
+}

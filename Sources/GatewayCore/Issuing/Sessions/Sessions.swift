@@ -1,0 +1,130 @@
+public import Foundation
+
+/// Issues temporary credentials: look up, decide, open a session, record, answer.
+///
+/// The record proves the decision again: what changed while the service was asked counts.
+public struct Sessions: Sendable {
+    private let issuing: ProvenIssuing
+    private let sessions: SessionCache
+
+    /// Puts the use case together.
+    ///
+    /// - Parameters:
+    ///   - issuing: Proves and records.
+    ///   - sessions: Opens sessions, or shares those that are open.
+    public init(_ issuing: ProvenIssuing, sessions: SessionCache) {
+        self.issuing = issuing
+        self.sessions = sessions
+    }
+
+    /// Issues temporary credentials. What a request with an idempotency key issued already is proved, and given again as long
+    /// as it is held.
+    ///
+    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. No credential has left then.
+    public func issue(
+        _ request: SessionRequest, in context: RequestContext
+    ) async throws(GatewayError) -> IssuedSession {
+        try await issuing.issue(SessionBody(request: request, sessions: sessions), in: context)
+    }
+}
+
+/// Temporary credentials of a security token service.
+struct SessionBody: ProvenBody {
+    struct Content {
+        let session: SessionCredential
+        let permit: SessionPermit
+    }
+
+    let request: SessionRequest
+    let sessions: SessionCache
+
+    func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
+        let policy = try await cache.access(
+            of: caller.principal, groups: caller.groups, to: request.bucket, around: request.prefix)
+        guard let policy else { throw .notEnforceable(reason: Self.tooManyReason) }
+        return policy
+    }
+
+    func draft(
+        under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
+    ) async throws(GatewayError) -> Drafted<Content> {
+        let decision = decideSession(
+            request, for: attempt.caller.subject, under: policy, sourceAddress: attempt.context.sourceAddress,
+            now: instant)
+        switch decision {
+        case .refuse(let refusal): return .refused(refusal.error)
+        case .permit(let permit):
+            guard let role = permit.credential.sessionRole else {
+                return .refused(.notEnforceable(reason: Self.noRoleReason))
+            }
+            let text = role.dialect.policy(of: permit.scope)
+            guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
+                let reason = "The session policy would have \(text.utf8.count) characters, and 2,048 are allowed; "
+                return .refused(.notEnforceable(reason: reason + Self.otherDeliveries))
+            }
+            try prove(text, in: role.dialect, by: permit)
+            let order = SessionOrder(
+                credential: permit.credential, role: role, name: SessionName.text(for: attempt.caller.principal),
+                policy: text, duration: min(permit.duration, role.maxDuration), principal: attempt.caller.principal)
+            let session = try await sessions.session(order, endingBy: permit.latestEnd)
+            let proposal = try proposal(for: session, permit, policy, attempt, issuing)
+            return .draft(Draft(proposal, Content(session: session, permit: permit)))
+        }
+    }
+
+    func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> IssuedSession {
+        let permit = draft.content.permit
+        return IssuedSession(
+            id: draft.proposal.id, credential: draft.content.session, bucket: permit.bucket, scope: permit.scope,
+            omissions: permit.omissions, quotas: quotas)
+    }
+
+    private func proposal(
+        for session: SessionCredential, _ permit: SessionPermit, _ policy: AccessPolicy, _ attempt: ProofAttempt,
+        _ issuing: ProvenIssuing
+    ) throws(GatewayError) -> IssuanceProposal {
+        let caller = attempt.caller
+        return IssuanceProposal(
+            id: try issuing.id(of: attempt.context.repeatable?.issuance(at: 0), at: issuing.now()),
+            position: caller.position,
+            scopes: policy.scopes(with: caller),
+            principal: caller.principal,
+            matchedPrincipal: permit.grant.principal,
+            grantID: permit.grant.id,
+            credentialID: permit.credential.id,
+            delivery: .sts,
+            actions: permit.scope.actions,
+            bucket: request.bucket,
+            prefix: request.prefix,
+            expiresAt: session.expiresAt,
+            requestID: attempt.context.requestID,
+            charges: permit.charges
+        )
+    }
+
+    private static let otherDeliveries =
+        "ask for a narrower prefix, or for presigned URLs (POST /v1/presigned-urls) instead."
+    private static let tooManyReason =
+        "More grants bear on the prefix than a session policy can name; " + otherDeliveries
+    private static let noRoleReason =
+        "No role is set up for temporary credentials on this bucket; ask for presigned URLs instead."
+}
+
+/// Temporary credentials that are on record and may leave the process.
+public struct IssuedSession: Sendable, CustomStringConvertible {
+    /// Identifier of the row in the ledger.
+    public let id: UUID
+    /// The credentials.
+    public let credential: SessionCredential
+    /// The bucket they are for.
+    public let bucket: Bucket
+    /// What they permit.
+    public let scope: SessionScope
+    /// What they go without.
+    public let omissions: [SessionOmission]
+    /// The quotas that were charged, with what is left of each.
+    public let quotas: [QuotaBalance]
+
+    /// Names the issuance, never the credentials.
+    public var description: String { "IssuedSession(\(id))" }
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// A presigned URL: in an answer, as a redirect, for a part of an upload, or for the gateway itself.
+struct URLBody: ProvenBody {
+    struct Content {
+        let url: Secret<String>
+        let permit: Permit
+    }
+
+    let request: IssueRequest
+    private let signer: URLSigner
+
+    init(_ request: IssueRequest, _ signer: URLSigner) {
+        self.request = request
+        self.signer = signer
+    }
+
+    func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
+        try await cache.access(of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
+    }
+
+    func draft(
+        under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
+    ) throws(GatewayError) -> Drafted<Content> {
+        let subject = attempt.caller.subject
+        let sourceAddress = attempt.context.sourceAddress
+        switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
+        case .refuse(let refusal): return .refused(refusal.error)
+        case .permit(let permit):
+            let permit = try request.repeated(permit, at: instant) { signedAt in
+                decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
+            }
+            let proposal = try IssuanceProposal(request, permit, policy, attempt, for: issuing)
+            return .draft(Draft(proposal, Content(url: try signer.url(for: request, by: permit), permit: permit)))
+        }
+    }
+
+    func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> IssuedURL {
+        let permit = draft.content.permit
+        return IssuedURL(
+            id: draft.proposal.id,
+            method: request.method,
+            bucket: request.bucket,
+            key: request.key,
+            url: draft.content.url,
+            headers: permit.headers,
+            expiresAt: permit.expiresAt,
+            expiresIn: permit.expiresIn,
+            enforcedBy: permit.enforcedBy,
+            quotas: quotas
+        )
+    }
+}
+
+extension IssueRequest {
+    /// What is permitted, as it was signed the first time where the request is a repetition.
+    ///
+    /// - Throws: `idempotency` for what has expired meanwhile, or would be another thing now.
+    func repeated(
+        _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
+    ) throws(GatewayError) -> Permit {
+        guard let signedAt = repeatable?.signedAt else { return permit }
+        guard case .permit(let then) = decideAt(signedAt), then.expiresAt > instant else {
+            throw .idempotency(.answerGone)
+        }
+        return then
+    }
+}
+
+extension IssuanceProposal {
+    /// Writes down what is issued for a request, and what it rests on.
+    init(
+        _ request: IssueRequest, _ permit: Permit, _ policy: AccessPolicy, _ attempt: ProofAttempt,
+        for issuing: ProvenIssuing
+    ) throws(GatewayError) {
+        let caller = attempt.caller
+        let id =
+            if let fixed = request.issuance { fixed } else {
+                try issuing.id(of: request.repeatable, at: permit.signedAt)
+            }
+        self.init(
+            id: id,
+            // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
+            position: caller.position,
+            scopes: policy.scopes(with: caller),
+            principal: caller.principal,
+            matchedPrincipal: permit.grantRow.grant.principal,
+            grantID: permit.grantRow.grant.id,
+            credentialID: permit.credentialRow.credential.id,
+            delivery: request.delivery,
+            action: request.action,
+            method: request.httpMethod,
+            bucket: request.bucket,
+            key: request.key,
+            expiresAt: permit.expiresAt,
+            contentType: request.contentType?.text,
+            contentMD5: request.contentMD5,
+            contentLength: request.contentLength,
+            requestID: attempt.context.requestID,
+            charges: permit.charges
+        )
+        contentSHA256 = request.checksumSHA256
+        signsPayload = permit.bucketRow.binding.closesUploads
+    }
+}

@@ -1,0 +1,219 @@
+public import Foundation
+import LibCrypto
+public import Signing
+import Synchronization
+
+/// Signs for buckets, each by its scheme. Keys are derived once per bucket and day, addresses put together once per bucket.
+public final class URLSigner: Sendable {
+    /// What is kept of a bucket: where it is, and what signs with its credential.
+    private final class Place: Sendable {
+        enum Signer: Sendable {
+            case version4(V4Presigner)
+            case version2(SigningKeyV2)
+        }
+
+        let address: BucketAddress
+        let signer: Signer
+        /// What the scheme can bind.
+        let binding: SchemeBinding
+        private let endpoint: String
+        private let addressing: Bucket.Addressing
+        private let region: String
+        private let scheme: Bucket.Scheme
+        private let credential: SigningCredential
+
+        init(_ bucket: Bucket, _ credential: SigningCredential) throws(SigningError) {
+            endpoint = bucket.endpoint
+            addressing = bucket.addressing
+            region = bucket.region
+            scheme = bucket.scheme
+            binding = bucket.binding
+            self.credential = credential
+            address = try BucketAddress(
+                endpoint: StoreEndpoint(bucket.endpoint), bucket: bucket.name.rawValue,
+                addressing: bucket.addressing.forSigning
+            )
+            signer =
+                switch bucket.scheme {
+                case .awsV4: .version4(V4Presigner(credential, scope: .aws(region: bucket.region)))
+                case .ossV4: .version4(V4Presigner(credential, scope: .oss(region: bucket.region)))
+                case .gcsV4RSA: .version4(V4Presigner(credential, scope: .gcsRSA(location: bucket.region)))
+                case .gcsV4HMAC: .version4(V4Presigner(credential, scope: .gcsHMAC(location: bucket.region)))
+                case .awsV2, .ossV1: .version2(try SigningKeyV2(credential))
+                case .gcsV2RSA: .version2(try SigningKeyV2(serviceAccount: credential))
+                }
+        }
+
+        /// Whether nothing that it is made of has changed.
+        func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
+            binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing
+                && endpoint.isSameBytes(as: bucket.endpoint)
+                && region.isSameBytes(as: bucket.region) && credential.accessKeyID.isSameBytes(as: other.accessKeyID)
+                && credential.secretAccessKey.isSameBytes(as: other.secretAccessKey.reveal())
+                && hasToken(other.sessionToken?.reveal())
+        }
+
+        private func hasToken(_ token: String?) -> Bool {
+            guard let token, let own = credential.securityToken else {
+                return token == nil && credential.securityToken == nil
+            }
+            return own.isSameBytes(as: token)
+        }
+    }
+
+    private static let maxPlaces = 1024
+
+    private let places = Mutex<[BucketName: Place]>([:])
+
+    /// Makes a signer that holds nothing yet.
+    public init() {}
+
+    /// Signs what a permit says, and proves it.
+    ///
+    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can
+    ///   mend.
+    public func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
+        let (bucket, credential) = (permit.bucketRow.bucket, permit.credentialRow.credential)
+        let artefact: PresignArtefact
+        let url: String
+        do throws(SigningError) {
+            let place = try place(of: bucket, with: credential)
+            artefact = PresignArtefact(
+                request: PresignRequest(
+                    method: request.httpMethod, address: place.address, key: request.key.rawValue,
+                    headers: permit.headers, query: permit.query, expiresInSeconds: permit.expiresIn),
+                instant: try Self.instant(permit.signedAt), binding: place.binding)
+            url = try Self.url(artefact.request, bucket.scheme, with: place.signer, at: artefact.instant)
+        } catch {
+            throw Self.unsignable(bucket, error)
+        }
+        try prove(artefact, by: permit, of: request)
+        return Secret(url)
+    }
+
+    /// Signs a URL that no permit is for: one that the gateway uses itself.
+    ///
+    /// - Parameters:
+    ///   - method: Method in upper case.
+    ///   - key: The object; `nil` for the bucket itself.
+    ///   - bucket: Where it is.
+    ///   - credential: The bucket's.
+    ///   - headers: Headers that the URL binds and the client must send.
+    ///   - query: Parameters that it binds, decoded.
+    ///   - expiresIn: Life in seconds.
+    ///   - signedAt: When the life begins.
+    /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    public func url(
+        _ method: String, of key: ObjectKey?, in bucket: Bucket, with credential: StorageCredential,
+        headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
+    ) throws(GatewayError) -> Secret<String> {
+        do throws(SigningError) {
+            let place = try place(of: bucket, with: credential)
+            let request = PresignRequest(
+                method: method, address: place.address, key: key?.rawValue ?? "", headers: headers, query: query,
+                expiresInSeconds: expiresIn
+            )
+            return Secret(try Self.url(request, bucket.scheme, with: place.signer, at: Self.instant(signedAt)))
+        } catch {
+            throw Self.unsignable(bucket, error)
+        }
+    }
+
+    private static func url(
+        _ request: borrowing PresignRequest, _ scheme: Bucket.Scheme, with signer: Place.Signer,
+        at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        switch signer {
+        case .version4(let signer): try signer.url(for: request, at: instant)
+        case .version2(let key): try url(copy request, scheme, with: key, at: instant)
+        }
+    }
+
+    private static func url(
+        _ request: PresignRequest, _ scheme: Bucket.Scheme, with key: SigningKeyV2, at instant: SigningInstant
+    ) throws(SigningError) -> String {
+        switch scheme {
+        case .awsV2: try AWSV2.presignedURL(request, with: key, at: instant)
+        case .gcsV2RSA: try GCSV2.presignedURL(request, with: key, at: instant)
+        case .ossV1: try OSSV1.presignedURL(request, with: key, at: instant)
+        case .awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC: throw .keyOfAnotherScheme
+        }
+    }
+
+    /// Signs a form.
+    func form(
+        key: String, fields: [NamedValue], conditions: [PostPolicy.Condition], in bucket: Bucket,
+        with credential: StorageCredential, expiresIn: Int, at signedAt: Date
+    ) throws(GatewayError) -> SignedPostForm {
+        do throws(SigningError) {
+            let place = try place(of: bucket, with: credential)
+            let form = PostForm(
+                address: place.address, key: key, fields: fields, conditions: conditions, expiresInSeconds: expiresIn
+            )
+            let instant = try Self.instant(signedAt)
+            switch place.signer {
+            case .version4(let signer):
+                return try Self.sign(form, bucket.scheme, with: signer.key(at: instant), at: instant)
+            case .version2(let key):
+                guard bucket.scheme == .ossV1 else { throw SigningError.conditionNotSupported("form") }
+                return try OSSV1.sign(form, with: key, at: instant)
+            }
+        } catch {
+            throw Self.unsignable(bucket, error)
+        }
+    }
+
+    private static func sign(
+        _ form: PostForm, _ scheme: Bucket.Scheme, with key: SigningKeyV4, at instant: SigningInstant
+    ) throws(SigningError) -> SignedPostForm {
+        switch scheme {
+        case .awsV4: try AWSV4.sign(form, with: key, at: instant)
+        case .ossV4: try OSSV4.sign(form, with: key, at: instant)
+        case .gcsV4RSA, .gcsV4HMAC: try GCSV4.sign(form, with: key, at: instant)
+        case .awsV2, .ossV1, .gcsV2RSA: throw .keyOfAnotherScheme
+        }
+    }
+
+    /// Only an admin can mend rows that cannot be signed with.
+    private static func unsignable(_ bucket: Bucket, _ error: SigningError) -> GatewayError {
+        .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
+    }
+
+    private static func instant(_ date: Date) throws(SigningError) -> SigningInstant {
+        guard let instant = SigningInstant(epochSeconds: Int64(date.timeIntervalSince1970)) else {
+            throw .keyOfAnotherDay
+        }
+        return instant
+    }
+
+    private func place(of bucket: Bucket, with credential: StorageCredential) throws(SigningError) -> Place {
+        let held = places.withLock { $0[bucket.name] }
+        if let held, held.isFor(bucket, credential) { return held }
+        let place = try Place(bucket, credential.forSigning)
+        places.withLock { places in
+            if places.count >= Self.maxPlaces { places.removeAll() }
+            places[bucket.name] = place
+        }
+        return place
+    }
+}
+
+extension StorageCredential {
+    /// The same in the signer's terms.
+    var forSigning: SigningCredential {
+        SigningCredential(
+            accessKeyID: accessKeyID, secretAccessKey: secretAccessKey.reveal(), securityToken: sessionToken?.reveal()
+        )
+    }
+}
+
+extension Bucket.Addressing {
+    /// The same in the signer's terms.
+    var forSigning: Signing.Addressing {
+        switch self {
+        case .virtual: .virtual
+        case .path: .path
+        case .cname: .cname
+        }
+    }
+}

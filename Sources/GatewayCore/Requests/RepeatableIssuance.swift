@@ -1,0 +1,24 @@
+import Foundation
+
+/// One issuance of a request with an idempotency key.
+final class RepeatableIssuance: Sendable, Equatable {
+    let tag: [UInt8]
+    private let fixed: UUID?
+
+    init(tag: [UInt8], fixed: UUID?) {
+        self.tag = tag
+        self.fixed = fixed
+    }
+
+    /// When it is to be signed, where that is fixed.
+    var signedAt: Date? { fixed?.version7Instant }
+
+    /// Its identifier, if it is signed at an instant.
+    func id(at instant: Date) -> UUID {
+        fixed ?? .version7(at: instant, randomBytes: tag)
+    }
+
+    static func == (left: RepeatableIssuance, right: RepeatableIssuance) -> Bool {
+        left.tag == right.tag && left.fixed == right.fixed
+    }
+}

@@ -1,0 +1,213 @@
+public import Foundation
+
+/// Uploads in parts: started and completed by the gateway, the parts by URLs that it issues.
+///
+/// Each step is decided and recorded like any other URL. What the store may hold is written down before the store is asked, so
+/// that it can be cleaned up whenever the gateway ends.
+public struct MultipartUploads: Sendable {
+    let rows: any MultipartUploadRows
+    let store: any MultipartStore
+    let now: @Sendable () -> Date
+    let urls: PresignedURLs
+    private let life: Duration
+
+    /// Puts the use case together.
+    ///
+    /// - Parameters:
+    ///   - urls: Decides, signs and records.
+    ///   - rows: Remembers uploads.
+    ///   - store: Speaks to stores.
+    ///   - life: Time after which an upload that is not completed is aborted.
+    ///   - now: The clock.
+    public init(
+        urls: PresignedURLs, rows: any MultipartUploadRows, store: any MultipartStore, life: Duration,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.urls = urls
+        self.rows = rows
+        self.store = store
+        self.life = life
+        self.now = now
+    }
+
+    /// Starts an upload at the store.
+    ///
+    /// - Parameters:
+    ///   - fields: Bucket, key or its beginning, content type, metadata, and the most that all parts may have together.
+    ///   - context: Who asks.
+    /// - Throws: What ``PresignedURLs`` throws, `storeRefused`, `unavailable`.
+    public func start(
+        _ fields: IssueRequest.Fields, in context: RequestContext
+    ) async throws(GatewayError) -> MultipartUpload {
+        let wanted = try IssueRequest(starting: fields) { () throws(GatewayError) in
+            try urls.issuing.newName(at: 0, in: context.repeatable)
+        }
+        guard let contentType = wanted.contentType else {
+            throw .unavailable(retryAfter: 1, cause: "an upload has no content type")
+        }
+        let issued = try await urls.issue(wanted, in: context)
+        let startedAt = now()
+        var upload = MultipartUpload(
+            id: issued.id, principal: context.caller.principal, bucket: wanted.bucket, key: wanted.key,
+            contentType: contentType, contentLength: fields.contentLength, state: .starting, createdAt: startedAt,
+            expiresAt: startedAt.addingTimeInterval(life / .seconds(1))
+        )
+        try await rows.insert(upload)
+        let storeUploadID: String
+        do throws(GatewayError) {
+            storeUploadID = try await store.start(issued)
+        } catch {
+            // Only a refusal says that there is nothing; it is no harm where this is not written down.
+            if case .storeRefused = error { _ = try? await rows.move(upload.id, from: [.starting], to: .aborted) }
+            throw error
+        }
+        upload.storeUploadID = storeUploadID
+        upload.state = try await rows.open(upload.id, as: storeUploadID)
+        guard upload.state == .open else { throw .conflict(reason: "The upload was aborted.") }
+        return upload
+    }
+
+    /// Reads an upload of the caller.
+    ///
+    /// - Throws: `notFound`, also for somebody else's, `unavailable`.
+    public func upload(_ id: UUID, of caller: Caller) async throws(GatewayError) -> MultipartUpload {
+        guard let upload = try await rows.find(id), upload.principal == caller.principal else {
+            throw .notFound(.multipartUpload)
+        }
+        return upload
+    }
+
+    /// Issues URLs for parts, each for itself.
+    ///
+    /// - Returns: One answer for each part, in order.
+    /// - Throws: `notFound`, `conflict` for an upload that is not open, `entityTooLarge` or `conditionFailed` where the parts
+    ///   do not fit into the length that was said at the start, `invalidArgument`, `unavailable`.
+    public func issue(
+        _ wishes: [PartWish], of id: UUID, in context: RequestContext
+    ) async throws(GatewayError) -> [Result<IssuedURL, GatewayError>] {
+        let upload = try await upload(id, of: context.caller)
+        guard upload.state == .open, let storeUploadID = upload.storeUploadID, now() < upload.expiresAt else {
+            throw Self.takesNoParts
+        }
+        guard Set(wishes.map(\.number)).count == wishes.count else {
+            throw .invalidArgument(field: "parts", reason: "A part stands there more than once.")
+        }
+        var drafts: [Result<IssueRequest, GatewayError>] = []
+        for (place, wish) in wishes.enumerated() {
+            let repeatable = context.repeatable?.part(at: place, now: now())
+            let issuance = if let repeatable { repeatable.id(at: now()) } else { try urls.issuing.newID(at: now()) }
+            drafts.append(
+                Result { () throws(GatewayError) in
+                    try IssueRequest(
+                        part: wish, of: upload, storeUploadID: storeUploadID, issuance: issuance,
+                        repeatable: repeatable)
+                }
+            )
+        }
+        let parts = drafts.compactMap { (try? $0.get())?.reservedPart }
+        let objectLength = try await reserve(parts, of: id)
+        let requests = drafts.compactMap { (try? $0.get())?.with(objectLength: objectLength) }
+        let results = await urls.issue(requests, in: context)
+        // What was issued before is alive, even where it is not issued again.
+        try await release(
+            zip(parts, results).compactMap { part, result in
+                result.isRefusal && context.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
+            })
+        var rest = results[...]
+        return drafts.map { draft in
+            draft.flatMap { _ in rest.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "a part has no answer"))
+            }
+        }
+    }
+
+    /// Puts the parts of an upload together; doing so again changes nothing.
+    ///
+    /// - Throws: `notFound`, `conflict`, what ``PresignedURLs`` throws, `invalidArgument` for parts that the store does not
+    ///   have, `storeRefused`; `unavailable` where it is not known what became of it, so that asking again is right.
+    public func complete(
+        _ id: UUID, parts: [UploadedPart], in context: RequestContext
+    ) async throws(GatewayError) -> MultipartUpload {
+        guard zip(parts, parts.dropFirst()).allSatisfy({ $0.number < $1.number }), !parts.isEmpty else {
+            throw .invalidArgument(field: "parts", reason: "The parts of an object are listed by ascending number.")
+        }
+        var upload = try await upload(id, of: context.caller)
+        if upload.state == .completed, upload.parts == parts { return upload }
+        guard upload.state == .open || upload.state == .completing, let storeUploadID = upload.storeUploadID else {
+            throw .conflict(reason: "The upload is \(upload.state.rawValue).")
+        }
+        let length = try await reserve([], of: id)
+        let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
+        let issued = try await urls.issue(wanted, in: context)
+        guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
+            throw .conflict(reason: "The upload was aborted or completed meanwhile.")
+        }
+        upload.parts = parts
+        upload.etag = try await complete(upload, by: issued)
+        upload.state = .completed
+        return upload
+    }
+
+    private func complete(
+        _ upload: MultipartUpload, by issued: IssuedURL
+    ) async throws(GatewayError) -> String? {
+        do throws(GatewayError) {
+            let etag = try await store.complete(issued, parts: upload.parts) ?? upload.expectedETag
+            _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+            return etag
+        } catch {
+            switch error {
+            case .notFound:
+                // Another attempt was heard, and its answer was lost or is on its way.
+                guard let etag = upload.expectedETag, try await store.holdsObject(of: upload) else {
+                    throw .conflict(reason: "The store does not know the upload any more.")
+                }
+                _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
+                return etag
+            case .storeRefused, .invalidArgument:
+                _ = try? await rows.move(upload.id, from: [.completing], to: .open)
+                throw error
+            default: throw error
+            }
+        }
+    }
+
+    private func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> Int64? {
+        switch try await rows.reserve(parts, of: id) {
+        case .reserved(let objectLength): return objectLength
+        case .closed: throw Self.takesNoParts
+        case .tooLarge(let maxBytes): throw .entityTooLarge(maxBytes: maxBytes)
+        case .lengthRequired: throw .conditionFailed(.contentLengthRequired)
+        }
+    }
+
+    private func release(_ issuances: [UUID]) async throws(GatewayError) {
+        if !issuances.isEmpty { try await rows.release(issuances) }
+    }
+
+    private static var takesNoParts: GatewayError { .conflict(reason: "The upload takes no parts now.") }
+}
+
+extension IssueRequest {
+    /// What is written down of a part.
+    fileprivate var reservedPart: ReservedPart? {
+        guard case .part(let part) = multipart else { return nil }
+        return ReservedPart(issuance: part.issuance, number: part.number, contentLength: contentLength)
+    }
+
+    /// The same part of an object of a length.
+    fileprivate func with(objectLength: Int64?) -> IssueRequest {
+        guard case .part(var part) = multipart else { return self }
+        part.objectLength = objectLength
+        return with(.part(part))
+    }
+}
+
+extension Result<IssuedURL, GatewayError> {
+    /// Whether there is no URL, for certain: without an answer of the database it may be on record.
+    fileprivate var isRefusal: Bool {
+        switch self {
+        case .success, .failure(.unavailable): false
+        case .failure: true
+        }
+    }
+}

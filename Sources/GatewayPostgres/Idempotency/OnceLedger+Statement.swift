@@ -1,0 +1,36 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+extension OnceLedger {
+    /// Records a batch for a claim, or proves that it is on record.
+    static let recordOnce = Statement<(claim: IdempotencyClaim, call: RecordBatch.Call), Answer>(
+        """
+        SELECT refusal, on_record, verdicts, uses, resets_in, ahead FROM record_issuances_once(
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
+            $26, $27
+        )
+        """
+    ) { values, parameters throws(PostgresError) in
+        let (claim, call) = values
+        try claim.id.encode(into: &parameters)
+        try claim.attempt.encode(into: &parameters)
+        try call.batch.write(sentAt: call.clock, to: &parameters)
+    } decode: { row throws(PostgresError) in
+        Answer(
+            refusal: try row.next(), onRecord: try row.next(),
+            recording: .init(
+                verdicts: try row.next(), uses: try row.next(), resetsIn: try row.next(), ahead: try row.next()))
+    }
+
+    /// What the database said of a batch for a claim.
+    struct Answer: Sendable {
+        /// Why the claim may not act; `nil` where it may.
+        let refusal: String?
+        /// What is on record, where nothing was done since that is some of the batch; else `nil`.
+        let onRecord: [UUID]?
+        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it
+        /// would be another one now; then there are no uses.
+        let recording: RecordBatch.Answer
+    }
+}

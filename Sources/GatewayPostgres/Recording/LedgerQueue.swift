@@ -1,0 +1,131 @@
+import GatewayCore
+import Synchronization
+
+/// What waits to be recorded over one connection: filled by many, emptied by one.
+final class LedgerQueue: Sendable {
+    private struct State {
+        var entries: [LedgerEntry] = []
+        var reader: CheckedContinuation<Void, Never>?
+        var isOpen = true
+        var isProbeDue = false
+    }
+
+    /// What became of entries that were handed in.
+    private enum Entrance {
+        case taken(reader: CheckedContinuation<Void, Never>?)
+        case refused(GatewayError)
+    }
+
+    private let state = Mutex(State())
+    private let capacity: Int
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    /// Takes no more entries; those in the queue are still handed out.
+    func close() {
+        let reader = state.withLock { state in
+            state.isOpen = false
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    /// Takes an entry in where there is room, and answers it at once where there is none.
+    func append(_ entry: LedgerEntry) {
+        let entrance = state.withLock { state -> Entrance in
+            guard state.isOpen else { return .refused(.stopping) }
+            guard state.entries.count < capacity else { return .refused(.queueIsFull) }
+            state.entries.append(entry)
+            return .taken(reader: state.reader.take())
+        }
+        switch entrance {
+        case .taken(let reader): reader?.resume()
+        case .refused(let error): entry.answer(.failure(error))
+        }
+    }
+
+    /// Takes entries in as far as there is room, in their order, and answers the others at once.
+    func append(_ entries: [LedgerEntry]) {
+        let (refusal, refused, reader) = state.withLock {
+            state -> (GatewayError, ArraySlice<LedgerEntry>, CheckedContinuation<Void, Never>?) in
+            guard state.isOpen else { return (.stopping, entries[...], nil) }
+            let room = max(0, capacity - state.entries.count)
+            state.entries += entries.prefix(room)
+            let reader = state.entries.isEmpty ? nil : state.reader.take()
+            return (.queueIsFull, entries.dropFirst(room), reader)
+        }
+        for entry in refused {
+            entry.answer(.failure(refusal))
+        }
+        reader?.resume()
+    }
+
+    /// Asks the reader to probe the connection.
+    func askForProbe() {
+        let reader = state.withLock { state in
+            state.isProbeDue = state.isOpen
+            return state.reader.take()
+        }
+        reader?.resume()
+    }
+
+    /// Whether a probe was asked for since the last call.
+    func takeProbe() -> Bool {
+        state.withLock { exchange(&$0.isProbeDue, with: false) }
+    }
+
+    /// Waits for entries and takes out the first of them; none where a probe is due, or once the queue is closed and
+    /// empty.
+    func next(upTo limit: Int) async -> [LedgerEntry] {
+        while true {
+            let (entries, isIdle) = state.withLock { state in
+                let isIdle = state.isOpen && !state.isProbeDue
+                guard state.entries.count > limit else {
+                    return (exchange(&state.entries, with: []), isIdle)
+                }
+                let first = Array(state.entries.prefix(limit))
+                state.entries.removeFirst(limit)
+                return (first, isIdle)
+            }
+            guard entries.isEmpty, isIdle else { return entries }
+            await waitForEntries()
+        }
+    }
+
+    private func waitForEntries() async {
+        await withCheckedContinuation { continuation in
+            let isDue = state.withLock { state in
+                guard state.entries.isEmpty, state.isOpen, !state.isProbeDue else { return true }
+                state.reader = continuation
+                return false
+            }
+            if isDue {
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Refuses the entries whose deadline has passed.
+    func refuseLate(now: ContinuousClock.Instant) {
+        let late = state.withLock { state -> [LedgerEntry] in
+            guard state.entries.contains(where: { $0.deadline <= now }) else { return [] }
+            let late = state.entries.filter { $0.deadline <= now }
+            state.entries.removeAll { $0.deadline <= now }
+            return late
+        }
+        for entry in late {
+            entry.answer(.failure(.late))
+        }
+    }
+}
+
+extension GatewayError {
+    /// The gateway stops, and records nothing more.
+    static let stopping = GatewayError.unavailable(retryAfter: 1, cause: "the ledger is closed")
+    /// More requests wait to be recorded than there is room for.
+    static let queueIsFull = GatewayError.slowDown(retryAfter: 1, cause: "the queue of the ledger is full")
+    /// The deadline passed before a request was sent to the database.
+    static let late = GatewayError.slowDown(retryAfter: 1, cause: "the deadline passed in the queue of the ledger")
+}

@@ -1,0 +1,110 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `api_keys`.
+enum APIKeyTable {
+    /// What checks need, in the order in which ``APIKey/init(_:)`` reads it.
+    static let columns = Columns<APIKey>(
+        Column("id", as: "id") { $0.id },
+        Column("prefix", as: "prefix") { $0.prefix },
+        Column("hash") { $0.hash },
+        Column("name", as: "name") { $0.name },
+        Column("principal", as: "principal") { $0.principal.rawValue },
+        Column("groups", as: "groups") { $0.groups.map(\.rawValue) },
+        Column("roles", as: "roles") { $0.roles.map(\.rawValue).sorted() },
+        Column("expires_at", as: "expiresAt") { $0.expiresAt },
+        Column("created_at", as: "createdAt"))
+
+    /// What admins see besides what is checked, in the order in which ``APIKey/init(forAdmins:)`` reads it.
+    private static let all = columns.adding(
+        Column("previous_prefix", as: "previousPrefix") { $0.previousKey?.prefix },
+        Column("previous_hash") { $0.previousKey?.hash },
+        Column("previous_expires_at", as: "previousExpiresAt") { $0.previousKey?.expiresAt })
+
+    /// The key that a prefix names, by its own or its former one.
+    ///
+    /// - Parameter prefix: An expression.
+    static func named(_ prefix: String) -> String {
+        let former = columns.selected(
+            of: "r",
+            replacing: [
+                "prefix": "r.previous_prefix", "hash": "r.previous_hash",
+                "expires_at": "least(r.expires_at, r.previous_expires_at)",
+            ])
+        return """
+            SELECT \(columns.stored(of: "r")) FROM api_keys r WHERE r.prefix = \(prefix)
+            UNION ALL
+            SELECT \(former) FROM api_keys r WHERE r.previous_prefix = \(prefix)
+            LIMIT 1
+            """
+    }
+
+    static let insert = all.insert(into: "api_keys")
+
+    static let update = all.update("api_keys")
+
+    static let read = AdminStatements.read(
+        "k.revision", all.selected(of: "k"), from: "api_keys k WHERE k.id = $1::text::uuid"
+    ) { row throws(PostgresError) in try APIKey(forAdmins: &row) }
+
+    static let page = Statement<PageRequest, APIKey>(
+        """
+        SELECT \(all.selected(of: "k")) FROM api_keys k
+        WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.prefix = $2)
+            AND ($3::text IS NULL OR k.roles @> ARRAY[$3::text])
+            AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
+            AND ($5::text IS NULL OR k.id > $5::text::uuid)
+        ORDER BY k.id LIMIT $6
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try APIKey(forAdmins: &row)
+    }
+
+    static let lock = AdminStatements.lock(
+        scopes: "array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL)",
+        revision: "k.revision", from: "api_keys k WHERE k.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM api_keys k WHERE k.id = $1::text::uuid") { [$0] }
+
+    static let document = AdminStatements.document(all.document, from: "api_keys r WHERE r.id = $1::text::uuid")
+}
+
+extension APIKey {
+    /// Reads the columns of ``APIKeyTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            id: try row.next(), prefix: try row.next(), hash: try row.next(), name: try row.next(),
+            principal: try row.nextParsed(Principal.init(_:)), groups: try row.nextList(Principal.init(_:)),
+            roles: Set(try row.nextWords()), expiresAt: try row.next(), createdAt: try row.next())
+    }
+
+    fileprivate init(forAdmins row: inout PostgresRow) throws(PostgresError) {
+        try self.init(&row)
+        let prefix: String? = try row.next()
+        let hash: [UInt8]? = try row.next()
+        let expiresAt: Date? = try row.next()
+        if let prefix, let hash, let expiresAt {
+            previousKey = PreviousKey(prefix: prefix, hash: hash, expiresAt: expiresAt)
+        }
+    }
+}
+
+extension AdminTable<APIKey> {
+    static var apiKeys: Self {
+        AdminTable(
+            kind: .apiKey,
+            listing: Listing(
+                of: .apiKey, filters: [.text("principal"), .text("prefix"), .text("role"), .instant("activeAt")],
+                order: [.uuid("id")]),
+            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
+            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the key.",
+            insert: { key, transaction in try transaction.perform(APIKeyTable.insert, key) },
+            read: APIKeyTable.read, page: APIKeyTable.page, lockRow: APIKeyTable.lock,
+            update: { change, transaction in try transaction.perform(APIKeyTable.update, change.row) },
+            delete: { removal, transaction in try transaction.perform(APIKeyTable.delete, removal.id) },
+            document: APIKeyTable.document)
+    }
+}

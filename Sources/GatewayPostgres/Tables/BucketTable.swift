@@ -1,0 +1,102 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `buckets`.
+enum BucketTable {
+    /// In the order in which ``Bucket/init(_:)`` reads them.
+    static let columns = Columns<Bucket>(
+        Column("name", as: "name") { $0.name.rawValue },
+        Column("provider", as: "provider") { $0.provider.rawValue },
+        Column("endpoint", as: "endpoint") { $0.endpoint },
+        Column("region", as: "region") { $0.region },
+        Column("addressing", as: "addressing") { $0.addressing.rawValue },
+        Column("scheme", as: "scheme") { $0.scheme.rawValue },
+        Column("credential_id", as: "credentialID") { $0.credentialID },
+        Column("default_ttl", as: "defaultTTL") { Int32(clamping: $0.defaultTTL) },
+        Column("max_ttl", as: "maxTTL") { Int32(clamping: $0.maxTTL) },
+        Column("allows_unenforced_size", as: "allowsUnenforcedSize") { $0.allowsUnenforcedSize },
+        Column("allows_redirects", as: "allowsRedirects") { $0.allowsRedirects },
+        Column("external_deletions", as: "externalDeletions") { $0.externalDeletions },
+        Column("honours_unsigned_headers", as: "honoursUnsignedHeaders") { $0.honoursUnsignedHeaders },
+        Column("callback", as: "callback") { $0.callback },
+        Column("callback_var", as: "callbackVar") { $0.callbackVar },
+        Column("allowed_origins", as: "allowedOrigins") { $0.allowedOrigins },
+        Column("max_session_ttl", as: "maxSessionTTL") { Int32(clamping: $0.maxSessionTTL) },
+        Column("created_at", as: "createdAt"))
+
+    static let insert = columns.insert(into: "buckets")
+
+    static let update = columns.update("buckets")
+
+    static let read = AdminStatements.read(
+        "b.revision", columns.selected(of: "b"), from: "buckets b WHERE b.name = $1"
+    ) { row throws(PostgresError) in try Bucket(&row) }
+
+    static let page = Statement<PageRequest, Bucket>(
+        """
+        SELECT \(columns.selected(of: "b")) FROM buckets b
+        WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
+            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+        ORDER BY b.name LIMIT $5
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try Bucket(&row)
+    }
+
+    static let lock = AdminStatements.lock(
+        scope: "'bucket:' || b.name", revision: "b.revision", from: "buckets b WHERE b.name = $1")
+
+    /// A statement of its own, so that it sees the grants of those who had the row locked before.
+    static let hasLiveGrants = Statement<String, Bool>(
+        "SELECT EXISTS (SELECT FROM grants g WHERE g.bucket = $1 AND g.removed_at IS NULL)"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let delete = Statement<String, Void>("DELETE FROM buckets b WHERE b.name = $1") { [$0] }
+
+    static let document = AdminStatements.document(columns.document, from: "buckets r WHERE r.name = $1")
+}
+
+extension Bucket {
+    /// Reads the columns of ``BucketTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            name: try row.nextParsed(BucketName.init(_:)), provider: try row.nextWord(), endpoint: try row.next(),
+            region: try row.next(), addressing: try row.nextWord(), scheme: try row.nextWord(),
+            credentialID: try row.next(), defaultTTL: Int(try row.next(as: Int32.self)),
+            maxTTL: Int(try row.next(as: Int32.self)), allowsUnenforcedSize: try row.next(),
+            allowsRedirects: try row.next(), externalDeletions: try row.next(),
+            honoursUnsignedHeaders: try row.next(), callback: try row.next(), callbackVar: try row.next(),
+            allowedOrigins: try row.next(), maxSessionTTL: Int(try row.next(as: Int32.self)),
+            createdAt: try row.next())
+    }
+}
+
+extension AdminTable<Bucket> {
+    static var buckets: Self {
+        AdminTable(
+            kind: .bucket,
+            listing: Listing(
+                of: .bucket, filters: [.text("provider"), .uuid("credentialID"), .text("scheme")],
+                order: [.text("name")]),
+            position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
+            isIdentifier: { (try? BucketName($0)) != nil },
+            referenceConflict:
+                "The credential does not exist or is not of the kind that the scheme signs with, or a quota is for the bucket.",
+            insert: { bucket, transaction in try transaction.perform(BucketTable.insert, bucket) },
+            read: BucketTable.read, page: BucketTable.page, lockRow: BucketTable.lock,
+            update: { change, transaction in try transaction.perform(BucketTable.update, change.row) },
+            delete: { removal, transaction in
+                guard try transaction.execute(BucketTable.hasLiveGrants, removal.id).first == false else {
+                    throw GatewayError.conflict(reason: "There are grants on the bucket.")
+                }
+                try transaction.perform(BucketTable.delete, removal.id)
+            }, document: BucketTable.document)
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `grants`; statements for admins see only the live ones.
+enum GrantTable {
+    /// What a row is written with.
+    struct Writing: Sendable {
+        var grant: Grant
+        /// JSON.
+        var conditions: String
+        /// When the grant was created, where this is another version of it; `nil` where the database sets the time.
+        var createdAt: Date?
+    }
+
+    /// In the order in which ``UnparsedGrant`` reads them.
+    static let columns = Columns<Writing>(
+        Column("id") { $0.grant.id },
+        Column("principal") { $0.grant.principal.rawValue },
+        Column("bucket") { $0.grant.bucket.rawValue },
+        Column("prefix") { $0.grant.prefix.text },
+        Column("is_template") { $0.grant.prefix.isTemplate },
+        Column("actions", .joinedWords) { $0.grant.actions.map(\.rawValue).sorted() },
+        Column("effect") { $0.grant.effect.rawValue },
+        Column("conditions", .sparseJSON) { $0.conditions },
+        Column("not_before") { $0.grant.notBefore },
+        Column("not_after") { $0.grant.notAfter },
+        Column("note") { $0.grant.note },
+        Column("created_by") { $0.grant.createdBy },
+        Column("created_at", ColumnForm(write: { "coalesce(\($0), clock_timestamp())" })) { $0.createdAt })
+
+    /// The columns that the grants of one principal do not have in common, in the order in which
+    /// ``Grant/list(_:of:)`` reads them.
+    static let columnsOfPrincipal = columns.without("principal")
+
+    /// Most templates of one principal in one bucket: they are expanded and compared one by one.
+    static let maxTemplates: Int64 = 64
+    static let tooManyTemplates = "A principal has at most \(maxTemplates) templates in one bucket."
+
+    static let insert = columns.insert(into: "grants")
+
+    /// Keeps the bucket from being removed until the grant is committed, or finds out that it is gone.
+    static let lockBucket = Statement<String, Bool>("SELECT true FROM buckets b WHERE b.name = $1 FOR KEY SHARE") {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    /// Lets one transaction after another add templates for a principal and bucket. The pair of numbers is apart from
+    /// the single number of the policy lock.
+    static let lockTemplates = Statement<(principal: String, bucket: String), Void>(
+        "SELECT pg_advisory_xact_lock(1936485475, hashtext($2 || ' ' || $1))"
+    ) { [$0.principal, $0.bucket] }
+
+    /// Who adds a few templates shares it; who adds many, to principals and buckets in great number, has it alone.
+    static let templateLock = "1936485476, 0"
+
+    static let shareTemplateLock = Statement<Void, Void>("SELECT pg_advisory_xact_lock_shared(\(templateLock))")
+
+    /// A statement of its own, so that it sees the templates of those who had the lock before.
+    static let countTemplates = Statement<(principal: String, bucket: String), Int64>(
+        """
+        SELECT count(*) FROM grants g
+        WHERE g.principal = $1 AND g.bucket = $2 AND g.is_template AND g.removed_at IS NULL
+        """
+    ) {
+        [$0.principal, $0.bucket]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let read = AdminStatements.read(
+        "g.created_change", columns.selected(of: "g"),
+        from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
+    ) { row throws(PostgresError) in try Grant(&row) }
+
+    /// Lists and exports of grants; ``isListed`` takes the values of the filters as its first parameters.
+    static let listing = Listing(
+        of: .grant,
+        filters: [
+            .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"),
+            .instant("activeAt"),
+        ],
+        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")])
+
+    /// Whether a grant `g` is there and passes the filters `$1` to `$6`.
+    static let isListed = """
+        g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
+            AND ($3::text IS NULL OR g.prefix = $3) AND ($4::text IS NULL OR g.actions @> ARRAY[$4::text])
+            AND ($5::text IS NULL OR g.effect = $5)
+            AND ($6::text IS NULL OR (coalesce(g.not_before <= $6::text::timestamptz, true)
+                AND coalesce(g.not_after > $6::text::timestamptz, true)))
+        """
+
+    /// In the order of the index by principal, so that a page costs the same wherever it begins.
+    static let page = Statement<PageRequest, Grant>(
+        """
+        SELECT \(columns.selected(of: "g")) FROM grants g
+        WHERE \(isListed)
+            AND ($7::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($7, $8, $9, $10::text::uuid))
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $11
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try Grant(&row)
+    }
+
+    static let lock = AdminStatements.lock(
+        scope: "g.principal", revision: "g.created_change",
+        from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
+
+    /// The row stays: it says later why something was permitted.
+    static let remove = Statement<Removal, Void>(
+        """
+        UPDATE grants
+        SET removed_at = clock_timestamp(), removed_by = $2, removed_change = current_policy_change()
+        WHERE id = $1::text::uuid AND removed_at IS NULL
+        """
+    ) { [$0.id, $0.actor] }
+
+    static let document = Statement<String, String>(
+        "SELECT grant_document(r)::text FROM grants r WHERE r.id = $1::text::uuid AND r.removed_at IS NULL"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    /// What a grant `g` is for; see `grant_key`.
+    static let key = "grant_key(g.principal, g.bucket, g.prefix, g.is_template, g.effect)"
+
+    /// All that a grant `g` says; see `grant_fingerprint`.
+    static let fingerprint = """
+        grant_fingerprint(g.principal, g.bucket, g.prefix, g.is_template, g.effect, g.actions, g.conditions, g.not_before,
+            g.not_after, g.note)
+        """
+}
+
+/// A grant as it is kept.
+private struct UnparsedGrant {
+    var id: UUID
+    var bucket: String
+    var prefix: String
+    var isTemplate: Bool
+    /// Parted by commas.
+    var actions: String
+    var effect: String
+    /// JSON; `nil` where there are none.
+    var conditions: String?
+    var notBefore: Date?
+    var notAfter: Date?
+    var note: String
+    var createdBy: String
+    var createdAt: Date
+
+    /// The grant.
+    ///
+    /// - Parameter column: What to name where a member does not parse.
+    func grant(of principal: Principal, column: Int) throws(PostgresError) -> Grant {
+        var actions: Set<Action> = []
+        for name in self.actions.utf8.split(separator: UInt8(ascii: ",")) {
+            guard let action = Action(rawValue: String(Substring(name))) else {
+                throw .decoding(column: column, reason: "malformed action")
+            }
+            actions.insert(action)
+        }
+        guard let effect = Grant.Effect(rawValue: effect) else {
+            throw .decoding(column: column, reason: "malformed effect")
+        }
+        let bucket = try PostgresRow.parse(self.bucket, of: column, BucketName.init(_:))
+        // Checked when it was created; here the two cases only have to be told apart.
+        let prefix: KeyPrefix = isTemplate ? .template(ExactText(prefix)) : .literal(ExactText(prefix))
+        return Grant(
+            id: id, principal: principal, bucket: bucket, prefix: prefix, actions: actions, effect: effect,
+            conditions: try readConditions(column), notBefore: notBefore, notAfter: notAfter, note: note,
+            createdBy: createdBy, createdAt: createdAt)
+    }
+
+    private func readConditions(_ column: Int) throws(PostgresError) -> GrantConditions {
+        guard let conditions else { return GrantConditions() }
+        do {
+            return try JSONDecoder().decode(GrantConditions.self, from: Data(conditions.utf8))
+        } catch {
+            throw .decoding(column: column, reason: "malformed conditions")
+        }
+    }
+}
+
+extension Grant {
+    /// Reads the columns of ``GrantTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        let column = row.place
+        let id: UUID = try row.next()
+        let principal = try row.nextParsed(Principal.init(_:))
+        let grant = UnparsedGrant(
+            id: id, bucket: try row.next(), prefix: try row.next(), isTemplate: try row.next(),
+            actions: try row.next(), effect: try row.next(), conditions: try row.next(), notBefore: try row.next(),
+            notAfter: try row.next(), note: try row.next(), createdBy: try row.next(), createdAt: try row.next())
+        self = try grant.grant(of: principal, column: column)
+    }
+
+    /// Reads the grants of a principal, each column of ``GrantTable/columnsOfPrincipal`` gathered into an array.
+    static func list(_ row: inout PostgresRow, of principal: Principal) throws(PostgresError) -> [Grant] {
+        let column = row.place
+        guard let ids = try row.next(as: [UUID]?.self) else {
+            row.skip(GrantTable.columnsOfPrincipal.count - 1)
+            return []
+        }
+        let buckets: [String] = try row.next()
+        let prefixes: [String] = try row.next()
+        let areTemplates: [Bool] = try row.next()
+        let actions: [String] = try row.next()
+        let effects: [String] = try row.next()
+        let conditions: [String?] = try row.next()
+        let notBefore: [Date?] = try row.next()
+        let notAfter: [Date?] = try row.next()
+        let notes: [String] = try row.next()
+        let createdBy: [String] = try row.next()
+        let createdAt: [Date] = try row.next()
+        var grants: [Grant] = []
+        grants.reserveCapacity(ids.count)
+        for index in ids.indices {
+            let grant = UnparsedGrant(
+                id: ids[index], bucket: buckets[index], prefix: prefixes[index], isTemplate: areTemplates[index],
+                actions: actions[index], effect: effects[index], conditions: conditions[index],
+                notBefore: notBefore[index], notAfter: notAfter[index], note: notes[index],
+                createdBy: createdBy[index], createdAt: createdAt[index])
+            grants.append(try grant.grant(of: principal, column: column))
+        }
+        return grants
+    }
+}
+
+extension AdminTable<Grant> {
+    static var grants: Self {
+        AdminTable(
+            kind: .grant, listing: GrantTable.listing,
+            position: { [$0.principal.rawValue, $0.bucket.rawValue, $0.prefix.text, $0.id.lowercaseText] },
+            identifier: { $0.id.lowercaseText }, isIdentifier: isLowerCaseUUID,
+            referenceConflict: "The bucket does not exist.",
+            insert: { grant, transaction in try insert(grant, createdAt: nil, in: transaction) },
+            read: GrantTable.read, page: GrantTable.page, lockRow: GrantTable.lock,
+            update: { change, transaction in
+                try transaction.perform(GrantTable.remove, Removal(id: change.id, actor: change.actor))
+                try insert(change.row, createdAt: change.row.createdAt, in: transaction)
+            },
+            delete: { removal, transaction in try transaction.perform(GrantTable.remove, removal) },
+            document: GrantTable.document)
+    }
+
+    private static func insert(
+        _ grant: Grant, createdAt: Date?, in transaction: borrowing PostgresTransaction
+    ) throws {
+        guard try transaction.execute(GrantTable.lockBucket, grant.bucket.rawValue).first == true else {
+            throw GatewayError.conflict(reason: "The bucket does not exist.")
+        }
+        if grant.prefix.isTemplate {
+            let place = (grant.principal.rawValue, grant.bucket.rawValue)
+            try transaction.perform(GrantTable.shareTemplateLock, ())
+            try transaction.perform(GrantTable.lockTemplates, place)
+            let count = try transaction.execute(GrantTable.countTemplates, place).first ?? 0
+            guard count < GrantTable.maxTemplates else {
+                throw GatewayError.conflict(reason: GrantTable.tooManyTemplates)
+            }
+        }
+        let conditions = String(decoding: try JSONEncoder().encode(grant.conditions), as: UTF8.self)
+        try transaction.perform(
+            GrantTable.insert, .init(grant: grant, conditions: conditions, createdAt: createdAt))
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `group_members`. Statements take the identifier of a row apart at its U+001F.
+enum GroupMemberTable {
+    /// In the order in which ``GroupMember/init(_:)`` reads them.
+    static let columns = Columns<GroupMember>(
+        Column("group_principal", as: "group") { $0.group.rawValue },
+        Column("member_principal", as: "member") { $0.member.rawValue },
+        Column("created_at", as: "createdAt"))
+
+    static let insert = columns.insert(into: "group_members")
+
+    private static func whereIs(_ row: String, _ parameter: String) -> String {
+        """
+        \(row).group_principal = split_part(\(parameter), chr(31), 1)
+            AND \(row).member_principal = split_part(\(parameter), chr(31), 2)
+        """
+    }
+
+    static let read = AdminStatements.read(
+        "m.revision", columns.selected(of: "m"), from: "group_members m WHERE \(whereIs("m", "$1"))"
+    ) { row throws(PostgresError) in try GroupMember(&row) }
+
+    static let page = Statement<PageRequest, GroupMember>(
+        """
+        SELECT \(columns.selected(of: "m")) FROM group_members m
+        WHERE ($1::text IS NULL OR m.group_principal = $1) AND ($2::text IS NULL OR m.member_principal = $2)
+            AND ($3::text IS NULL OR (m.group_principal, m.member_principal) > ($3, $4))
+        ORDER BY m.group_principal, m.member_principal LIMIT $5
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try GroupMember(&row)
+    }
+
+    /// Without a lock, which the gateway's role may not take: a membership never changes, and its removal tells whether
+    /// it was still there.
+    static let readScope = Statement<String, LockedRow>(
+        "SELECT m.member_principal, m.revision FROM group_members m WHERE \(whereIs("m", "$1"))"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        LockedRow(scopes: [try row.next()], revision: try row.next())
+    }
+
+    static let delete = Statement<String, Void>("DELETE FROM group_members m WHERE \(whereIs("m", "$1"))") { [$0] }
+
+    static let document = AdminStatements.document(
+        columns.document, from: "group_members r WHERE \(whereIs("r", "$1"))")
+}
+
+extension GroupMember {
+    /// Reads the columns of ``GroupMemberTable``.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            group: try row.nextParsed(Principal.init(_:)), member: try row.nextParsed(Principal.init(_:)),
+            createdAt: try row.next())
+    }
+}
+
+extension AdminTable<GroupMember> {
+    static var groupMembers: Self {
+        AdminTable(
+            kind: .groupMember,
+            listing: Listing(
+                of: .groupMember, filters: [.text("group"), .text("member")], order: [.text("group"), .text("member")]),
+            position: { [$0.group.rawValue, $0.member.rawValue] }, identifier: \.identifier,
+            isIdentifier: { !$0.utf8.contains(0) && $0.utf8.count { $0 == 0x1f } == 1 },
+            referenceConflict: "Something refers to the membership.",
+            insert: { member, transaction in try transaction.perform(GroupMemberTable.insert, member) },
+            read: GroupMemberTable.read, page: GroupMemberTable.page,
+            lockRow: GroupMemberTable.readScope,
+            delete: { removal, transaction in
+                guard try transaction.perform(GroupMemberTable.delete, removal.id) == 1 else {
+                    throw GatewayError.notFound(.groupMember)
+                }
+            },
+            document: GroupMemberTable.document)
+    }
+}

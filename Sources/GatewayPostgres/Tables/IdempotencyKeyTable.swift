@@ -1,0 +1,107 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `idempotency_keys`.
+enum IdempotencyKeyTable {
+    /// What is asked for, with identifiers that a new row and claim get.
+    struct Claiming: Sendable {
+        var request: IdempotentRequest
+        var id: UUID
+        var attempt: UUID
+    }
+
+    /// What is known.
+    struct Known: Sendable {
+        var verdict: String
+        var id: UUID?
+        /// Which attempt may act; `nil` where none may.
+        var attempt: UUID?
+        /// Seconds.
+        var retryAfter: Int32
+        var issuances: [UUID]
+        var sealed: SealedBytes?
+    }
+
+    static let claim = Statement<Claiming, Known>(
+        """
+        SELECT verdict, id, attempt, retry_after, issuance_ids, sealed, key_id
+        FROM claim_idempotency_key($1, $2, $3, $4, $5, $6)
+        """
+    ) {
+        [
+            $0.id, $0.attempt, $0.request.caller.rawValue, $0.request.route, $0.request.keyDigest,
+            $0.request.bodyDigest,
+        ]
+    } decode: { row throws(PostgresError) in
+        Known(
+            verdict: try row.next(), id: try row.next(), attempt: try row.next(), retryAfter: try row.next(),
+            issuances: try row.next(as: [UUID]?.self) ?? [], sealed: try SealedBytes(&row))
+    }
+
+    static let finish = Statement<(claim: IdempotencyClaim, sealed: SealedBytes?), Void>(
+        """
+        UPDATE idempotency_keys SET answered_at = clock_timestamp(), sealed = $3, key_id = $4
+        WHERE id = $1 AND attempt = $2
+        """
+    ) { [$0.claim.id, $0.claim.attempt, $0.sealed?.bytes, $0.sealed?.keyID] }
+
+    /// What came to nothing leaves nothing; what did not is found interrupted by the next request.
+    static let abandon = Statement<IdempotencyClaim, Void>(
+        """
+        WITH ended AS (
+            UPDATE idempotency_keys SET claimed_until = clock_timestamp()
+            WHERE id = $1 AND attempt = $2 AND answered_at IS NULL
+                AND (changed_at IS NOT NULL OR issuance_ids <> '{}')
+        )
+        DELETE FROM idempotency_keys
+        WHERE id = $1 AND attempt = $2 AND answered_at IS NULL AND changed_at IS NULL AND issuance_ids = '{}'
+        """
+    ) { [$0.id, $0.attempt] }
+
+    /// Says in the transaction of a change that the change was made for a claim.
+    static let mark = Statement<IdempotencyClaim, Void>(
+        """
+        UPDATE idempotency_keys SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
+        WHERE id = $1 AND attempt = $2
+        """
+    ) { [$0.id, $0.attempt] }
+
+    /// Says of claims that somebody works for them still. A row that is locked is one that somebody works with.
+    static let renew = Statement<[IdempotencyClaim], Void>(
+        """
+        UPDATE idempotency_keys k SET claimed_until = idempotency_claim_end()
+        WHERE k.id = ANY (ARRAY(
+            SELECT o.id FROM unnest($1::uuid[], $2::uuid[]) AS c (id, attempt)
+            JOIN idempotency_keys o ON o.id = c.id AND o.attempt = c.attempt
+            WHERE o.answered_at IS NULL
+            FOR UPDATE OF o SKIP LOCKED
+        ))
+        """
+    ) { [$0.map(\.id), $0.map(\.attempt)] }
+
+    /// Removes keys past their time; those that somebody uses at the moment stay for the next round.
+    static let prune = Statement<Int32, Void>(
+        """
+        DELETE FROM idempotency_keys k
+        WHERE k.id = ANY (ARRAY(
+            SELECT o.id FROM idempotency_keys o
+            WHERE o.created_at < clock_timestamp() - interval '24 hours'
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+        ))
+        """
+    ) { [$0] }
+}
+
+extension PostgresTransaction {
+    /// Ties a change to the claim of the request's idempotency key, if it has one: both are committed, or neither is.
+    ///
+    /// - Throws: `idempotency` where another request acts for the key by now, so that this one must change nothing.
+    func mark(_ change: ChangeContext) throws {
+        guard let claim = change.claim else { return }
+        guard try perform(IdempotencyKeyTable.mark, claim) == 1 else {
+            throw GatewayError.idempotency(.inFlight(retryAfter: 1))
+        }
+    }
+}

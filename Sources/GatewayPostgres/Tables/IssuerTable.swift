@@ -1,0 +1,194 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `issuers`; the statements of an instance open what is sealed.
+struct IssuerTable: Sendable {
+    /// What a row is written with: the keys of an issuer are a URL, a text or a secret.
+    struct Writing: Sendable {
+        var issuer: Issuer
+        var keysURL: String?
+        var inlineKeys: String?
+        var sealed: SealedBytes?
+    }
+
+    /// In the order in which ``SealedIssuer/init(_:)`` reads them.
+    static let columns = Columns<Writing>(
+        Column("id", as: "id") { $0.issuer.id },
+        Column("issuer", as: "issuer") { $0.issuer.issuer },
+        Column("audiences", as: "audiences") { $0.issuer.audiences },
+        Column("algorithms", as: "algorithms") { $0.issuer.algorithms },
+        Column("keys_url") { $0.keysURL },
+        Column("keys_inline") { $0.inlineKeys },
+        Column("keys_sealed") { $0.sealed?.bytes },
+        Column("key_id") { $0.sealed?.keyID },
+        Column("principal_prefix", as: "principalPrefix") { $0.issuer.principalPrefix },
+        Column("group_prefix", as: "groupPrefix") { $0.issuer.groupPrefix },
+        Column("subject_claim", as: "subjectClaim") { $0.issuer.subjectClaim },
+        Column("groups_claim", as: "groupsClaim") { $0.issuer.groupsClaim },
+        Column("usable_claims", as: "usableClaims") { $0.issuer.usableClaims },
+        Column("roles_claim", as: "rolesClaim") { $0.issuer.rolesClaim },
+        Column("may_confer_roles", as: "mayConferRoles") { $0.issuer.mayConferRoles.map(\.rawValue).sorted() },
+        Column("created_at", as: "createdAt"))
+
+    let read: Statement<String, Stored<Issuer>>
+    let page: Statement<PageRequest, Issuer>
+
+    init(keys: MasterKeyRing) {
+        let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Issuer = { row throws(PostgresError) in
+            let column = row.place
+            let stored = try SealedIssuer(&row)
+            do throws(MasterKeyError) {
+                return try stored.opened(with: keys)
+            } catch {
+                throw .decoding(column: column, reason: "issuer \(stored.id): \(error)")
+            }
+        }
+        read = AdminStatements.read(
+            "i.revision", Self.columns.selected(of: "i"), from: "issuers i WHERE i.id = $1::text::uuid", decode)
+        page = Statement(
+            """
+            SELECT \(Self.columns.selected(of: "i")) FROM issuers i
+            WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id > $2::text::uuid)
+            ORDER BY i.id LIMIT $3
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            try decode(&row)
+        }
+    }
+
+    static let insert = columns.insert(into: "issuers")
+
+    static let update = columns.update("issuers")
+
+    /// Lets one issuer after another be created or changed. The pair of numbers is apart from the single number of the
+    /// policy lock.
+    static let lockAll = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1936485476, 0)")
+
+    /// A statement of its own, so that it sees the issuers of those who had the lock before.
+    static let readOthers = Statement<UUID, IssuerPrefixes>(
+        "SELECT issuer, principal_prefix, group_prefix FROM issuers WHERE id <> $1"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        IssuerPrefixes(issuer: try row.next(), principal: try row.next(), group: try row.next())
+    }
+
+    static let lock = AdminStatements.lock(
+        scope: "'issuer:' || i.issuer", revision: "i.revision", from: "issuers i WHERE i.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM issuers i WHERE i.id = $1::text::uuid") { [$0] }
+
+    static let document = AdminStatements.document(
+        columns.document + """
+            , 'keys',
+            CASE WHEN r.keys_url IS NOT NULL THEN jsonb_build_object('url', r.keys_url)
+                WHEN r.keys_inline IS NOT NULL THEN jsonb_build_object('inline', r.keys_inline)
+                ELSE jsonb_build_object('hasSecret', true) END
+            """,
+        from: "issuers r WHERE r.id = $1::text::uuid")
+}
+
+extension IssuerTable.Writing {
+    /// Seals the keys of an issuer where they are a secret.
+    fileprivate init(_ issuer: Issuer, sealedWith ring: MasterKeyRing) throws(MasterKeyError) {
+        self.issuer = issuer
+        switch issuer.keys {
+        case .url(let url): keysURL = url
+        case .inline(let text): inlineKeys = text
+        case .secret(let secret): sealed = try ring.seal(Array(secret.reveal().utf8), in: .issuer(issuer.id))
+        }
+    }
+}
+
+/// An issuer as it is kept.
+struct SealedIssuer: Sendable {
+    /// The issuer; where its keys are a secret, that is still missing.
+    private let issuer: Issuer
+    private let sealed: SealedBytes?
+
+    var id: UUID { issuer.id }
+
+    /// Reads the columns of ``IssuerTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        let id: UUID = try row.next()
+        let name: String = try row.next()
+        let audiences: [String] = try row.next()
+        let algorithms: [String] = try row.next()
+        let url: String? = try row.next()
+        let inline: String? = try row.next()
+        sealed = try SealedBytes(&row)
+        issuer = Issuer(
+            id: id, issuer: name, audiences: audiences, algorithms: algorithms,
+            keys: url.map { .url($0) } ?? inline.map { .inline($0) } ?? .secret(Secret("")),
+            principalPrefix: try row.next(), groupPrefix: try row.next(), subjectClaim: try row.next(),
+            groupsClaim: try row.next(), usableClaims: try row.next(), rolesClaim: try row.next(),
+            mayConferRoles: Set(try row.nextWords()), createdAt: try row.next())
+    }
+
+    /// Opens the secret, if there is one.
+    func opened(with keys: MasterKeyRing) throws(MasterKeyError) -> Issuer {
+        guard let sealed else { return issuer }
+        let bytes = try keys.open(sealed, in: .issuer(issuer.id))
+        var issuer = issuer
+        issuer.keys = .secret(Secret(String(decoding: bytes, as: UTF8.self)))
+        return issuer
+    }
+}
+
+/// What an issuer puts before names.
+struct IssuerPrefixes: Sendable {
+    var issuer: String
+    var principal: String
+    var group: String
+
+    /// Whether one prefix begins with the other, so that two issuers could come to the same name: `a` and `bc` read
+    /// like `ab` and `c`. The empty prefix begins every other.
+    static func collide(_ left: String, _ right: String) -> Bool {
+        left.utf8.starts(with: right.utf8) || right.utf8.starts(with: left.utf8)
+    }
+}
+
+extension AdminTable<Issuer> {
+    static func issuers(keys: MasterKeyRing) -> Self {
+        let table = IssuerTable(keys: keys)
+        return AdminTable(
+            kind: .issuer, listing: Listing(of: .issuer, filters: [.text("issuer")], order: [.uuid("id")]),
+            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
+            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the issuer.",
+            insert: { issuer, transaction in
+                try refuseCollision(of: issuer, in: transaction)
+                try transaction.perform(IssuerTable.insert, .init(issuer, sealedWith: keys))
+            },
+            read: table.read, page: table.page, lockRow: IssuerTable.lock,
+            update: { change, transaction in
+                try refuseCollision(of: change.row, in: transaction)
+                try transaction.perform(IssuerTable.update, .init(change.row, sealedWith: keys))
+            },
+            delete: { removal, transaction in try transaction.perform(IssuerTable.delete, removal.id) },
+            document: IssuerTable.document)
+    }
+
+    private static func refuseCollision(
+        of issuer: Issuer, in transaction: borrowing PostgresTransaction
+    ) throws {
+        _ = try transaction.perform(IssuerTable.lockAll, ())
+        let others = try transaction.execute(IssuerTable.readOthers, issuer.id)
+        guard !others.contains(where: { $0.issuer.utf8.elementsEqual(issuer.issuer.utf8) }) else {
+            throw GatewayError.alreadyExists(.issuer)
+        }
+        let fields = [
+            ("principalPrefix", issuer.principalPrefix, others.map(\.principal)),
+            ("groupPrefix", issuer.groupPrefix, others.map(\.group)),
+        ]
+        for (field, prefix, taken) in fields where taken.contains(where: { IssuerPrefixes.collide($0, prefix) }) {
+            throw GatewayError.conflict(
+                reason: """
+                    The \(field) begins with that of another issuer, or the other way round, so that both could give \
+                    the same name; the empty prefix is for an only issuer.
+                    """)
+        }
+    }
+}

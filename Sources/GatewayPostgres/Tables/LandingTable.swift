@@ -1,0 +1,126 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `landings`, what became of uploads, and the view `uploads` that shows them beside their rows of the
+/// ledger.
+enum LandingTable {
+    struct PageRequest: Sendable {
+        var query: UploadQuery
+        var from: PostgresTimestamp
+        var to: PostgresTimestamp
+        var before: UUID?
+        var limit: Int
+    }
+
+    /// The view's, in the order in which ``ListedUpload/init(_:)`` reads them.
+    private static let columns = """
+        u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket,
+        u.object_key, u.content_type, u.content_length, u.is_dead, u.multipart_state = 'completed', u.multipart_etag,
+        u.finding, u.mismatches, u.source, u.size, u.etag, u.found_type, u.found_at, u.made_at, u.event_size, u.event_etag, u.state
+        """
+
+    static let find = Statement<(id: UUID, from: Date, to: Date), ListedUpload>(
+        "SELECT \(columns) FROM uploads u WHERE u.id = $1 AND u.issued_at >= $2 AND u.issued_at < $3", onlyReads: true
+    ) {
+        [$0.id, $0.from, $0.to]
+    } decode: { row throws(PostgresError) in
+        try ListedUpload(&row)
+    }
+
+    /// What permits a single object; parts are left out, and so are the requests that start or complete one in parts
+    /// otherwise.
+    static let page = Statement<PageRequest, ListedUpload>(
+        """
+        SELECT \(columns) FROM uploads u
+        WHERE u.issued_at >= $1 AND u.issued_at < $2 AND u.action = 'PutObject'
+            AND (u.delivery IN ('presigned-url', 'post-policy', 'multipart-start')
+                OR u.delivery = 'remote-signature' AND u.method = 'PUT')
+            AND ($3::text IS NULL OR u.state = $3) AND ($4::text IS NULL OR u.bucket = $4)
+            AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
+        ORDER BY u.id DESC LIMIT $7
+        """, onlyReads: true
+    ) {
+        [
+            $0.from, $0.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue, $0.query.principal?.rawValue,
+            $0.before, Int64($0.limit),
+        ]
+    } decode: { row throws(PostgresError) in
+        try ListedUpload(&row)
+    }
+
+    static let note = Statement<(id: UUID, finding: UploadFinding), UploadFinding>(
+        """
+        SELECT l.finding, l.mismatches, l.source, l.size, l.etag, l.content_type, l.found_at
+        FROM note_landing($1, $2, $3, $4, $5, $6, $7) l
+        """
+    ) {
+        [
+            $0.id, $0.finding.kind.rawValue, $0.finding.mismatches.map(\.rawValue), $0.finding.source.rawValue,
+            $0.finding.size, $0.finding.etag, $0.finding.contentType,
+        ]
+    } decode: { row throws(PostgresError) in
+        try UploadFinding(&row)
+    }
+
+    static let noteSettled = Statement<(ids: [UUID], landed: [Int64?]), Void>("SELECT note_settled_uploads($1, $2)") {
+        [$0.ids, $0.landed]
+    }
+
+    static let prune = Statement<(keepDays: Int32?, most: Int32), Int32>("SELECT prune_landings($1, $2)") {
+        [$0.keepDays, $0.most]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+}
+
+extension UploadFinding {
+    /// Reads seven columns of `landings`, those that `note_landing` answers.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            kind: try row.nextWord(), mismatches: try row.nextWords(), source: try row.nextWord(),
+            size: try row.next(), etag: try row.next(), contentType: try row.next(), foundAt: try row.next())
+    }
+
+    fileprivate static let columnCount = 7
+}
+
+extension UploadRecord {
+    /// Reads the columns of the view up to `is_dead`.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        let digests = ContentDigests(try row.next())
+        self.init(
+            id: try row.next(), issuedAt: try row.next(), expiresAt: try row.next(), delivery: try row.next(),
+            action: try row.next(), method: try row.next(), principal: try row.next(), bucket: try row.next(),
+            key: try row.next(), contentType: try row.next(), contentMD5: digests.md5, contentSHA256: digests.sha256,
+            signsPayload: digests.signsPayload, contentLength: try row.next(), isDead: try row.next())
+    }
+}
+
+extension ListedUpload {
+    /// Reads a row of the view.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        var record = try UploadRecord(&row)
+        let isCompleted = try row.next(as: Bool?.self) ?? false
+        record.completedETag = try row.next()
+        record.finding = try row.nextJoined(UploadFinding.columnCount) { row throws(PostgresError) in
+            try UploadFinding(&row)
+        }
+        let madeAt: Date? = try row.next()
+        let eventSize: Int64? = try row.next()
+        let eventETag: String? = try row.next()
+        // What was found goes before what was told, unless nothing was found.
+        let finding: UploadFinding?
+        if let found = record.finding, found.kind != .absent {
+            finding = found
+        } else if isCompleted {
+            finding = UploadFinding(kind: .landed, source: .completion, etag: record.completedETag)
+        } else if let madeAt {
+            finding = UploadFinding(
+                kind: .landed, source: .event, size: eventSize, etag: eventETag, foundAt: madeAt)
+        } else {
+            finding = record.finding
+        }
+        self.init(record: record, state: try row.nextWord(), finding: finding)
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The tables `multipart_uploads` and `multipart_parts`.
+enum MultipartUploadTable {
+    /// In the order in which ``MultipartUpload/init(_:)`` reads them.
+    private static let columns = Columns<MultipartUpload>(
+        Column("id") { $0.id },
+        Column("principal") { $0.principal.rawValue },
+        Column("bucket") { $0.bucket.rawValue },
+        Column("object_key") { $0.key.rawValue },
+        Column("content_type") { $0.contentType.text },
+        Column("content_length") { $0.contentLength },
+        Column("state") { $0.state.rawValue },
+        Column("store_upload_id"),
+        Column("part_numbers"),
+        Column("part_etags"),
+        Column("etag"),
+        Column("created_at"),
+        Column("expires_at") { $0.expiresAt })
+
+    /// A start whose answer is lost is looked for soon; everything else when it expires.
+    static let insert: Statement<MultipartUpload, Date> = {
+        let written = columns.inserted
+        let expiry = written.parameter(of: "expires_at")
+        return Statement(
+            """
+            INSERT INTO multipart_uploads (\(written.names), check_at)
+            VALUES (\(written.values), least(\(expiry), clock_timestamp() + interval '5 minutes'))
+            RETURNING created_at
+            """
+        ) {
+            written.parameters(of: $0)
+        } decode: { row throws(PostgresError) in
+            try row.next()
+        }
+    }()
+
+    static let find = Statement<UUID, MultipartUpload>(
+        """
+        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u WHERE u.id = $1
+        """, onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try MultipartUpload(&row)
+    }
+
+    static let open = Statement<(id: UUID, storeUploadID: String), MultipartUpload.State>(
+        """
+        UPDATE multipart_uploads
+        SET store_upload_id = $2,
+            state = CASE state WHEN 'starting' THEN 'open' ELSE 'aborting' END,
+            check_at = CASE state WHEN 'starting' THEN expires_at ELSE clock_timestamp() END
+        WHERE id = $1 AND store_upload_id IS NULL
+        RETURNING state
+        """
+    ) {
+        [$0.id, $0.storeUploadID]
+    } decode: { row throws(PostgresError) in
+        try row.nextWord()
+    }
+
+    /// While an attempt to complete is under way, the parts stay those of that attempt: the store may have heard it.
+    static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
+        """
+        UPDATE multipart_uploads
+        SET state = $3, part_numbers = coalesce($4, part_numbers), part_etags = coalesce($5, part_etags),
+            etag = coalesce($6, etag),
+            check_at = CASE $3 WHEN 'aborting' THEN clock_timestamp() + interval '5 minutes' ELSE check_at END
+        WHERE id = $1 AND state = ANY ($2)
+            AND (state <> 'completing' OR $3 <> 'completing' OR part_numbers = $4 AND part_etags = $5)
+        RETURNING id
+        """
+    ) { arguments in
+        var state = MultipartUpload.State.open
+        var parts: [UploadedPart]?
+        var etag: String?
+        switch arguments.to {
+        case .open: break
+        case .completing(let listed): (state, parts) = (.completing, listed)
+        case .completed(let tag): (state, etag) = (.completed, tag)
+        case .aborting: state = .aborting
+        case .aborted: state = .aborted
+        }
+        return [
+            arguments.id, arguments.from.map(\.rawValue), state.rawValue, parts?.map { Int32($0.number) },
+            parts?.map(\.etag), etag,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let reserve = Statement<(id: UUID, parts: [ReservedPart]), PartReservation>(
+        "SELECT r.verdict, r.object_length, r.max_length FROM reserve_multipart_parts($1, $2, $3, $4) r"
+    ) { arguments in
+        [
+            arguments.id, arguments.parts.map(\.issuance), arguments.parts.map { Int32($0.number) },
+            arguments.parts.map(\.contentLength),
+        ]
+    } decode: { row throws(PostgresError) in
+        let verdict: String = try row.next()
+        switch verdict {
+        case "reserved": return .reserved(objectLength: try row.next())
+        case "too-large":
+            row.skip(1)
+            return .tooLarge(maxBytes: try row.next())
+        case "length-required": return .lengthRequired
+        default: return .closed
+        }
+    }
+
+    static let release = Statement<[UUID], UUID>(
+        "DELETE FROM multipart_parts WHERE issuance_id = ANY ($1) RETURNING issuance_id"
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let storeUploadIDs = Statement<MultipartUpload, String>(
+        """
+        SELECT u.store_upload_id FROM multipart_uploads u
+        WHERE u.bucket = $1 AND u.object_key = $2 AND u.id <> $3 AND u.store_upload_id IS NOT NULL
+        """, onlyReads: true
+    ) {
+        [$0.bucket.rawValue, $0.key.rawValue, $0.id]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let audit = Statement<(entry: UUID, id: UUID, change: ChangeContext), UUID>(
+        """
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
+        SELECT $1, $3, $4, 'delete', 'multipart-upload', u.id::text,
+            jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
+                'state', u.state, 'createdAt', u.created_at)
+        FROM multipart_uploads u WHERE u.id = $2
+        RETURNING id
+        """
+    ) {
+        [$0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let listing = Listing(
+        of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
+
+    /// The oldest first.
+    static let page = Statement<PageRequest, MultipartUpload>(
+        """
+        SELECT \(columns.selected(of: "u")) FROM multipart_uploads u
+        WHERE ($1::text IS NULL OR u.state = $1) AND ($2::text IS NULL OR u.bucket = $2)
+            AND ($3::text IS NULL OR u.principal = $3) AND ($4::text IS NULL OR u.id > $4::text::uuid)
+        ORDER BY u.id
+        LIMIT $5
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try MultipartUpload(&row)
+    }
+
+    /// Takes uploads on for some minutes, so that no other gateway looks after them at the same time.
+    static let takeDue = Statement<(most: Int32, now: Date), MultipartUpload>(
+        """
+        UPDATE multipart_uploads u
+        SET check_at = clock_timestamp() + interval '5 minutes'
+        WHERE u.id = ANY (ARRAY(
+            SELECT d.id FROM multipart_uploads d
+            WHERE d.state IN ('starting', 'open', 'completing', 'aborting') AND d.check_at < least(clock_timestamp(), $2)
+            ORDER BY d.check_at
+            LIMIT $1
+            FOR UPDATE SKIP LOCKED
+        ))
+        RETURNING \(columns.selected(of: "u"))
+        """
+    ) {
+        [$0.most, $0.now]
+    } decode: { row throws(PostgresError) in
+        try MultipartUpload(&row)
+    }
+
+    static let prune = Statement<(keepDays: Int32, most: Int32), Int32>("SELECT prune_multipart_uploads($1, $2)") {
+        [$0.keepDays, $0.most]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+}
+
+extension MultipartUpload {
+    /// Reads the columns of ``MultipartUploadTable``.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            id: try row.next(), principal: try row.nextParsed(Principal.init(_:)),
+            bucket: try row.nextParsed(BucketName.init(_:)), key: try row.nextParsed(ObjectKey.init(_:)),
+            contentType: try row.nextMediaType(), contentLength: try row.next(), state: try row.nextWord(),
+            storeUploadID: try row.next(), parts: try row.nextParts(), etag: try row.next(),
+            createdAt: try row.next(), expiresAt: try row.next())
+    }
+}
+
+extension PostgresRow {
+    fileprivate mutating func nextMediaType() throws(PostgresError) -> MediaType {
+        let column = place
+        guard let type = MediaType(try next()) else {
+            throw .decoding(column: column, reason: "malformed content type")
+        }
+        return type
+    }
+
+    /// Reads two columns, the numbers of parts and their entity tags.
+    fileprivate mutating func nextParts() throws(PostgresError) -> [UploadedPart] {
+        let column = place
+        let numbers: [Int32] = try next()
+        let etags: [String] = try next()
+        var parts: [UploadedPart] = []
+        for (number, etag) in zip(numbers, etags) {
+            parts.append(
+                try Self.parse(etag, of: column) { (etag) throws(GatewayError) in
+                    try UploadedPart(number: Int(number), etag: etag)
+                })
+        }
+        return parts
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `quotas`.
+enum QuotaTable {
+    /// In the order in which ``UnparsedQuota`` reads them. Only the limit changes: the other columns fix what the
+    /// counters mean, and the gateway's role may not change them.
+    static let columns = Columns<Quota>(
+        Column("id", as: "id") { $0.id },
+        Column("principal", as: "principal", isFixed: true) { $0.principal.rawValue },
+        Column("bucket", as: "bucket", isFixed: true) { $0.bucket?.rawValue },
+        Column("action", as: "action", isFixed: true) { $0.action?.rawValue },
+        Column("metric", as: "metric", isFixed: true) { $0.metric.rawValue },
+        Column("period", as: "period", isFixed: true) { $0.period.rawValue },
+        Column("sharing", as: "sharing", isFixed: true) { $0.sharing.rawValue },
+        Column("quota_limit", as: "limit") { $0.limit },
+        Column("created_at", as: "createdAt"))
+
+    /// The columns that the quotas of one principal do not have in common, in the order in which
+    /// ``Quota/list(_:of:)`` reads them.
+    static let columnsOfPrincipal = columns.without("principal")
+
+    static let insert = columns.insert(into: "quotas")
+
+    static let update = columns.update("quotas")
+
+    static let read = AdminStatements.read(
+        "q.revision", columns.selected(of: "q"), from: "quotas q WHERE q.id = $1::text::uuid"
+    ) { row throws(PostgresError) in try Quota(&row) }
+
+    static let page = Statement<PageRequest, Quota>(
+        """
+        SELECT \(columns.selected(of: "q")) FROM quotas q
+        WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
+            AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
+            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id > $6::text::uuid)
+        ORDER BY q.id LIMIT $7
+        """, onlyReads: true
+    ) {
+        $0.parameters
+    } decode: { row throws(PostgresError) in
+        try Quota(&row)
+    }
+
+    static let lock = AdminStatements.lock(
+        scope: "q.principal", revision: "q.revision", from: "quotas q WHERE q.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM quotas q WHERE q.id = $1::text::uuid") { [$0] }
+
+    static let document = AdminStatements.document(
+        columns.document, from: "quotas r WHERE r.id = $1::text::uuid")
+}
+
+/// A quota as it is kept.
+private struct UnparsedQuota {
+    var id: UUID
+    var bucket: String?
+    var action: String?
+    var metric: String
+    var period: String
+    var sharing: String
+    var limit: Int64
+    var createdAt: Date
+
+    /// The quota.
+    ///
+    /// - Parameter column: What to name where a member does not parse.
+    func quota(of principal: Principal, column: Int) throws(PostgresError) -> Quota {
+        var bucket: BucketName?
+        if let name = self.bucket { bucket = try PostgresRow.parse(name, of: column, BucketName.init(_:)) }
+        let action = self.action.map { Action(rawValue: $0) }
+        guard action != .some(nil), let metric = Quota.Metric(rawValue: metric),
+            let period = Quota.Period(rawValue: period), let sharing = Quota.Sharing(rawValue: sharing)
+        else { throw .decoding(column: column, reason: "malformed quota") }
+        return Quota(
+            id: id, principal: principal, bucket: bucket, action: action ?? nil, metric: metric, period: period,
+            sharing: sharing, limit: limit, createdAt: createdAt)
+    }
+}
+
+extension Quota {
+    /// Reads the columns of ``QuotaTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        let column = row.place
+        let id: UUID = try row.next()
+        let principal = try row.nextParsed(Principal.init(_:))
+        let quota = UnparsedQuota(
+            id: id, bucket: try row.next(), action: try row.next(), metric: try row.next(), period: try row.next(),
+            sharing: try row.next(), limit: try row.next(), createdAt: try row.next())
+        self = try quota.quota(of: principal, column: column)
+    }
+
+    /// Reads the quotas of a principal, each column of ``QuotaTable/columnsOfPrincipal`` gathered into an array.
+    static func list(_ row: inout PostgresRow, of principal: Principal) throws(PostgresError) -> [Quota] {
+        let column = row.place
+        guard let ids = try row.next(as: [UUID]?.self) else {
+            row.skip(QuotaTable.columnsOfPrincipal.count - 1)
+            return []
+        }
+        let buckets: [String?] = try row.next()
+        let actions: [String?] = try row.next()
+        let metrics: [String] = try row.next()
+        let periods: [String] = try row.next()
+        let sharings: [String] = try row.next()
+        let limits: [Int64] = try row.next()
+        let createdAt: [Date] = try row.next()
+        var quotas: [Quota] = []
+        quotas.reserveCapacity(ids.count)
+        for index in ids.indices {
+            let quota = UnparsedQuota(
+                id: ids[index], bucket: buckets[index], action: actions[index], metric: metrics[index],
+                period: periods[index], sharing: sharings[index], limit: limits[index], createdAt: createdAt[index])
+            quotas.append(try quota.quota(of: principal, column: column))
+        }
+        return quotas
+    }
+}
+
+extension AdminTable<Quota> {
+    static var quotas: Self {
+        AdminTable(
+            kind: .quota,
+            listing: Listing(
+                of: .quota,
+                filters: [.text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period")],
+                order: [.uuid("id")]),
+            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
+            isIdentifier: isLowerCaseUUID,
+            referenceConflict: "The bucket does not exist.",
+            insert: { quota, transaction in try transaction.perform(QuotaTable.insert, quota) },
+            read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,
+            update: { change, transaction in try transaction.perform(QuotaTable.update, change.row) },
+            delete: { removal, transaction in try transaction.perform(QuotaTable.delete, removal.id) },
+            document: QuotaTable.document)
+    }
+}

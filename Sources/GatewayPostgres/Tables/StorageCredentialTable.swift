@@ -1,0 +1,182 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `storage_credentials`; the statements of an instance open what is sealed.
+struct StorageCredentialTable: Sendable {
+    /// What a row is written with.
+    struct Writing: Sendable {
+        var credential: StorageCredential
+        var sealed: SealedBytes
+        /// JSON.
+        var role: String?
+    }
+
+    /// What signing takes, in the order in which ``SealedStorageCredential/init(_:)`` reads it.
+    static let columns = Columns<Writing>(
+        Column("id", as: "id") { $0.credential.id },
+        Column("name", as: "name") { $0.credential.name },
+        Column("access_key_id", as: "accessKeyID") { $0.credential.accessKeyID },
+        Column("sealed") { $0.sealed.bytes },
+        Column("key_id") { $0.sealed.keyID },
+        Column("expires_at", as: "expiresAt") { $0.credential.expiresAt },
+        Column("kind", as: "kind", isFixed: true) { $0.credential.secretKind.rawValue },
+        Column("session_role", as: "sessionRole", .json) { $0.role },
+        Column("created_at", as: "createdAt"))
+
+    /// What admins see besides; the database remembers the former key.
+    private static let all = columns.adding(
+        Column("previous_access_key_id", as: "previousAccessKeyID"),
+        Column("previous_needed_until", as: "previousNeededUntil"))
+
+    let read: Statement<String, Stored<StorageCredential>>
+    let page: Statement<PageRequest, StorageCredential>
+
+    init(keys: MasterKeyRing) {
+        let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> StorageCredential = {
+            row throws(PostgresError) in
+            let column = row.place
+            let stored = try SealedStorageCredential(&row)
+            let previous = try StorageCredential.PreviousKey(&row)
+            do throws(MasterKeyError) {
+                var credential = try stored.opened(with: keys)
+                credential.previousKey = previous
+                return credential
+            } catch {
+                throw .decoding(column: column, reason: "credential \(stored.id): \(error)")
+            }
+        }
+        read = AdminStatements.read(
+            "c.revision", Self.all.selected(of: "c"), from: "storage_credentials c WHERE c.id = $1::text::uuid", decode)
+        page = Statement(
+            """
+            SELECT \(Self.all.selected(of: "c")) FROM storage_credentials c
+            WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.kind = $2)
+                AND ($3::text IS NULL OR c.id > $3::text::uuid)
+            ORDER BY c.id LIMIT $4
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            try decode(&row)
+        }
+    }
+
+    static let insert = columns.insert(into: "storage_credentials")
+
+    /// Where the key changes, remembers the former one and until when URLs may live that it signed: as long as the
+    /// longest life on any bucket that uses the credential.
+    static let update: Statement<Writing, Void> = {
+        let written = columns.updated
+        let isNewKey = "c.access_key_id <> \(written.parameter(of: "access_key_id"))"
+        return Statement(
+            """
+            UPDATE storage_credentials c SET \(written.assignments),
+                previous_access_key_id = CASE WHEN \(isNewKey) THEN c.access_key_id ELSE c.previous_access_key_id END,
+                previous_needed_until = CASE WHEN \(isNewKey) THEN clock_timestamp() + make_interval(secs => (
+                    SELECT coalesce(max(b.max_ttl), 0) FROM buckets b WHERE b.credential_id = c.id
+                )) ELSE c.previous_needed_until END,
+                rotated_change = CASE WHEN \(isNewKey) THEN current_policy_change() ELSE c.rotated_change END,
+                revision = gen_random_uuid()
+            WHERE c.\(written.isIdentified)
+            """
+        ) { written.parameters(of: $0) }
+    }()
+
+    static let lock = AdminStatements.lock(
+        scope: "'credential:' || c.id::text", revision: "c.revision",
+        from: "storage_credentials c WHERE c.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM storage_credentials c WHERE c.id = $1::text::uuid") {
+        [$0]
+    }
+
+    static let document = AdminStatements.document(
+        all.document, from: "storage_credentials r WHERE r.id = $1::text::uuid")
+}
+
+extension StorageCredentialTable.Writing {
+    /// Seals the secret half of a credential.
+    fileprivate init(_ credential: StorageCredential, sealedWith keys: MasterKeyRing) throws {
+        self.credential = credential
+        let secrets = SealedStorageCredential.Secrets(
+            secretAccessKey: credential.secretAccessKey.reveal(), sessionToken: credential.sessionToken?.reveal())
+        sealed = try keys.seal(Array(JSONEncoder().encode(secrets)), in: .storageCredential(credential.id))
+        role = try credential.sessionRole.map { String(decoding: try JSONEncoder().encode($0), as: UTF8.self) }
+    }
+}
+
+/// A credential of a store as it is kept.
+struct SealedStorageCredential: Sendable {
+    /// The sealed half, as JSON.
+    fileprivate struct Secrets: Codable {
+        var secretAccessKey: String
+        var sessionToken: String?
+    }
+
+    let id: UUID
+    private let name: String
+    private let accessKeyID: String
+    private let sealed: SealedBytes
+    private let expiresAt: Date?
+    private let kind: StorageCredential.Kind
+    private let sessionRole: SessionRole?
+    private let createdAt: Date
+
+    /// Reads the columns of ``StorageCredentialTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        id = try row.next()
+        name = try row.next()
+        accessKeyID = try row.next()
+        sealed = SealedBytes(bytes: try row.next(), keyID: try row.next())
+        expiresAt = try row.next()
+        kind = try row.nextWord()
+        sessionRole = try row.nextJSON()
+        createdAt = try row.next()
+    }
+
+    /// Opens the secret half.
+    func opened(with keys: MasterKeyRing) throws(MasterKeyError) -> StorageCredential {
+        let bytes = try keys.open(sealed, in: .storageCredential(id))
+        guard let secrets = try? JSONDecoder().decode(Secrets.self, from: Data(bytes)) else {
+            throw .doesNotOpen(keyID: sealed.keyID)
+        }
+        return StorageCredential(
+            id: id, name: name, secretKind: kind, accessKeyID: accessKeyID,
+            secretAccessKey: Secret(secrets.secretAccessKey),
+            sessionToken: secrets.sessionToken.map { Secret($0) }, expiresAt: expiresAt, sessionRole: sessionRole,
+            createdAt: createdAt)
+    }
+}
+
+extension StorageCredential.PreviousKey {
+    /// Reads the columns of the former key; `nil` where there is none.
+    fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
+        let accessKeyID: String? = try row.next()
+        let neededUntil: Date? = try row.next()
+        guard let accessKeyID, let neededUntil else { return nil }
+        self.init(accessKeyID: accessKeyID, neededUntil: neededUntil)
+    }
+}
+
+extension AdminTable<StorageCredential> {
+    static func storageCredentials(keys: MasterKeyRing) -> Self {
+        let table = StorageCredentialTable(keys: keys)
+        return AdminTable(
+            kind: .storageCredential,
+            listing: Listing(of: .storageCredential, filters: [.text("name"), .text("kind")], order: [.uuid("id")]),
+            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
+            isIdentifier: isLowerCaseUUID, referenceConflict: "A bucket uses the credential.",
+            insert: { credential, transaction in
+                try transaction.perform(StorageCredentialTable.insert, .init(credential, sealedWith: keys))
+            },
+            read: table.read, page: table.page, lockRow: StorageCredentialTable.lock,
+            update: { change, transaction in
+                try transaction.perform(StorageCredentialTable.update, .init(change.row, sealedWith: keys))
+            },
+            delete: { removal, transaction in
+                try transaction.perform(StorageCredentialTable.delete, removal.id)
+            },
+            document: StorageCredentialTable.document)
+    }
+}

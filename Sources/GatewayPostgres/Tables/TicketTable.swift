@@ -1,0 +1,175 @@
+import Foundation
+import GatewayCore
+import LibPQ
+
+/// The table `tickets`; the statements of an instance open what is sealed.
+struct TicketTable: Sendable {
+    /// What a row is written with.
+    struct Writing: Sendable {
+        var ticket: Ticket
+        /// JSON.
+        var claims: String
+        var sealed: SealedBytes?
+    }
+
+    /// In the order in which ``SealedTicket/init(_:)`` reads them.
+    static let columns = Columns<Writing>(
+        Column("id", as: "id") { $0.ticket.id },
+        Column("name", as: "name") { $0.ticket.name },
+        Column("hash") { $0.ticket.hash },
+        Column("principal", as: "principal") { $0.ticket.principal.rawValue },
+        Column("groups", as: "groups") { $0.ticket.groups.map(\.rawValue) },
+        Column("claims", .json) { $0.claims },
+        Column("issued_on") { $0.ticket.issuedOn?.rawValue },
+        Column("bucket", as: "bucket") { $0.ticket.bucket.rawValue },
+        Column("prefix", as: "prefix") { $0.ticket.prefix.rawValue },
+        Column("actions", as: "actions") { $0.ticket.actions.map(\.rawValue).sorted() },
+        Column("max_uses", as: "maxUses") { $0.ticket.maxUses },
+        Column("expires_at", as: "expiresAt") { $0.ticket.expiresAt },
+        Column("sealed") { $0.sealed?.bytes },
+        Column("key_id") { $0.sealed?.keyID },
+        Column("created_at", as: "createdAt"))
+
+    let read: Statement<String, Stored<Ticket>>
+    let page: Statement<PageRequest, Ticket>
+
+    init(keys: MasterKeyRing) {
+        let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Ticket = { row throws(PostgresError) in
+            let column = row.place
+            let stored = try SealedTicket(&row)
+            do throws(MasterKeyError) {
+                return try stored.opened(with: keys)
+            } catch {
+                throw .decoding(column: column, reason: "ticket \(stored.id): \(error)")
+            }
+        }
+        read = AdminStatements.read(
+            "t.revision", Self.columns.selected(of: "t"), from: "tickets t WHERE t.id = $1::text::uuid", decode)
+        page = Statement(
+            """
+            SELECT \(Self.columns.selected(of: "t")) FROM tickets t
+            WHERE ($1::text IS NULL OR t.principal = $1) AND ($2::text IS NULL OR t.bucket = $2)
+                AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
+                AND ($4::text IS NULL OR t.id > $4::text::uuid)
+            ORDER BY t.id LIMIT $5
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            try decode(&row)
+        }
+    }
+
+    /// Inserts a ticket, unless so many of its principal are alive already.
+    static let insert: Statement<(writing: Writing, maxLive: Int64), Void> = {
+        let written = columns.inserted
+        let maxLive = written.nextParameter
+        return Statement(
+            """
+            INSERT INTO tickets (\(written.names))
+            SELECT \(written.values)
+            WHERE \(maxLive) > (
+                SELECT count(*) FROM (
+                    SELECT FROM tickets t
+                    WHERE t.principal = \(written.parameter(of: "principal")) AND t.expires_at > clock_timestamp()
+                    LIMIT \(maxLive)
+                ) alive
+            )
+            """
+        ) { written.parameters(of: $0.writing) + [$0.maxLive] }
+    }()
+
+    static let lock = AdminStatements.lock(
+        scope: "'ticket:' || t.name", revision: "t.revision", from: "tickets t WHERE t.id = $1::text::uuid")
+
+    static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
+
+    /// Removes the live tickets of a principal; of each the audit holds what it was for.
+    static let revoke = Statement<String, RemovedRow>(
+        """
+        DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp()
+        RETURNING 'ticket:' || r.name, jsonb_build_object(
+            'id', r.id, 'bucket', r.bucket, 'prefix', r.prefix, 'actions', r.actions, 'expiresAt', r.expires_at)::text
+        """
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        RemovedRow(scope: try row.next(), document: try row.next())
+    }
+
+    static let document = AdminStatements.document(
+        columns.document + ", 'encryptsResponses', r.sealed IS NOT NULL",
+        from: "tickets r WHERE r.id = $1::text::uuid")
+}
+
+extension TicketTable.Writing {
+    /// Seals the key of a ticket's answers, if it has one.
+    fileprivate init(_ ticket: Ticket, sealedWith keys: MasterKeyRing) throws {
+        self.ticket = ticket
+        claims = String(decoding: try JSONEncoder().encode(ticket.claims), as: UTF8.self)
+        sealed = try ticket.responseKey.map { try keys.seal($0.reveal(), in: .ticket(ticket.id)) }
+    }
+}
+
+/// A ticket as it is kept.
+struct SealedTicket: Sendable {
+    /// The ticket; the key of its answers, if it has one, is still missing.
+    private let ticket: Ticket
+    private let sealed: SealedBytes?
+
+    var id: UUID { ticket.id }
+
+    /// Reads the columns of ``TicketTable``.
+    init(_ row: inout PostgresRow) throws(PostgresError) {
+        let id: UUID = try row.next()
+        let name: String = try row.next()
+        let hash: [UInt8] = try row.next()
+        let principal = try row.nextParsed(Principal.init(_:))
+        let groups = try row.nextList(Principal.init(_:))
+        guard let claims: [String: String] = try row.nextJSON() else {
+            throw .decoding(column: row.place - 1, reason: "no claims")
+        }
+        let issuedOn: String? = try row.next()
+        let bucket = try row.nextParsed(BucketName.init(_:))
+        let prefix = ExactText(try row.next())
+        let actions = Set<Action>(try row.nextWords())
+        let maxUses: Int64 = try row.next()
+        let expiresAt: Date = try row.next()
+        sealed = try SealedBytes(&row)
+        ticket = Ticket(
+            id: id, name: name, hash: hash, principal: principal, groups: groups, claims: claims,
+            issuedOn: issuedOn.map { PolicyScope(rawValue: $0) }, bucket: bucket, prefix: prefix, actions: actions,
+            maxUses: maxUses, expiresAt: expiresAt, createdAt: try row.next())
+    }
+
+    /// Opens the key, if there is one.
+    func opened(with keys: MasterKeyRing) throws(MasterKeyError) -> Ticket {
+        guard let sealed else { return ticket }
+        var ticket = ticket
+        ticket.responseKey = Secret(try keys.open(sealed, in: .ticket(ticket.id)))
+        return ticket
+    }
+}
+
+extension AdminTable<Ticket> {
+    static func tickets(keys: MasterKeyRing) -> Self {
+        let table = TicketTable(keys: keys)
+        return AdminTable(
+            kind: .ticket,
+            listing: Listing(
+                of: .ticket, filters: [.text("principal"), .text("bucket"), .instant("activeAt")], order: [.uuid("id")]),
+            position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
+            isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the ticket.",
+            insert: { ticket, transaction in
+                let writing = try TicketTable.Writing(ticket, sealedWith: keys)
+                let count = try transaction.perform(TicketTable.insert, (writing, Int64(Ticket.maxLiveCount)))
+                guard count == 1 else {
+                    throw GatewayError.conflict(
+                        reason: "At most \(Ticket.maxLiveCount) tickets of a user live at a time; revoke some.")
+                }
+            },
+            read: table.read, page: table.page, lockRow: TicketTable.lock,
+            delete: { removal, transaction in try transaction.perform(TicketTable.delete, removal.id) },
+            document: TicketTable.document, isLoggedWhenCreated: false)
+    }
+}

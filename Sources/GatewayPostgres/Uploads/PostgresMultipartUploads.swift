@@ -1,0 +1,91 @@
+public import Foundation
+public import GatewayCore
+import LibCrypto
+public import LibPQ
+
+/// Remembers uploads in parts in PostgreSQL.
+public struct PostgresMultipartUploads: MultipartUploadRows {
+    private let connection: PostgresConnection
+    private let now: @Sendable () -> Date
+
+    /// Keeps rows over a connection, which may be shared.
+    ///
+    /// - Parameters:
+    ///   - connection: Logged in as the gateway.
+    ///   - now: The time, for identifiers of audit rows.
+    public init(connection: PostgresConnection, now: @escaping @Sendable () -> Date) {
+        self.connection = connection
+        self.now = now
+    }
+
+    /// Adds an upload, in the state `starting`.
+    public func insert(_ upload: MultipartUpload) async throws(GatewayError) {
+        _ = try await execute(MultipartUploadTable.insert, upload)
+    }
+
+    /// Reads an upload.
+    public func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? {
+        try await execute(MultipartUploadTable.find, id).first
+    }
+
+    /// Writes down what the store calls an upload, and opens it; one that was given up meanwhile is to be aborted
+    /// instead.
+    public func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
+        guard let state = try await execute(MultipartUploadTable.open, (id, storeUploadID)).first else {
+            throw .noRow(of: "an upload that is opened")
+        }
+        return state
+    }
+
+    /// Changes the state of an upload if it is in one of some; answers whether it was.
+    public func move(
+        _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
+    ) async throws(GatewayError) -> Bool {
+        try await !execute(MultipartUploadTable.move, (id, states, change)).isEmpty
+    }
+
+    /// Writes down parts that are about to be issued, all or none; with none only adds up.
+    public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
+        guard let answer = try await execute(MultipartUploadTable.reserve, (id, parts)).first else {
+            throw .noRow(of: "parts that are reserved")
+        }
+        return answer
+    }
+
+    /// Takes back parts that were not issued.
+    public func release(_ issuances: [UUID]) async throws(GatewayError) {
+        _ = try await execute(MultipartUploadTable.release, issuances)
+    }
+
+    /// The store's identifiers of all other uploads that are known on the key of an upload.
+    public func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> {
+        Set(try await execute(MultipartUploadTable.storeUploadIDs, upload))
+    }
+
+    /// Writes into the audit that somebody has an upload aborted.
+    public func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {
+        guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
+        let entry = UUID.version7(at: now(), randomBytes: random)
+        _ = try await execute(MultipartUploadTable.audit, (entry, id, change))
+    }
+
+    /// Reads a page of uploads, the oldest first.
+    public func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
+        let listing = MultipartUploadTable.listing
+        let request = try listing.request(query)
+        if let state = query.filters["state"], MultipartUpload.State(rawValue: state) == nil {
+            throw .invalidArgument(field: "state", reason: "No upload can be in this state.")
+        }
+        return listing.page(try await execute(MultipartUploadTable.page, request), of: query) { [$0.id.lowercaseText] }
+    }
+
+    private func execute<Parameters, Row>(
+        _ statement: Statement<Parameters, Row>, _ parameters: Parameters
+    ) async throws(GatewayError) -> [Row] {
+        do throws(PostgresError) {
+            return try await connection.execute(statement, parameters)
+        } catch {
+            throw error.asGatewayError
+        }
+    }
+}

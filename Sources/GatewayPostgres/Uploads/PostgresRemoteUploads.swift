@@ -1,0 +1,46 @@
+public import GatewayCore
+public import LibPQ
+public import Logging
+
+/// Remembers in PostgreSQL who started which upload in parts.
+public struct PostgresRemoteUploads: RemoteUploadStore {
+    private let pool: StorePool
+
+    /// Makes a store.
+    ///
+    /// - Parameters:
+    ///   - pool: Logged in as the gateway.
+    ///   - logger: Told why rows cannot be read or written.
+    public init(pool: PostgresPool, logger: Logger) {
+        self.pool = StorePool(
+            pool: pool, logger: logger, complaint: "remote uploads cannot be read or written")
+    }
+
+    /// Remembers that a user is about to start an upload.
+    public func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
+        _ = try await pool.execute(Self.begin, (upload, contentType))
+    }
+
+    /// Binds the id of an upload to a user who started one of the key.
+    public func contentType(
+        ofUpload id: String, _ upload: RemoteUpload
+    ) async throws(GatewayError) -> String? {
+        try await pool.execute(Self.bind, (upload, id)).first ?? nil
+    }
+
+    static let begin = Statement<(upload: RemoteUpload, contentType: String), Bool>(
+        "SELECT begin_remote_upload($1, $2, $3, $4) IS NULL"
+    ) {
+        [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.contentType]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
+    static let bind = Statement<(upload: RemoteUpload, id: String), String?>(
+        "SELECT bind_remote_upload($1, $2, $3, $4)"
+    ) {
+        [$0.upload.principal.rawValue, $0.upload.bucket.rawValue, $0.upload.key.rawValue, $0.id]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+}

@@ -1,0 +1,81 @@
+import CEventDescriptor
+import EventLoops
+import Glibc
+
+/// Waits for a socket, or until another thread ends the wait.
+///
+/// Waking only says "look again": who waits checks for itself whether its task was cancelled or its deadline has
+/// passed, so a call that comes late or for nothing does no harm.
+final class SocketWaiter: Sendable {
+    private let descriptor: Int32
+
+    init() {
+        descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        precondition(descriptor >= 0, "no file descriptor left for an eventfd")
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    func wake() {
+        _ = eventfd_write(descriptor, 1)
+    }
+
+    /// Waits until a socket is ready for one of the events, ``wake()`` is called, or the time is over.
+    ///
+    /// - Parameters:
+    ///   - socket: A descriptor, or -1 to wait for the other two only.
+    ///   - events: `POLLIN`, `POLLOUT`.
+    /// - Returns: Whether the socket is ready (or broken, which reading from it will tell).
+    @discardableResult
+    func wait(for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+        var descriptors = (
+            pollfd(fd: socket, events: Int16(events), revents: 0),
+            pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        )
+        let milliseconds = Self.milliseconds(until: deadline)
+        _ = unsafe withUnsafeMutableBytes(of: &descriptors) { bytes in
+            unsafe poll(bytes.baseAddress?.assumingMemoryBound(to: pollfd.self), 2, milliseconds)
+        }
+        if descriptors.1.revents != 0 {
+            var count: eventfd_t = 0
+            _ = unsafe eventfd_read(descriptor, &count)
+        }
+        return descriptors.0.revents != 0
+    }
+
+    /// Waits as ``wait(for:events:until:)`` does, while an event loop does other things.
+    func wait(
+        for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant, on loop: EventLoop
+    ) async -> Bool {
+        let isReady = await loop.wait(for: socket, events: events, orReadable: descriptor, until: deadline)
+        if !isReady {
+            var count: eventfd_t = 0
+            _ = unsafe eventfd_read(descriptor, &count)
+        }
+        return isReady
+    }
+
+    /// Rounded up, so that nobody spins through the last millisecond.
+    private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
+        let left = ContinuousClock.now.duration(to: deadline)
+        guard left > .zero else { return 0 }
+        guard left < .seconds(3600) else { return 3_600_000 }
+        return Int32(left / .milliseconds(1)) + 1
+    }
+}
+
+extension SocketWaiter {
+    /// Whether a socket has something to read, without waiting.
+    func isReadable(_ socket: Int32) -> Bool {
+        var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&descriptor, 1, 0) > 0
+    }
+
+    /// Waits as ``wait(for:events:until:)`` does where nobody is to end the wait early.
+    static func wait(for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
+        var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
+        return unsafe poll(&descriptor, 1, milliseconds(until: deadline)) > 0
+    }
+}

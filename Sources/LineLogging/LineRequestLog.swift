@@ -1,0 +1,47 @@
+import Foundation
+public import GatewayAPI
+import GatewayCore
+import Logging
+
+/// Writes a line for each answered request to standard error, among the other lines.
+///
+/// Every request has this line. It is therefore written straight into the output, without swift-log.
+public struct LineRequestLog: RequestLog {
+    let label: String
+    let format: LogFormat
+    /// The lowest level of the lines that are written.
+    let logLevel: Logger.Level
+
+    /// Whether lines of requests, which have the level info, are written.
+    var isOn: Bool { logLevel <= .info }
+
+    /// Takes an answered request.
+    public func answered(_ request: AnsweredRequest) {
+        guard isOn else { return }
+        let now = Date.now
+        LogOutput.standardError.write(isUrgent: false) { lines, clock in
+            append(request, at: clock.time(of: now), to: &lines)
+        }
+    }
+
+    /// Appends the line of a request.
+    func append(_ request: AnsweredRequest, at time: LogTime, to lines: inout [UInt8]) {
+        let principal = request.principal?.rawValue
+        let bytes =
+            128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
+            + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
+        lines.append(addingCapacity: LogLine.room(fields: 7, bytes: bytes)) { output in
+            var line = LogLine(
+                format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
+                in: &output)
+            if let code = request.code { line.field("code", code, in: &output) }
+            line.field("duration.us", request.microseconds, in: &output)
+            line.field("method", verbatim: request.method, in: &output)
+            if let principal { line.field("principal", principal, in: &output) }
+            line.field("request.id", verbatim: request.id, in: &output)
+            line.field("route", verbatim: request.route, in: &output)
+            line.field("status", Int64(request.status), in: &output)
+            line.end(in: &output)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import LibCrypto
+import Logging
+import StrictJSON
+
+/// Appends one line to the log: its beginning, its fields in the order of their names, and its end.
+///
+/// Control characters are escaped, so that what a client sent cannot pass for a line of its own.
+struct LogLine {
+    private let format: LogFormat
+    private let level: Logger.Level
+    private let label: String
+    private let source: String
+    private let message: String
+    private let time: LogTime
+    /// Of a line of JSON: index in ``ownMembers`` of the member that comes next, and whether the line has one already.
+    private var nextMember = 0
+    private var hasMember = false
+
+    /// Begins a line.
+    init(
+        _ format: LogFormat, level: Logger.Level, label: String, source: String, message: String, at time: LogTime,
+        in output: inout OutputSpan<UInt8>
+    ) {
+        self.format = format
+        self.level = level
+        self.label = label
+        self.source = source
+        self.message = message
+        self.time = time
+        switch format {
+        case .json: output.append(UInt8(ascii: "{"))
+        case .text:
+            output.append(copying: time.second)
+            output.append(copying: "Z ")
+            output.append(copying: level.rawValue)
+            output.append(UInt8(ascii: " "))
+            output.append(copying: label)
+            output.append(UInt8(ascii: ":"))
+        }
+    }
+
+    /// Capacity for a line with so many fields whose texts have so many bytes in all, even if every byte is escaped.
+    static func room(fields: Int, bytes: Int) -> Int {
+        128 + 8 * fields + 6 * bytes
+    }
+
+    /// Adds a field.
+    mutating func field(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
+        switch format {
+        case .text:
+            output.append(UInt8(ascii: " "))
+            Self.append(name, to: &output)
+            output.append(UInt8(ascii: "="))
+            Self.append(text, to: &output)
+        case .json:
+            writeOwnMembers(before: name, to: &output)
+            // The line's own member wins over a field of the same name.
+            guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return }
+            member(name, text, in: &output)
+        }
+    }
+
+    /// Adds a field that needs no escaping: words, identifiers and templates of the program's own.
+    mutating func field(_ name: StaticString, verbatim text: String, in output: inout OutputSpan<UInt8>) {
+        guard format == .text else { return field(name.description, text, in: &output) }
+        output.append(UInt8(ascii: " "))
+        output.append(copying: name)
+        output.append(UInt8(ascii: "="))
+        output.append(copying: text)
+    }
+
+    /// Adds a field that is a number.
+    mutating func field(_ name: StaticString, _ number: Int64, in output: inout OutputSpan<UInt8>) {
+        guard format == .text else { return field(name.description, String(number), in: &output) }
+        output.append(UInt8(ascii: " "))
+        output.append(copying: name)
+        output.append(UInt8(ascii: "="))
+        output.append(decimal: number)
+    }
+
+    /// Ends the line.
+    mutating func end(in output: inout OutputSpan<UInt8>) {
+        switch format {
+        case .text:
+            output.append(copying: " [")
+            output.append(copying: source)
+            output.append(copying: "] ")
+            Self.append(message, to: &output)
+        case .json:
+            writeOwnMembers(before: nil, to: &output)
+            output.append(UInt8(ascii: "}"))
+        }
+        output.append(UInt8(ascii: "\n"))
+    }
+
+    private static func append(_ text: String, to output: inout OutputSpan<UInt8>) {
+        guard !text.isFree(ofControlsAnd: 0x7f, 0x7f) else { return output.append(copying: text) }
+        for scalar in text.unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7f {
+                output.append(copying: scalar.escaped(asASCII: true))
+            } else {
+                output.append(copying: String(scalar))
+            }
+        }
+    }
+}
+
+// MARK: Lines of JSON
+
+extension LogLine {
+    /// The members of every line; they are sorted among the fields by name.
+    private static let ownMembers = ["level", "logger", "message", "source", "time"]
+
+    private mutating func writeOwnMembers(before name: String?, to output: inout OutputSpan<UInt8>) {
+        while nextMember < Self.ownMembers.count, name.map({ Self.ownMembers[nextMember] < $0 }) ?? true {
+            let own = Self.ownMembers[nextMember]
+            let text =
+                switch own {
+                case "level": level.rawValue
+                case "logger": label
+                case "message": message
+                case "source": source
+                default: time.text
+                }
+            member(own, text, in: &output)
+            nextMember += 1
+        }
+    }
+
+    private mutating func member(_ name: String, _ text: String, in output: inout OutputSpan<UInt8>) {
+        if hasMember { output.append(UInt8(ascii: ",")) }
+        hasMember = true
+        output.append(quoted: name)
+        output.append(UInt8(ascii: ":"))
+        output.append(quoted: text)
+    }
+}

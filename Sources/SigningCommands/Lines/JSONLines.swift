@@ -1,0 +1,54 @@
+import ArgumentParser
+import Foundation
+
+/// Reads one JSON object a line on standard input, and answers one a line on standard output.
+enum JSONLines {
+    /// The longest line, in bytes.
+    private static let maxLineBytes = 1 << 20
+
+    /// The answer to a line that cannot be processed.
+    struct ErrorAnswer: Error, Encodable {
+        /// The name in the line, if it can be read.
+        let name: String?
+        let error: LineFailure
+    }
+
+    /// Answers every line that is not empty, each one before it reads the next.
+    ///
+    /// - Parameter answer: Makes the answer to a line. An error that it throws is the answer, and the run goes on.
+    /// - Throws: `ExitCode.failure` at the end if a line was answered with an error; at once if the output fails.
+    static func run<Answer: Encodable>(_ answer: (Data) throws(ErrorAnswer) -> Answer) throws {
+        var lines = LineReader(maxLineBytes: maxLineBytes) { FileHandle.standardInput.availableData }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var failed = false
+        while let line = lines.next() {
+            let json: Data
+            switch result(of: line, answer) {
+            case nil: continue
+            case .success(let answer): json = try encoder.encode(answer)
+            case .failure(let answer):
+                failed = true
+                json = try encoder.encode(answer)
+            }
+            try FileHandle.standardOutput.write(contentsOf: json + Data("\n".utf8))
+        }
+        if failed { throw ExitCode.failure }
+    }
+
+    /// The answer to a line; `nil` for an empty one.
+    private static func result<Answer: Encodable>(
+        of line: LineReader.Line, _ answer: (Data) throws(ErrorAnswer) -> Answer
+    ) -> Result<Answer, ErrorAnswer>? {
+        guard case .text(let data) = line else {
+            let failure = LineFailure(code: "LineTooLong", detail: "A line may be up to \(maxLineBytes) bytes long.")
+            return .failure(ErrorAnswer(name: nil, error: failure))
+        }
+        guard !data.allSatisfy({ [0x20, 0x09, 0x0D].contains($0) }) else { return nil }
+        do throws(ErrorAnswer) {
+            return .success(try answer(data))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

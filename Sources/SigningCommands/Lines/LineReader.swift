@@ -1,0 +1,55 @@
+import Foundation
+
+/// Splits a stream into lines as they arrive, holding no more than one of them.
+struct LineReader {
+    /// A line, or a note that one was too long and was skipped.
+    enum Line: Equatable {
+        case text(Data)
+        case tooLong
+    }
+
+    private let maxLineBytes: Int
+    private let read: () -> Data
+    private var pending = Data()
+    private var isSkipping = false
+    private var isAtEnd = false
+
+    /// Makes a reader.
+    ///
+    /// - Parameter read: Returns the next bytes as soon as there are some; no bytes mean the end.
+    init(maxLineBytes: Int, read: @escaping () -> Data) {
+        self.maxLineBytes = maxLineBytes
+        self.read = read
+    }
+
+    /// The next line without its line feed, `nil` at the end. A last line needs no line feed.
+    mutating func next() -> Line? {
+        var searched = 0
+        while true {
+            if let lineFeed = pending.dropFirst(searched).firstIndex(of: UInt8(ascii: "\n")) {
+                let line = Data(pending[..<lineFeed])
+                pending = Data(pending[(lineFeed + 1)...])
+                return finish(line)
+            }
+            if pending.count > maxLineBytes {
+                isSkipping = true
+                pending = Data()
+            }
+            searched = pending.count
+            if isAtEnd {
+                guard isSkipping || !pending.isEmpty else { return nil }
+                let line = pending
+                pending = Data()
+                return finish(line)
+            }
+            let more = read()
+            isAtEnd = more.isEmpty
+            pending.append(more)
+        }
+    }
+
+    private mutating func finish(_ line: Data) -> Line {
+        defer { isSkipping = false }
+        return isSkipping || line.count > maxLineBytes ? .tooLong : .text(line)
+    }
+}

@@ -1,0 +1,106 @@
+public import ArgumentParser
+import Foundation
+import Signing
+
+/// `sluice sign`: signs descriptions of requests offline, and shows each stage.
+public struct SignCommand: ParsableCommand {
+    /// Name, and what `--help` says.
+    public static let configuration = CommandConfiguration(
+        commandName: "sign",
+        abstract: "Sign requests offline and show each stage of the signature.",
+        discussion: """
+            Reads one JSON object per line from standard input and writes one per line
+            to standard output: the URL, the canonical request, the string to sign,
+            the signature and the headers that the client must send. Compare them with
+            what a store answers together with SignatureDoesNotMatch. Nothing is sent
+            anywhere. Any object key is signed, even one that the gateway refuses.
+
+            Schemes: \(SignScheme.all.map(\.name).joined(separator: ", ")).
+
+            Example:
+            \(example)
+
+            Inputs:
+            endpoint      endpoint of the store; with 'virtual' and 'path' it may
+            .             already contain the bucket
+            bucket, key   the object, decoded
+            addressing    'virtual', 'path', or 'cname' for a host that is the
+            .             bucket's own
+            region
+            service       default 's3' or 'oss'
+            method, now   'now' as 2024-05-17T08:30:00Z
+            expires_in    seconds; not for 'header' schemes
+            access_key_id, secret_access_key, security_token
+            .             'gcs-v4-rsa-query' and 'gcs-v4-post' take private_key_pem
+            .             instead of secret_access_key
+            content_type, content_md5, content_length, payload_sha256, headers
+            .             headers of the request; the signature binds them
+            additional_headers
+            .             names of the headers that OSS V4 binds besides the type,
+            .             the MD5 and x-oss-*; it does not bind any others
+            query         further parameters, decoded
+            fields, conditions, policy_base64
+            .             'post' schemes: fields of the form, conditions of its
+            .             policy, or a complete policy to sign
+            params, action, version, nonce
+            .             'sts' schemes: RoleArn, RoleSessionName, DurationSeconds,
+            .             Policy, ExternalId, and those of Alibaba Cloud; a POST of
+            .             'sts-ali-rpc-v1' is a form, as Node.js sends it, unless
+            .             SignatureType is among its parameters
+            path_as_sent  the path of the URL, literally
+            path_slash_encoding
+            .             '%2F' writes each '/' of the key as %2F in the URL
+
+            If a line cannot be signed, its answer is
+            {"name", "error": {"code", "detail"}}; the run continues, and its exit
+            status is 1. A line may be up to 1 MiB long.
+            """
+    )
+
+    // Help is wrapped to the width of the terminal; `tr` joins the pasted lines.
+    private static let example = """
+        echo '{"name": "first", "scheme": "aws-v4-query", "inputs": {
+        "endpoint": "https://s3.eu-west-1.amazonaws.com",
+        "region": "eu-west-1", "bucket": "demo", "addressing": "virtual",
+        "method": "GET", "key": "a b.txt", "access_key_id": "AKIDEXAMPLE",
+        "secret_access_key": "example", "now": "2024-05-17T08:30:00Z",
+        "expires_in": 900}}' | tr '\\n' ' ' | sluice sign
+        """
+
+    /// Makes the command, for the parser.
+    public init() {}
+
+    /// Signs what standard input holds.
+    ///
+    /// - Throws: `ExitCode.failure` at the end if a line could not be signed.
+    public func run() throws {
+        let keys = SigningKeyCache(capacity: 64)
+        try JSONLines.run { line throws(JSONLines.ErrorAnswer) in try Self.answer(to: line, keys: keys) }
+    }
+
+    private static func answer(
+        to line: Data, keys: SigningKeyCache
+    ) throws(JSONLines.ErrorAnswer) -> SignOutput {
+        let decoder = JSONDecoder()
+        let name = try? decoder.decode(LineName.self, from: line).name
+        do {
+            let scheme = try SignScheme.named(decoder.decode(LineHead.self, from: line).scheme)
+            var output = try scheme.sign(decoder.decode(SignInput.self, from: line).inputs, keys)
+            output.name = name
+            return output
+        } catch {
+            throw JSONLines.ErrorAnswer(name: name, error: LineFailure(error))
+        }
+    }
+
+    /// The name alone, which the answer repeats if the rest of the line cannot be read.
+    private struct LineName: Decodable {
+        let name: String
+    }
+
+    /// The members that every line has, whatever its scheme.
+    private struct LineHead: Decodable {
+        let name: String
+        let scheme: String
+    }
+}

@@ -1,0 +1,82 @@
+import LibCrypto
+
+/// Which characters of a text are written as escapes.
+public enum JSONEscaping: Sendable {
+    /// What RFC 8259 demands and nothing else: quotes, backslashes, and the characters below U+0020, of which tab, line
+    /// feed and carriage return have their short forms.
+    case least
+    /// The same, and U+007F, which a terminal obeys.
+    case terminal
+    /// Everything but visible ASCII and the space, each as `\uXXXX`, without short forms. Policies are signed in this
+    /// form: their bytes survive whatever way they are sent, and AWS takes no character beyond Latin-1.
+    case ascii
+}
+
+extension OutputSpan where Element == UInt8 {
+    /// Appends a text in quotes, for which there must be room: six bytes for each of its own in UTF-8, and two.
+    public mutating func append(quoted text: String, escaping: JSONEscaping = .least) {
+        QuotedText(text, escaping).append(to: &self)
+    }
+}
+
+/// A text as it stands in JSON: between quotes, with what must be escaped escaped.
+struct QuotedText {
+    private let text: String
+    private let escaping: JSONEscaping
+    /// Whether nothing in it is to be escaped, as in most.
+    private let isPlain: Bool
+
+    init(_ text: String, _ escaping: JSONEscaping) {
+        self.text = text
+        self.escaping = escaping
+        let isPlain = text.isFree(ofControlsAnd: UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        self.isPlain =
+            switch escaping {
+            case .least: isPlain
+            case .terminal: isPlain && !text.utf8.contains(0x7f)
+            case .ascii: isPlain && text.utf8.allSatisfy { $0 < 0x7f }
+            }
+    }
+
+    /// Room that suffices for it.
+    var room: Int { (isPlain ? 1 : 6) * text.utf8.count + 2 }
+
+    func append(to output: inout OutputSpan<UInt8>) {
+        output.append(UInt8(ascii: "\""))
+        if isPlain {
+            output.append(copying: text)
+        } else if escaping == .ascii {
+            for unit in text.utf16 { Self.escape(unit, to: &output) }
+        } else {
+            for byte in text.utf8 { escape(byte, to: &output) }
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    private func escape(_ byte: UInt8, to output: inout OutputSpan<UInt8>) {
+        switch byte {
+        case UInt8(ascii: "\""): output.append(copying: #"\""#)
+        case UInt8(ascii: "\\"): output.append(copying: #"\\"#)
+        case 0x0a: output.append(copying: #"\n"#)
+        case 0x0d: output.append(copying: #"\r"#)
+        case 0x09: output.append(copying: #"\t"#)
+        case 0..<0x20: Self.append(number: UInt16(byte), to: &output)
+        case 0x7f where escaping == .terminal: Self.append(number: UInt16(byte), to: &output)
+        default: output.append(byte)
+        }
+    }
+
+    private static func escape(_ unit: UInt16, to output: inout OutputSpan<UInt8>) {
+        switch unit {
+        case UInt16(UInt8(ascii: "\"")): output.append(copying: #"\""#)
+        case UInt16(UInt8(ascii: "\\")): output.append(copying: #"\\"#)
+        case 0x20..<0x7f: output.append(UInt8(unit))
+        default: append(number: unit, to: &output)
+        }
+    }
+
+    private static func append(number unit: UInt16, to output: inout OutputSpan<UInt8>) {
+        output.append(copying: #"\u"#)
+        Hex.append(unit, to: &output)
+    }
+}

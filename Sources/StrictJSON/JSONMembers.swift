@@ -1,0 +1,79 @@
+/// The members of an object, of which each is taken once, by its name.
+public struct JSONMembers: Sendable {
+    /// How many there are, those that were taken included.
+    public let count: Int
+    private let node: JSONNode
+    /// Where the members of a text begin.
+    private let first: Int
+    /// Which members were taken: the first 64, and those beyond.
+    private var taken: UInt64 = 0
+    private var takenBeyond: Set<Int> = []
+    private var takenCount = 0
+
+    /// Opens an object; `nil` where the value is of another kind.
+    public init?(_ node: JSONNode) {
+        self.node = node
+        switch node {
+        case .text(let text, let place) where text.kind(at: place) == .object:
+            count = text.memberCount(at: place)
+            first = place + 1
+        case .tree(.object(let members)):
+            count = members.count
+            first = 0
+        default:
+            return nil
+        }
+    }
+
+    /// All members, in the order sent.
+    public var all: [JSONValue.Member] {
+        guard case .object(let members) = node.value else { return [] }
+        return members
+    }
+
+    /// The name of the first member that was not taken.
+    public var firstLeft: String? {
+        guard takenCount < count else { return nil }
+        let members = all
+        return members.indices.first { !isTaken($0) }.map { members[$0].name }
+    }
+
+    /// Takes a member; `nil` where it is absent or null, or was taken before.
+    public mutating func take(_ name: String) -> JSONNode? {
+        guard takenCount < count else { return nil }
+        let found: JSONNode? =
+            switch node {
+            case .text(let text, _): takePlace(of: name, in: text).map { .text(text, $0) }
+            case .tree(.object(let members)): takeMember(name, of: members).map { .tree($0) }
+            case .tree: nil
+            }
+        return found.flatMap { $0.isNull ? nil : $0 }
+    }
+
+    private mutating func takePlace(of name: String, in text: JSONText) -> Int? {
+        var place = first
+        for index in 0..<count {
+            if !isTaken(index), text.isName(name, at: place) {
+                setTaken(index)
+                return place + 1
+            }
+            place = text.next(after: place + 1)
+        }
+        return nil
+    }
+
+    private mutating func takeMember(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
+        guard let index = members.indices.first(where: { !isTaken($0) && members[$0].name == name }) else { return nil }
+        setTaken(index)
+        return members[index].value
+    }
+
+    private func isTaken(_ index: Int) -> Bool {
+        index < 64 ? taken >> UInt64(index) & 1 == 1 : takenBeyond.contains(index)
+    }
+
+    private mutating func setTaken(_ index: Int) {
+        takenCount += 1
+        if index < 64 { taken |= 1 << UInt64(index) } else { takenBeyond.insert(index) }
+    }
+}

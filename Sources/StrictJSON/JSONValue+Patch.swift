@@ -1,0 +1,32 @@
+extension JSONValue {
+    /// Builds an object by writing its members.
+    public static func object(_ members: (inout JSONWriter) -> Void) -> JSONValue {
+        var json = JSONWriter()
+        json.object(members)
+        guard let value = try? JSONReader.read(json.bytes) else { preconditionFailure("What is written can be read.") }
+        return value
+    }
+
+    /// The value after a merge patch (RFC 7396): members of objects are replaced one by one, `null` removes.
+    public func merged(with patch: JSONValue) -> JSONValue {
+        guard case .object(let changes) = patch else { return patch }
+        var members: [Member] = if case .object(let members) = self { members } else { [] }
+        for change in changes {
+            let index = members.firstIndex { $0.name == change.name }
+            guard change.value != .null else {
+                if let index { members.remove(at: index) }
+                continue
+            }
+            let old = index.map { members[$0].value } ?? .null
+            let member = Member(name: change.name, value: old.merged(with: change.value))
+            if let index { members[index] = member } else { members.append(member) }
+        }
+        return .object(members)
+    }
+
+    /// The value without some members, where it is an object.
+    public func without(_ names: Set<String>) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.name) })
+    }
+}

@@ -1,0 +1,65 @@
+public import LibCrypto
+
+extension JSONWriter {
+    /// Writes a member with a name of the program's own, in which nothing is to be escaped, and a value of at most so
+    /// many bytes, which `write` appends as it stands in JSON.
+    @inlinable
+    public mutating func member(
+        _ name: StaticString, room: Int, _ write: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        append(room: name.utf8CodeUnitCount + room + 3) { output in
+            output.append(UInt8(ascii: "\""))
+            output.append(copying: name)
+            output.append(copying: "\":" as StaticString)
+            write(&output)
+        }
+    }
+
+    /// Writes a member that is a string.
+    public mutating func member(_ name: StaticString, _ text: String) {
+        let text = QuotedText(text, escaping)
+        member(name, room: text.room) { text.append(to: &$0) }
+    }
+
+    /// Writes a member that is a string, under any name.
+    public mutating func member(named name: String, _ text: String) {
+        self.name(name)
+        string(text)
+    }
+
+    /// Writes a member that is a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor
+    /// backslashes.
+    public mutating func member(_ name: StaticString, verbatim text: String) {
+        member(name, room: text.utf8.count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            output.append(copying: text)
+            output.append(UInt8(ascii: "\""))
+        }
+    }
+
+    /// Writes a member that is a string, unless there is none.
+    public mutating func member(_ name: StaticString, _ text: String?) {
+        if let text { member(name, text) }
+    }
+
+    /// Writes a member that is an integer.
+    public mutating func member(_ name: StaticString, _ value: Int) {
+        member(name, Int64(value))
+    }
+
+    /// Writes a member that is an integer.
+    public mutating func member(_ name: StaticString, _ value: Int64) {
+        member(name, room: OutputSpan<UInt8>.decimalRoom) { $0.append(decimal: value) }
+    }
+
+    /// Writes a member that is a boolean.
+    public mutating func member(_ name: StaticString, _ value: Bool) {
+        member(name, room: 5) { $0.append(copying: value ? "true" : "false" as StaticString) }
+    }
+
+    /// Writes a member that is an array of strings.
+    public mutating func member(_ name: StaticString, _ texts: [String]) {
+        self.name(name.description)
+        strings(texts)
+    }
+}

@@ -1,0 +1,43 @@
+import ArgumentParser
+import Foundation
+import GatewayPostgres
+import LibPQ
+import LineLogging
+
+/// `sluice audit-quotas`: compares counters with the ledger.
+struct AuditQuotasCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit-quotas",
+        abstract: "Compare the counters of quotas with the rows of the ledger.",
+        discussion: """
+            Prints each counter of a current period that differs from the sum of its
+            rows: quota, holder, start of the period, counted, recorded. The exit status
+            is 1 if there is such a counter and it was not repaired. Gateways may run at
+            the same time.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    @Flag(help: "Set wrong counters to the sum of their rows.")
+    var repair = false
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        let auditor = QuotaAuditor(connection: connection)
+        let found = try await auditor.audit()
+        for wrong in found {
+            var line = [
+                wrong.quotaID.uuidString.lowercased(), wrong.holder, wrong.periodStart.formatted(.iso8601),
+                "\(wrong.used)", "\(wrong.charged)",
+            ]
+            if repair { line.append("now \(try await auditor.repair(wrong))") }
+            print(line.joined(separator: "\t"))
+        }
+        await connection.close()
+        if found.isEmpty { print("All counters agree with the ledger.") }
+        if !found.isEmpty && !repair { throw ExitCode(1) }
+    }
+}

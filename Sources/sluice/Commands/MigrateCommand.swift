@@ -1,0 +1,38 @@
+import ArgumentParser
+import GatewayPostgres
+import LibPQ
+import LineLogging
+
+/// `sluice migrate`: brings the schema up to date.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Bring the database's schema up to this program's.",
+        discussion: """
+            Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
+            is one transaction; concurrent runs wait for each other; a database that a
+            newer program has migrated is refused. The group role sluice_gateway gets
+            the privileges of the gateway: make the gateway's login a member of it. The
+            next partitions of the ledger are created.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        let outcome = try await Migrator(connection: connection, logger: logger).migrate()
+        await connection.close()
+        let applied = outcome.applied.map(String.init).joined(separator: ", ")
+        print(applied.isEmpty ? "The schema is current." : "Applied migrations \(applied).")
+        if !outcome.gatewayRoleIsReady {
+            print(
+                """
+                The role sluice_gateway does not exist, and this login may not create roles. Ask a superuser to run \
+                'CREATE ROLE sluice_gateway NOLOGIN', and then run 'sluice migrate' again.
+                """)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import Foundation
+import GatewayCore
+import GatewayPostgres
+import LibCrypto
+import LibPQ
+import LineLogging
+
+/// `sluice rotate-master-key`: seals everything with the first master key.
+struct RotateMasterKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate-master-key",
+        abstract: "Seal all stored secrets with the first of the master keys.",
+        discussion: """
+            To change the master key, put a line 'id:base64' with the new key before the
+            old one, restart every gateway with both, run this command with both, and
+            restart the gateways with the new key only. Write an old key that has no
+            identifier as 'default:base64'. The exit status is 1 if a row cannot be
+            opened with these keys.
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logger = LogSetup(reading: &reader).install()
+        let keys = MasterKeyRing(reading: &reader)
+        let connection = try PostgresConnection(maintaining: &reader, logger: logger)
+        guard let keys else { throw SettingMistakes(mistakes: reader.mistakes) }
+        let requestID = UUID.version7(at: .now, randomBytes: try randomBytes(count: 10)).uuidString.lowercased()
+        let outcome = try await MasterKeyRotation(connection: connection, keys: keys, now: { .now })
+            .run(requestID: requestID)
+        await connection.close()
+        print("Sealed \(outcome.resealed) rows again.")
+        for row in outcome.unopened {
+            print("Not changed: \(row.table) \(row.id.uuidString.lowercased()): \(row.reason)")
+        }
+        if !outcome.unopened.isEmpty { throw ExitCode(1) }
+    }
+}

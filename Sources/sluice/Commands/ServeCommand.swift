@@ -1,0 +1,45 @@
+import ArgumentParser
+import LineLogging
+import Logging
+import Metrics
+import PrometheusMetrics
+import ServiceLifecycle
+
+/// `sluice serve`: the gateway.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Run the gateway on a database that 'sluice migrate' prepared.",
+        discussion: """
+            A setting comes from --set, else from the environment, else from a JSON file.
+            The file's members are the keys below without SLUICE_, in lower case:
+            {"database": {"url": "…"}, "listen": "127.0.0.1:8080"}.
+            --set does not accept secrets; each can be read from a file instead, without one
+            line break at its end. All mistakes are reported together. On SIGTERM and SIGINT
+            the gateway accepts no more connections, and ends when the running requests are
+            answered.
+
+            Settings:
+            \(SettingName.table)
+
+            Example:
+            export SLUICE_DATABASE_URL=postgresql://sluice@127.0.0.1/sluice
+            export SLUICE_MASTER_KEY=$(openssl rand -base64 32)
+            export SLUICE_BOOTSTRAP_ADMIN_KEY=$(openssl rand -hex 32)
+            sluice migrate && sluice serve
+            """
+    )
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        var reader = try await options.reader()
+        let logs = LogSetup(reading: &reader)
+        let settings = try Settings(&reader)
+        let logger = logs.install()
+        let metrics = PrometheusFactory()
+        MetricsSystem.bootstrap(metrics)
+        let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: logs.requests)
+        try await ServiceGroup(running: gateway.services, logger: logger).run()
+    }
+}

@@ -1,0 +1,40 @@
+import GatewayAPI
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+import Metrics
+import PrometheusMetrics
+
+extension APIParts {
+    /// Hands the use cases to the API, with the readers that it needs besides.
+    init(_ parts: SharedParts, _ useCases: UseCases, metrics: PrometheusFactory, requestLog: any RequestLog) {
+        let (cache, watch, connections, now) = (parts.cache, parts.watch, parts.connections, parts.now)
+        self.init(
+            authenticator: parts.authenticator,
+            advancePolicy: { () async throws(GatewayError) in try await cache.advance() },
+            presignedURLs: useCases.presignedURLs, multipartUploads: useCases.multipartUploads,
+            uploadConfirmation: useCases.uploadConfirmation, storeEvents: useCases.storeEvents,
+            eventSecrets: useCases.eventSecrets, accessOverview: useCases.accessOverview,
+            sessions: useCases.sessions, remoteSignatures: useCases.remoteSignatures,
+            issuances: parts.issuances,
+            reports: PostgresLedgerReports(pool: connections.ledgerPool, logger: parts.logger, now: now),
+            explainer: useCases.explainer, simulator: useCases.simulator, stores: useCases.stores,
+            idempotency: useCases.idempotency,
+            bucketValidator: BucketProbe(client: parts.cloud, now: now),
+            auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
+            readinessChecks: { watch.flaws().checks },
+            metricsText: { metrics.text() }, metricsFactory: metrics, logger: parts.logger,
+            requestLog: OutageRequestLog(requestLog, outage: connections.outage),
+            now: now, randomBytes: parts.random)
+    }
+}
+
+extension LedgerWatch.Flaws {
+    /// The checks of `/readyz`.
+    fileprivate var checks: [ReadinessCheck] {
+        [
+            ReadinessCheck(name: "recordings", flaw: recordings), ReadinessCheck(name: "clock", flaw: clock),
+            ReadinessCheck(name: "schema", flaw: schema),
+        ]
+    }
+}

@@ -1,0 +1,98 @@
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+import Logging
+
+/// The connections to PostgreSQL, separate for each kind of work: an admin's change may wait for locks, and must not
+/// occupy a connection that reads policy.
+struct DatabaseConnections {
+    let configuration: PostgresConfiguration
+    /// Reads policy.
+    let policyPool: PostgresPool
+    /// Reads and changes rows for admins.
+    let adminPool: PostgresPool
+    /// Records requests with idempotency keys, each one on its own; a connection of the ledger records many at once.
+    let idempotencyPool: PostgresPool
+    /// Reads the ledger for admins, which may take seconds.
+    let ledgerPool: PostgresPool
+    /// Looks up the secrets of stores for callers that are not authenticated yet.
+    let eventPool: PostgresPool
+    /// Imports, exports and batches of grants.
+    let bulk: BulkConnections
+    let background: PostgresConnection
+    let queries: PostgresConnection
+    let heartbeat: PostgresConnection
+    /// The outages of all these connections.
+    let outage: Outage
+
+    init(_ settings: Settings, logger: Logger) throws {
+        let outage = Outage(logger: logger)
+        self.outage = outage
+        func configuration(_ sessionSettings: [(name: String, value: String)]) throws -> PostgresConfiguration {
+            var configuration = try settings.database.configuration("sluice", sessionSettings: sessionSettings)
+            configuration.outage = outage
+            return configuration
+        }
+        let plain = try configuration([
+            ("synchronous_commit", "on"), ("statement_timeout", "30s"), ("lock_timeout", "2s"),
+            ("idle_in_transaction_session_timeout", "1s"),
+        ])
+        self.configuration = plain
+        policyPool = PostgresPool(
+            try configuration(PostgresPolicySource.sessionSettings), size: settings.database.poolConnections,
+            logger: logger)
+        idempotencyPool = PostgresPool(
+            try configuration(PostgresIdempotency.sessionSettings),
+            size: settings.database.idempotencyConnections, logger: logger)
+        adminPool = PostgresPool(
+            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.adminConnections,
+            logger: logger)
+        ledgerPool = PostgresPool(
+            try configuration(PostgresIssuances.sessionSettings), size: settings.database.reportConnections,
+            logger: logger)
+        eventPool = PostgresPool(
+            try configuration(PostgresAdminStores.sessionSettings), size: settings.database.eventConnections,
+            maxWaiting: 64, logger: logger)
+        bulk = BulkConnections(
+            try configuration(BulkConnections.sessionSettings), limit: settings.database.bulkConnections, logger: logger
+        )
+        background = PostgresConnection(plain, logger: logger)
+        queries = PostgresConnection(plain, logger: logger)
+        heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
+    }
+
+    /// Checks the schema and the master keys. PostgreSQL has some time to become reachable, since it may be starting
+    /// too.
+    ///
+    /// - Throws: `Migrator.Failure` if the schema is not that of this program, ``SettingMistakes`` if secrets are
+    ///   sealed with another master key, `PostgresError` if PostgreSQL cannot be reached.
+    func check(masterKeys: MasterKeyRing, logger: Logger) async throws {
+        let connection = PostgresConnection(configuration, logger: logger)
+        let migrator = Migrator(connection: connection, logger: logger)
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do {
+                try await migrator.check()
+                let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+                guard flaws.isEmpty else { throw SettingMistakes(masterKeys: flaws) }
+                return await connection.close()
+            } catch let error as PostgresError {
+                guard error.isPassing, ContinuousClock.now < deadline else { throw error }
+                try await Task.sleep(for: .milliseconds(250))
+            }
+        }
+    }
+
+    private static let patience = Duration.seconds(30)
+}
+
+extension PostgresError {
+    /// Whether it makes sense to try again: the server cannot be reached, or is starting or stopping.
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .unavailable, .connectionLost: true
+        case .server(let error): error.sqlState.hasPrefix("57P")
+        default: false
+        }
+    }
+}

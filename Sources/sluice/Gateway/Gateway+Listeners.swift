@@ -1,0 +1,52 @@
+import EventLoops
+import GatewayAPI
+import GatewayCloud
+import HTTPServing
+import Logging
+import MicroHTTPD
+
+extension Gateway {
+    /// The listeners, that of the API first; the loops given serve it.
+    static func servers(
+        _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
+    ) throws -> [HTTPServer] {
+        let bodyMemory = BodyMemory(limit: settings.http.maxBodyMemory << 20)
+        let api = APISettings(
+            allowedOrigins: settings.allowedOrigins, trustedProxies: settings.trustedProxies,
+            requestsPerSecond: settings.requestsPerSecond > 0 ? settings.requestsPerSecond : nil,
+            ticketMaxAge: settings.ticketsMaxAge)
+        func server(
+            _ address: ListenAddress, _ listener: APIResponder.Listener, _ name: String, loops: [EventLoop] = []
+        ) throws -> HTTPServer {
+            var logger = logger
+            logger[metadataKey: "listener"] = "\(name)"
+            var configuration = settings.http.configuration(for: address, tls: settings.tls)
+            configuration.bodyMemory = bodyMemory
+            // A connection to PostgreSQL has a socket, a descriptor that wakes its waiter, and one more to cancel with.
+            configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
+            return try HTTPServer(
+                configuration: configuration,
+                responder: APIResponder(parts, api, on: listener), logger: logger, loops: loops)
+        }
+        guard let adminListen = settings.adminListen else {
+            return [try server(settings.listen, .everything, "api", loops: loops)]
+        }
+        return [try server(settings.listen, .app, "api", loops: loops), try server(adminListen, .inner, "admin")]
+    }
+}
+
+extension Settings.HTTP {
+    /// The configuration of a listener.
+    func configuration(for address: ListenAddress, tls: HTTPServerConfiguration.TLS?) -> HTTPServerConfiguration {
+        var configuration = HTTPServerConfiguration(address: address.host, port: address.port, tls: tls)
+        configuration.threads = threads
+        configuration.maxConnections = maxConnections
+        configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
+        configuration.maxRequestsInFlight = maxRequestsInFlight
+        configuration.idleTimeout = .seconds(idleTimeout)
+        configuration.requestTimeout = .seconds(requestTimeout)
+        configuration.answerDeadline = .seconds(answerDeadline)
+        configuration.drainDeadline = .seconds(drainDeadline)
+        return configuration
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+import ServiceLifecycle
+
+extension Gateway {
+    /// What runs besides the listeners, in the order of starting: first what the others need.
+    static func backgroundServices(
+        _ settings: Settings, _ parts: SharedParts, _ useCases: UseCases
+    ) throws -> [any Service] {
+        let (connections, cache, logger) = (parts.connections, parts.cache, parts.logger)
+        let multipart = useCases.multipartUploads
+        return [
+            connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
+            connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
+            try heartbeat(settings, parts),
+            PolicyListener(configuration: connections.configuration, logger: logger) {
+                // If this fails, the next request that needs the log reports it.
+                try? await cache.advance()
+            },
+            PartitionUpkeep(
+                connection: connections.background,
+                schedule: .init(daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays),
+                logger: logger),
+            UsageUpkeep(connection: connections.background, logger: logger),
+            useCases.idempotency,
+            ReservationSweeper(
+                connection: connections.background,
+                verifier: parts.stored, clock: parts.clock,
+                logger: logger),
+            MultipartUpkeep(connection: connections.background, clock: parts.clock, logger: logger) {
+                upload async throws(GatewayError) in try await multipart.clean(upload)
+            },
+        ]
+    }
+
+    /// Tells the other gateways, and the admins, that this one runs.
+    private static func heartbeat(_ settings: Settings, _ parts: SharedParts) throws -> Heartbeat {
+        let cache = parts.cache
+        return Heartbeat(
+            connection: parts.connections.heartbeat,
+            identity: .init(
+                id: .version7(at: parts.now(), randomBytes: try parts.random(10)), version: ProgramVersion.current,
+                startedAt: parts.now(), masterKeyIDs: settings.masterKeys.identifiers),
+            logger: parts.logger, now: parts.now, position: { cache.position })
+    }
+}

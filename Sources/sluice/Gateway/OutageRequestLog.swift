@@ -1,0 +1,19 @@
+import GatewayAPI
+import LibPQ
+
+/// Counts the requests that are refused during an outage of the database, and logs them as any other.
+struct OutageRequestLog: RequestLog {
+    private let base: any RequestLog
+    private let outage: Outage
+
+    init(_ base: any RequestLog, outage: Outage) {
+        self.base = base
+        self.outage = outage
+    }
+
+    func answered(_ request: AnsweredRequest) {
+        // A readiness check asks for nothing that the outage could refuse.
+        if request.status == 503, request.route != "/readyz" { outage.countRefusal() }
+        base.answered(request)
+    }
+}

@@ -1,0 +1,76 @@
+import EventLoops
+import Foundation
+import GatewayAPI
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+import LibCrypto
+import Logging
+
+/// The parts that several use cases need: time, random bytes, the policy in memory, the ledger and outbound calls.
+struct SharedParts {
+    let connections: DatabaseConnections
+    let masterKeys: MasterKeyRing
+    let logger: Logger
+    let now: @Sendable () -> Date
+    let random: @Sendable (Int) throws -> [UInt8]
+    /// The policy in PostgreSQL.
+    let source: PostgresPolicySource
+    /// The policy in memory.
+    let cache: PolicyCache
+    /// Calls other servers.
+    let cloud: OutboundClient
+    let authenticator: any Authenticator
+    let denials: DenialCounter
+    /// The threads that serve apps, and record for them.
+    let loops: [EventLoop]
+    /// Compares the clock with PostgreSQL's.
+    let clock: LedgerClock
+    let ledger: PostgresLedger
+    /// Whether issuances can be recorded, for `/readyz`.
+    let watch: LedgerWatch
+    /// The objects that clients uploaded.
+    let stored: StoredUploads
+
+    /// Builds the parts.
+    ///
+    /// - Throws: An error of the system, for example if there are too few descriptors for the loops.
+    init(_ settings: Settings, connections: DatabaseConnections, logger: Logger) throws {
+        let now: @Sendable () -> Date = { Date.now }
+        let pool = RandomPool()
+        self.connections = connections
+        masterKeys = settings.masterKeys
+        self.logger = logger
+        self.now = now
+        random = { try pool.bytes(count: $0) }
+
+        let schema = SchemaFit(outage: connections.outage, logger: logger)
+        source = PostgresPolicySource(
+            pool: connections.policyPool, keys: settings.masterKeys, schema: schema, logger: logger)
+        cache = PolicyCache(source: source)
+        cloud = OutboundClient(policy: settings.outbound)
+        authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)
+        denials = DenialCounter(connection: connections.background, logger: logger)
+        loops = try (0..<settings.http.threads).map { _ in try EventLoop() }
+        clock = LedgerClock(
+            maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)
+        ledger = try PostgresLedger(
+            configuration: connections.configuration, clock: clock, denials: denials,
+            limits: .init(connections: settings.database.ledgerConnections), schema: schema, loops: loops,
+            logger: logger)
+        watch = LedgerWatch(
+            ledger: ledger, schema: schema, outage: connections.outage,
+            maxClockDifference: TimeInterval(settings.clockMaxDifference), now: now)
+        stored = StoredUploads(client: cloud, cache: cache, now: now)
+    }
+
+    private static func authenticator(
+        _ settings: Settings, cache: PolicyCache, cloud: OutboundClient, logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) -> any Authenticator {
+        let tokens = TokenAuthenticator(
+            cache: cache, fetcher: KeySets(client: cloud, logger: logger), now: now, logger: logger)
+        guard let key = settings.bootstrapAdminKey else { return tokens }
+        return BootstrapAuthenticator(key: key, cache: cache, before: tokens)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import GatewayAPI
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+
+/// What a gateway does for apps, stores and admins.
+struct UseCases {
+    /// The rows that admins manage.
+    let stores: AdminStores
+    let presignedURLs: PresignedURLs
+    let multipartUploads: MultipartUploads
+    let uploadConfirmation: UploadConfirmation
+    let storeEvents: StoreEvents
+    let eventSecrets: EventSecrets
+    let accessOverview: AccessOverview
+    let sessions: Sessions
+    let remoteSignatures: RemoteSignatures
+    let explainer: Explainer
+    let simulator: Simulator
+    let idempotency: PostgresIdempotency
+
+    /// Builds the use cases on the shared parts.
+    init(_ settings: Settings, _ parts: SharedParts) {
+        let (connections, now, logger) = (parts.connections, parts.now, parts.logger)
+        stores = AdminStores(
+            PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now),
+            PostgresGrantBulk(connections: connections.bulk, logger: logger))
+        presignedURLs = PresignedURLs(
+            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, now: now,
+            randomBytes: parts.random)
+        multipartUploads = MultipartUploads(
+            urls: presignedURLs, rows: PostgresMultipartUploads(connection: connections.queries, now: now),
+            store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
+            life: .seconds(settings.multipartMaxAge), now: now)
+        uploadConfirmation = UploadConfirmation(
+            records: PostgresUploads(
+                pool: connections.adminPool, ledgerPool: connections.ledgerPool, logger: logger, now: now),
+            objects: parts.stored)
+        let events = PostgresStoreEvents(
+            pool: connections.adminPool, lookUps: connections.eventPool, logger: logger, now: now)
+        storeEvents = Self.storeEvents(events, settings, parts)
+        eventSecrets = EventSecrets(records: events, now: now, randomBytes: parts.random)
+        accessOverview = AccessOverview(
+            cache: parts.cache, usage: PostgresQuotaUsage(connection: connections.queries))
+        sessions = Self.sessions(settings, parts)
+        remoteSignatures = RemoteSignatures(
+            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger,
+            uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger), now: now,
+            randomBytes: parts.random)
+        explainer = Self.explainer(parts)
+        simulator = Simulator(source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now)
+        idempotency = PostgresIdempotency(
+            pool: connections.idempotencyPool, keys: parts.masterKeys, ledger: parts.ledger, clock: parts.clock,
+            logger: logger, now: now)
+    }
+
+    private static func storeEvents(
+        _ events: PostgresStoreEvents, _ settings: Settings, _ parts: SharedParts
+    ) -> StoreEvents {
+        let cache = parts.cache
+        return StoreEvents(
+            records: events, objects: parts.stored,
+            keys: CallbackKeys(
+                fetcher: KeySets(client: parts.cloud, logger: parts.logger), origins: settings.ossKeyOrigins,
+                now: parts.now),
+            isAtOSS: { name async throws(GatewayError) in
+                try await cache.location(of: name)?.bucket.provider == .oss
+            }, now: parts.now)
+    }
+
+    private static func sessions(_ settings: Settings, _ parts: SharedParts) -> Sessions {
+        Sessions(
+            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger,
+            sessions: SessionCache(
+                opener: SecurityTokenService(
+                    client: parts.cloud, logger: parts.logger, now: parts.now, randomBytes: parts.random),
+                limits: .init(maxPerSecond: settings.sessionsPerSecond), now: parts.now),
+            now: parts.now, randomBytes: parts.random)
+    }
+
+    private static func explainer(_ parts: SharedParts) -> Explainer {
+        Explainer(
+            cache: parts.cache, usage: PostgresQuotaUsage(connection: parts.connections.queries),
+            history: PostgresPolicyHistory(pool: parts.connections.ledgerPool, logger: parts.logger),
+            issuances: parts.issuances, now: parts.now)
+    }
+}
+
+extension SharedParts {
+    /// Reads single issuances.
+    var issuances: PostgresIssuances {
+        PostgresIssuances(pool: connections.ledgerPool, logger: logger, now: now)
+    }
+}
+
+extension AdminStores {
+    /// The stores in PostgreSQL.
+    fileprivate init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
+        self.init(
+            buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
+            members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
+            tickets: stores.tickets, ticketRevocation: stores.tickets,
+            groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency,
+            gateways: stores.gateways, audit: stores.audit)
+    }
+}

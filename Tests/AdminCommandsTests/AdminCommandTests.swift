@@ -1,0 +1,192 @@
+import ContractModel
+import Testing
+
+@testable import AdminCommands
+
+/// The commands that are made from the contract.
+@Suite struct AdminCommandTests {
+    private let model: ContractModel
+    private let commands: [AdminOperation]
+
+    init() throws {
+        model = try ContractModel.embedded()
+        commands = AdminOperation.all(of: model)
+    }
+
+    private func command(_ words: String) throws -> AdminOperation {
+        try #require(commands.first { $0.words.joined(separator: " ") == words }, "\(words)")
+    }
+
+    private func read(_ words: String, _ arguments: [String]) throws -> AdminInvocation {
+        try AdminInvocation(arguments, of: try command(words), model) { _ throws(AdminFailure) in "from a file" }
+    }
+
+    @Test func `every operation for admins is a command, each with words of its own`() {
+        let operations = model.operations.filter { $0.path.hasPrefix("/admin/v1/") }
+        #expect(commands.count == operations.count && commands.count > 40)
+        #expect(Set(commands.map(\.words)).count == commands.count)
+        let known = Set(commands.map { $0.words.joined(separator: " ") })
+        for words in [
+            "buckets list", "buckets create", "buckets get", "buckets replace", "buckets update", "buckets delete",
+            "credentials list", "grants unused", "groups members create", "quotas list", "issuers get",
+            "api-keys delete", "tickets delete", "multipart-uploads list", "uploads list", "uploads confirm",
+            "simulate", "issuances export", "usage", "denials",
+        ] { #expect(known.contains(words), "\(words)") }
+    }
+
+    @Test func `what a path begins with is never a whole command`() {
+        // `grants list` could not be told from `grants` with the argument `list`.
+        for command in commands where command.path.isEmpty == false {
+            #expect(!commands.contains { $0.words.count > command.words.count && $0.words.starts(with: command.words) })
+        }
+    }
+
+    @Test func `the example in the help of each command is the contract's example`() throws {
+        var count = 0
+        for command in commands {
+            let help = AdminHelp(model: model).text(on: command)
+            #expect(help.contains(command.operation.summary))
+            guard let example = command.json?.examples.first?.value else { continue }
+            let line = try #require(help.split(separator: "\n").last { $0.hasPrefix("  sluice admin ") })
+            let words = try Self.shellWords(String(line.dropFirst("  sluice admin ".count)))
+            let arguments = Array(words.dropFirst(command.words.count))
+            let invocation = try AdminInvocation(arguments, of: command, model) { _ throws(AdminFailure) in "" }
+            #expect(Self.sorted(invocation.body) == Self.sorted(example), "\(line)")
+            count += 1
+        }
+        #expect(count > 15)
+    }
+
+    @Test func `options become members of the types that the contract gives them`() throws {
+        let grant = try read(
+            "grants create",
+            [
+                "--principal", "user:alice", "--bucket=b", "--prefix=", "--actions", "PutObject,GetObject",
+                "--conditions.max-bytes", "10", "--conditions.require-content-md5",
+                "--conditions.sourceCIDRs=10.0.0.0/8",
+                "--conditions.force-download=false", "--note", "@file", "--note", "@@home",
+            ])
+        #expect(
+            grant.body.json()
+                == #"{"principal":"user:alice","bucket":"b","prefix":"","actions":["PutObject","GetObject"],"#
+                + #""conditions":{"maxBytes":10,"requireContentMD5":true,"sourceCIDRs":["10.0.0.0/8"],"forceDownload":false},"#
+                + #""note":"@home"}"#)
+        #expect(try read("grants create", ["--note", "@file"]).body["note"] == .string("from a file"))
+        let patch = try read("grants update", ["some-id", "--unset", "conditions,not-after", "--effect", "deny"])
+        #expect(patch.path == ["some-id"])
+        #expect(patch.body.json() == #"{"conditions":null,"notAfter":null,"effect":"deny"}"#)
+        let list = try read("issuances list", ["--principal", "user:a b", "--alive", "--limit", "3", "--json"])
+        #expect(list.query.map(\.name) == ["principal", "alive"] && list.query.map(\.value) == ["user:a b", "true"])
+        #expect(list.limit == 3 && list.isJSON)
+        // Only a list has a limit that is not a quota's.
+        #expect(try read("quotas create", ["--limit", "7"]).body["limit"] == .integer(7))
+    }
+
+    @Test(arguments: [
+        ("grants get", []), ("grants get", ["a", "b"]), ("grants list", ["--nosuch", "1"]),
+        ("grants list", ["--limit"]),
+        ("grants list", ["--limit", "0"]), ("grants list", ["--limit", "many"]), ("buckets list", ["extra"]),
+        ("grants create", ["--conditions.max-bytes", "much"]), ("grants create", ["--conditions", "{"]),
+        ("grants create", ["--conditions.force-download=maybe"]), ("grants update", ["id", "--unset", "nosuch"]),
+        ("grants create", ["--conditions.nosuch", "1"]), ("grants get", ["id", "--principal", "user:a"]),
+    ])
+    func `a command line that means nothing is refused before anything is sent`(
+        words: String, arguments: [String]
+    ) throws {
+        let failure = #expect(throws: AdminFailure.self) { try read(words, arguments) }
+        #expect(failure?.exitCode == 64)
+    }
+
+    @Test(arguments: [
+        ("maxTTL", "max-ttl"), ("credentialID", "credential-id"), ("requireContentMD5", "require-content-md5"),
+        ("sourceCIDRs", "source-cidrs"), ("checksumSHA256", "checksum-sha256"), ("bucket", "bucket"),
+        ("roleARN", "role-arn"), ("Idempotency-Key", "idempotency-key"),
+        ("conditions.maxBytes", "conditions.max-bytes"),
+    ])
+    func `options are written as options are`(name: String, option: String) {
+        #expect(AdminNames.option(name) == option)
+        #expect(AdminNames.key(option) == AdminNames.key(name))
+    }
+
+    @Test func `a table shows what rows have, and nothing that a terminal would obey`() {
+        let rows: [ContractValue] = [
+            .object([.init("id", .string("1")), .init("note", .string("a\u{1B}[2Jb\n\u{202E}c"))]),
+            .object([.init("id", .string("long-id")), .init("actions", .array([.string("x"), .string("y")]))]),
+        ]
+        let table = TextTable.rows(
+            rows, of: "things", chosen: nil, known: ["id", "actions", "note", "never"], isTerminal: false)
+        #expect(
+            table == """
+                ID       ACTIONS  NOTE
+                1        -        a\\u{1b}[2Jb\\u{a}\\u{202e}c
+                long-id  x,y      -
+
+                """)
+        #expect(TextTable.rows(rows, of: "", chosen: ["note"], known: [], isTerminal: true).hasPrefix("NOTE\n"))
+        let nested = ContractValue.object([
+            .init("sub", .object([.init("a", .integer(1))])), .init("name", .string("n")),
+            .init("list", .array([.object([.init("b", .bool(true))])])),
+        ])
+        #expect(
+            TextTable.members(of: nested, known: ["name"]) == """
+                name  n
+                sub:
+                  a  1
+                list:
+                  B
+                  true
+
+                """)
+    }
+
+    @Test func `a refusal names code, detail, members and the request, and each kind has its exit status`() {
+        let problem = ContractValue(
+            json: Array(
+                #"{"status":409,"code":"Conflict","detail":"In use.\u001b[0m","field":"x","requestId":"r-1"}"#.utf8))
+        let failure = AdminFailure.refused(status: 409, problem: problem ?? .null)
+        #expect(failure.message == "error: Conflict (409): In use.\\u{1b}[0m\n  field: x\n  request id: r-1")
+        let codes =
+            [400: 2, 401: 3, 403: 3, 404: 4, 409: 5, 412: 5, 428: 5, 422: 2, 429: 6, 500: 6, 503: 6] as [Int: Int32]
+        for (status, code) in codes { #expect(AdminFailure.refused(status: status, problem: .null).exitCode == code) }
+    }
+
+    @Test func `progress is a bar where the whole is known`() {
+        let half = AdminProgress.line("Sent", bytes: 512, lines: 3, of: 1024)
+        #expect(
+            half.hasPrefix(
+                "Sent [" + String(repeating: "#", count: 15) + String(repeating: ".", count: 15) + "] 50 % of 1"))
+        #expect(AdminProgress.line("Sent", bytes: 4096, lines: 3, of: 1024).contains("] 100 % of"))
+        #expect(AdminProgress.line("Received", bytes: 2048, lines: 3, of: nil).hasSuffix(", 3 lines"))
+        #expect(AdminProgress.line("Sent", bytes: 0, lines: 0, of: 0).hasSuffix(", 0 lines"))
+    }
+
+    /// Splits as a shell does where there are single quotes alone.
+    private static func shellWords(_ line: String) throws -> [String] {
+        var words: [String] = []
+        var word: String?
+        var isQuoted = false
+        for character in line {
+            switch character {
+            case "'":
+                isQuoted.toggle()
+                word = word ?? ""
+            case " " where !isQuoted:
+                if let done = word { words.append(done) }
+                word = nil
+            default: word = (word ?? "") + String(character)
+            }
+        }
+        try #require(!isQuoted)
+        if let word { words.append(word) }
+        return words
+    }
+
+    private static func sorted(_ value: ContractValue) -> ContractValue {
+        switch value {
+        case .object(let members):
+            .object(members.map { .init($0.name, sorted($0.value)) }.sorted { $0.name < $1.name })
+        case .array(let items): .array(items.map(sorted))
+        default: value
+        }
+    }
+}

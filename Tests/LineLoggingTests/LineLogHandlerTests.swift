@@ -1,0 +1,118 @@
+import Foundation
+import GatewayAPI
+import GatewayCore
+import Logging
+import Testing
+
+@testable import LineLogging
+
+@Suite struct LineLogHandlerTests {
+    let time = Date(timeIntervalSince1970: 1_900_000_000.75)
+
+    private func line(_ handler: LineLogHandler, _ message: Logger.Message, _ metadata: Logger.Metadata?) -> String {
+        let event = LogEvent(
+            level: .info, message: message, metadata: metadata, source: "Tests", file: #fileID, function: #function,
+            line: #line)
+        return String(decoding: handler.line(for: event, at: time), as: UTF8.self)
+    }
+
+    @Test func `a line holds time, level, logger, metadata by name, source and message`() {
+        var handler = LineLogHandler(label: "sluice", format: .text)
+        handler[metadataKey: "listener"] = "api"
+        handler[metadataKey: "status"] = "outer"
+        #expect(
+            line(handler, "Request answered", ["status": "\(201)", "method": "POST"])
+                == "2030-03-17T17:46:40Z info sluice: listener=api method=POST status=201 [Tests] Request answered\n")
+        #expect(
+            line(LineLogHandler(label: "x", format: .text), "Grüße", nil)
+                == "2030-03-17T17:46:40Z info x: [Tests] Grüße\n")
+    }
+
+    @Test func `control characters cannot make a second line`() {
+        let text = line(
+            LineLogHandler(label: "x", format: .text), "a\r\nb",
+            ["na\nme": "v\u{1b}[31m", "list": ["one\n", "é"], "emoji": "👍🏽\n"])
+        #expect(text.utf8.filter { $0 < 0x20 || $0 == 0x7f } == [UInt8(ascii: "\n")])
+        #expect(text.hasSuffix("\n"))
+        #expect(text.contains(#"a\r\nb"#) && text.contains("👍🏽") && text.contains(#"na\nme=v"#))
+    }
+
+    @Test func `the text of a second is not taken for another`() {
+        let handler = LineLogHandler(label: "x", format: .text)
+        let event = LogEvent(
+            level: .error, message: "m", metadata: nil, source: "T", file: #fileID, function: #function, line: #line)
+        let texts = [0.0, 0.999, 1, -1, 0].map {
+            String(decoding: handler.line(for: event, at: Date(timeIntervalSince1970: $0)).prefix(20), as: UTF8.self)
+        }
+        #expect(
+            texts == [
+                "1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "1970-01-01T00:00:01Z", "1969-12-31T23:59:59Z",
+                "1970-01-01T00:00:00Z",
+            ])
+    }
+
+    @Test func `a line of JSON holds the same, and its own members come before those of others`() throws {
+        var handler = LineLogHandler(label: "sluice", format: .json)
+        handler[metadataKey: "status"] = "outer"
+        handler[metadataKey: "level"] = "forged"
+        #expect(
+            line(handler, "Request\nanswered", ["status": "\(201)", "path": "a/b", "list": ["one"]])
+                == #"{"level":"info","list":"[\"one\"]","logger":"sluice","message":"Request\nanswered","path":"a/b","#
+                + #""source":"Tests","status":"201","time":"2030-03-17T17:46:40.750Z"}"# + "\n")
+    }
+
+    @Test func `numbers and times of all lengths are written`() {
+        for (microseconds, text) in [(0, "0"), (9, "9"), (10, "10"), (99_999, "99999"), (.max, "\(Int64.max)")]
+            as [(Int64, String)]
+        {
+            #expect(requestLine(.text, microseconds: microseconds).contains(" duration.us=\(text) "))
+        }
+        for (milliseconds, text) in [(0, ".000Z"), (7, ".007Z"), (42, ".042Z"), (999, ".999Z")] {
+            var clock = LogClock()
+            let instant = Date(timeIntervalSince1970: 1_900_000_000 + (Double(milliseconds) + 0.5) / 1000)
+            #expect(clock.time(of: instant).text == "2030-03-17T17:46:40" + text)
+        }
+    }
+
+    @Test(arguments: [LogFormat.text, .json])
+    func `the line of a request is what its metadata would make`(format: LogFormat) throws {
+        let handler = LineLogHandler(label: "sluice", format: format)
+        for (principal, code) in [
+            (nil, nil), ("user:alice", nil), ("user:a\"b\\c é", "AccessDenied"), ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t"),
+        ] as [(String?, String?)] {
+            var metadata: Logger.Metadata = [
+                "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",
+            ]
+            metadata["principal"] = principal.map { .string($0) }
+            metadata["code"] = code.map { .string($0) }
+            let event = LogEvent(
+                level: .info, message: "Request answered", metadata: metadata, source: "GatewayAPI", file: #fileID,
+                function: #function, line: #line)
+            #expect(
+                try requestLine(format, principal: principal.map { try Principal($0) }, code: code)
+                    == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
+        }
+    }
+
+    @Test func `requests have lines where those of level info are written`() {
+        var setup = LogSetup()
+        for (level, isOn) in [(Logger.Level.trace, true), (.info, true), (.notice, false), (.critical, false)] {
+            setup.level = level
+            #expect(setup.requests.isOn == isOn)
+        }
+    }
+
+    private func requestLine(
+        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil
+    ) -> String {
+        let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
+        var clock = LogClock()
+        var lines: [UInt8] = []
+        log.append(
+            AnsweredRequest(
+                id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
+                principal: principal, code: code),
+            at: clock.time(of: time), to: &lines)
+        return String(decoding: lines, as: UTF8.self)
+    }
+}

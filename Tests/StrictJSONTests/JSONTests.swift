@@ -1,0 +1,97 @@
+import StrictJSON
+import Testing
+
+@Suite("Strict JSON")
+struct JSONTests {
+    private func read(_ text: String) throws(JSONError) -> JSONValue {
+        try JSONReader.read(Array(text.utf8))
+    }
+
+    @Test("reads every kind of value")
+    func reads() throws {
+        let value = try read(#" {"a":[1,-0,2.5e+3,true,false,null],"b":{"c":"x\"\\\/\b\f\n\r\té\ud83d\ude00é"}} "#)
+        #expect(
+            value
+                == .object([
+                    .init(
+                        name: "a",
+                        value: .array([
+                            .number("1"), .number("-0"), .number("2.5e+3"), .bool(true), .bool(false), .null,
+                        ])),
+                    .init(
+                        name: "b",
+                        value: .object([.init(name: "c", value: .string("x\"\\/\u{8}\u{c}\n\r\té😀é"))])),
+                ]))
+    }
+
+    @Test(
+        "refuses what two parsers could read differently, or at great cost",
+        arguments: [
+            "", " ", "{", "}", "[", "]", "{]", "[}", "[1,]", "[,1]", "{,}", #"{"a":1,}"#, #"{"a"}"#, #"{"a":}"#,
+            #"{a:1}"#, #"{'a':1}"#, "tru", "truex", "nul", "NaN", "Infinity", "-", "+1", "01", "-01", "1.", ".5", "1e",
+            "1e+", "0x10", "1 2", "{} {}", "[] x", "\u{feff}{}", #""abc"#, #""\x41""#, #""\u12""#, #""\u00zz""#,
+            #""\u0000""#, #""\ud800""#, #""\ud800x""#, #""\ud800\n""#, #""\ud800\ud800""#, #""\udc00""#, "\"\u{1}\"",
+            "\"\n\"", "\"\\", "\"\\u", #"{"a":1,"a":2}"#, #"{"a":1,"\u0061":2}"#, #"{"x":{"a":1,"a":1}}"#,
+            "// x\n1", "/* */1", "1\u{0}", "\u{a0}1",
+        ]
+    )
+    func refuses(text: String) {
+        #expect(throws: JSONError.self) { try read(text) }
+    }
+
+    @Test(
+        "refuses bytes that are not UTF-8",
+        arguments: [
+            [0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22],
+            [0x22, 0xf4, 0x90, 0x80, 0x80, 0x22],
+        ]
+            as [[UInt8]]
+    )
+    func refusesBytes(bytes: [UInt8]) {
+        #expect(throws: JSONError.self) { try JSONReader.read(bytes) }
+    }
+
+    @Test("reads 32 levels and no more")
+    func depth() throws {
+        _ = try read(String(repeating: "[", count: 32) + String(repeating: "]", count: 32))
+        #expect(throws: JSONError.self) {
+            try read(String(repeating: "[", count: 33) + String(repeating: "]", count: 33))
+        }
+        #expect(throws: JSONError.self) { try read(String(repeating: "[", count: 65_536)) }
+        #expect(throws: JSONError.self) { try read(String(repeating: #"{"a":"#, count: 10_000)) }
+    }
+
+    @Test("a member named twice is found among few and among many")
+    func duplicates() throws {
+        for count in [1, 15, 16, 17, 18, 8000] {
+            let members = (0..<count).map { "\"m\($0)\":0" }
+            _ = try read("{\(members.joined(separator: ","))}")
+            for twin in [0, count / 2, count - 1] {
+                let twice = members + ["\"m\(twin)\":0"]
+                #expect(throws: JSONError.self) { try read("{\(twice.joined(separator: ","))}") }
+            }
+        }
+    }
+
+    @Test("what is written is read back, and escapes no more than it must")
+    func writes() throws {
+        var json = JSONWriter()
+        json.object { json in
+            json.member(named: "quote\"", "a/b\\c\"d\u{1}\n\r\té😀\u{7f}")
+            json.member("n", Int64.min)
+            json.member("empty", [String]())
+            json.member("list", ["x", "y"])
+            json.name("o")
+            json.object { $0.member("absent", String?.none) }
+            json.member("flag", false)
+        }
+        let text = String(decoding: json.bytes, as: UTF8.self)
+        #expect(
+            text
+                == #"{"quote\"":"a/b\\c\"d\u0001\n\r\té😀"# + "\u{7f}"
+                + #"","n":-9223372036854775808,"empty":[],"list":["x","y"],"o":{},"flag":false}"#)
+        var again = JSONWriter()
+        again.value(try JSONReader.read(json.bytes))
+        #expect(again.bytes == json.bytes)
+    }
+}

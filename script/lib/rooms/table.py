@@ -47,9 +47,10 @@ class Table:
             if not rooms:
                 self._flaw(number, f"{target.name} has no folder {entry} with Swift files")
             for room in rooms:
-                if room in target.floors:
+                if room not in target.floors:
+                    target.floors[room] = number
+                elif room == entry:
                     self._flaw(number, f"{target.name} has {room} twice")
-                target.floors[room] = number
 
     @staticmethod
     def _rooms(target, entry):

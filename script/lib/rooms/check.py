@@ -61,6 +61,8 @@ class TargetCheck:
             for outer, names in file.added_members.items():
                 if self._room_of_name.get(outer) != room:
                     self._room_of_member.update({name: room for name in names})
+        for name in self._target.exceptions & self._room_of_member.keys():
+            del self._room_of_member[name]
         for other in (file for target in files.values() for file in target):
             room = self._rooms.get(other)
             for name in other.declared & self._room_of_member.keys():

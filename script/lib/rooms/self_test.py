@@ -5,7 +5,7 @@ from pathlib import Path
 
 from check import flaws
 
-TABLE = "[House]\nCellar\nGround Garden\nRoof\n"
+TABLE = "[House]\nCellar\nGround Garden\nRoof\nexcept isForeign\n"
 CLEAN = {
     "Cellar/Wine.swift": "public struct Wine {\n    enum Kind { case red }\n    let kind: Kind\n}\n",
     "Ground/Kitchen.swift": "func cook(_ wine: Wine) {}\nextension Wine {\n    var isOpen: Bool { true }\n}\n",
@@ -33,6 +33,8 @@ CASES = [
     ({"Cellar/Inner.swift": "struct Box { struct Tree {}; let tree: Tree; let other = Wine.Chimney() }\n"}, []),
     ({"Cellar/Member.swift": "struct Door { let isOpen = true; var closed: Bool { !self.isOpen } }\n"}, []),
     ({"Cellar/Label.swift": "func serve(cook: Int) {}\nfunc dine() { serve(cook: 1) }\n"}, []),
+    ({"Roof/Foreign.swift": "extension Wine { var isForeign: Bool { true } }\n",
+      "Cellar/Foreign.swift": "func ask(_ other: Other) -> Bool { other.isForeign }\n"}, []),
     # Folders and table disagree.
     ({"Attic/Box.swift": "struct Box {}\n"}, ["House/Attic: the table has no room for this folder"]),
     ({"Garden/Tree.swift": None}, ["table.txt:3: House has no folder Garden with Swift files"]),

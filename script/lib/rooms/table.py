@@ -13,6 +13,8 @@ class Target:
         self.line = line
         # Room -> number of its floor.
         self.floors = {}
+        # Names of members that types of other packages have too.
+        self.exceptions = set()
 
     def room(self, folder):
         """The room that a folder, relative to the target's, lies in: itself or the nearest one around it."""
@@ -36,6 +38,8 @@ class Table:
                 self.targets.append(Target(match[1], sources / match[1], number))
                 if not self.targets[-1].folder.is_dir():
                     self._flaw(number, f"there is no target {match[1]}")
+            elif line.startswith("except ") and self.targets:
+                self.targets[-1].exceptions.update(line.split()[1:])
             elif line and self.targets:
                 self._add_floor(self.targets[-1], line.split(), number)
             elif line:

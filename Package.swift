@@ -119,7 +119,7 @@ let package = Package(
         // Lines of the log, on standard error.
         .target(
             name: "LineLogging",
-            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", logging, systemPackage],
+            dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.

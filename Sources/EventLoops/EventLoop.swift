@@ -88,8 +88,10 @@ public final class EventLoop: TaskExecutor {
         close()
     }
 
-    /// Lets tasks go on in the midst of the work, from which it is to be called: work that has much to
-    /// do at once would keep them waiting to its end.
+    /// Lets tasks go on in the midst of a long turn of the work, which calls this; they would wait for its end otherwise.
+    ///
+    /// The tasks run before this returns. None of them gives the work another turn: ``wake()`` is remembered until the present
+    /// turn is over.
     public func interrupt() {
         let pending = waits.withLock { $0.pending }
         if !pending.isEmpty {

@@ -37,7 +37,9 @@ extension Exchange {
         expectsContinue = guarded.expectsContinue
         isHead = guarded.request.method == .head
         head = guarded.request
-        switch core.responder.bodyPlan(for: guarded.request) {
+        let plan = core.responder.begin(guarded.request)
+        context = plan.context
+        switch plan.body {
         case .collect(let maxBytes): return collect(atMost: maxBytes)
         case .stream(let maxBytes, let deadline): return stream(atMost: maxBytes, deadline: deadline)
         }

@@ -73,6 +73,8 @@ import Synchronization
     var stage = Stage.head
     /// The body, from its arrival until the task takes it.
     var head: RequestHead?
+    /// What the responder found out from the head, until the task gets it.
+    var context: (any AnyObject & Sendable)?
     var framing = GuardedHead.Framing.none
     var expectsContinue = false
     /// Whether the answer consists of a head only.
@@ -137,7 +139,8 @@ import Synchronization
     /// suspended.
     func launch(_ body: RequestBody, pause: Pause) -> Start {
         guard let head = head.take() else { return .stopping }
-        let request = ServerRequest(head: head, body: body, remoteAddress: client.address.text)
+        let request = ServerRequest(
+            head: head, body: body, remoteAddress: client.address.text, context: context.take())
         let mayStart = state.withLock { state in
             guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
             state.progress = .now

@@ -59,7 +59,7 @@ private final class StandInGateway: HTTPResponder {
         self.token = token
     }
 
-    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 1024) }
+    func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1024)) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         guard request.head.headerFields[.authorization] == "Bearer \(token)",

@@ -17,7 +17,7 @@ import Testing
         let object = Mutex("")
         let looks = Mutex(0)
 
-        func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 0) }
+        func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 0)) }
 
         func respond(to request: ServerRequest) async -> ServerResponse {
             if request.head.target == "/key.pem" {

@@ -95,6 +95,21 @@ struct EventLoopTests {
         await thread
     }
 
+    @Test func whatGoesOnInTheMidstOfItsWorkBeginsNoOtherTurn() async throws {
+        let loop = try EventLoop()
+        let work = InterruptedWork(loop)
+        async let thread: Void = onThread { loop.run(work) }
+        await withTaskExecutorPreference(loop) {
+            while work.turns.load(ordering: .sequentiallyConsistent) < 100 {
+                loop.wake()
+                await Task.yield()
+            }
+        }
+        loop.stop()
+        await thread
+        #expect(!work.isNested.load(ordering: .sequentiallyConsistent))
+    }
+
     @Test func whatIsLeftWhenItEndsGoesOnElsewhere() async throws {
         let loop = try EventLoop()
         let pipe = try Pipe()
@@ -209,6 +224,33 @@ private final class LongWork: LoopWork, Sendable {
     func work() {
         pipe.write()
         while !isSeen.load(ordering: .sequentiallyConsistent) { loop.interrupt() }
+    }
+
+    func end() {}
+}
+
+/// Work that lets tasks go on in each of its turns.
+private final class InterruptedWork: LoopWork, Sendable {
+    let turns = Atomic(0)
+    /// Whether a turn began before the one before it was over.
+    let isNested = Atomic(false)
+    private let isAtWork = Atomic(false)
+    private let loop: EventLoop
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    var descriptor: Int32 { -1 }
+    var timeout: Int32 { -1 }
+
+    func work() {
+        if isAtWork.exchange(true, ordering: .sequentiallyConsistent) {
+            isNested.store(true, ordering: .sequentiallyConsistent)
+        }
+        turns.add(1, ordering: .sequentiallyConsistent)
+        loop.interrupt()
+        isAtWork.store(false, ordering: .sequentiallyConsistent)
     }
 
     func end() {}

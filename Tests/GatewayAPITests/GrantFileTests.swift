@@ -256,7 +256,7 @@ struct GrantFileTests {
     @Test("the body of an import streams, with time for it; that of a batch is gathered")
     func plans() {
         func plan(_ method: HTTPRequest.Method, _ path: String) -> BodyPlan {
-            gateway.responder.bodyPlan(for: RequestHead(method: method, target: path))
+            gateway.responder.begin(RequestHead(method: method, target: path)).body
         }
         #expect(
             plan(.post, Self.importPath + "?prune=true")

@@ -59,7 +59,7 @@ struct PresignedURLBatchTests {
             #expect(status != 400 || answer.string("field") == "items")
         }
         let head = RequestHead(method: .post, target: Self.path)
-        #expect(gateway.responder.bodyPlan(for: head) == .collect(maxBytes: 2_097_152))
+        #expect(gateway.responder.begin(head).body == .collect(maxBytes: 2_097_152))
     }
 
     @Test(

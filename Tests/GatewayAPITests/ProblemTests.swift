@@ -98,7 +98,7 @@ struct ProblemTests {
         let gateway = TestGateway(authenticator: FailingAuthenticator())
         let render = RenderProblems(logger: gateway.logger)
         let request = APIRequest(
-            id: "r9", start: .now, method: .get, headers: [:], target: nil, match: .none, body: .collected([]),
+            id: "r9", start: .now, method: .get, headers: [:], match: .unreadable, body: .collected([]),
             sourceAddress: nil
         )
         let answer = TestAnswer(render.response(to: Leak(), of: request))

@@ -21,7 +21,7 @@ struct RequestRateTests {
 
     private func at(_ milliseconds: Int) -> ContinuousClock.Instant { Self.origin + .milliseconds(milliseconds) }
 
-    private func refusal(_ take: () throws -> Void) -> RequestRate.Refusal? {
+    private func refusal(_ take: () throws -> Void) -> RateRefusal? {
         do {
             try take()
             return nil
@@ -60,7 +60,7 @@ struct RequestRateTests {
     func refusals() {
         let rate = RequestRate("requests", perSecond: 2, burst: 10, from: Self.origin)
         #expect(refusal { try rate.take(8, from: alice, at: at(0)) } == nil)
-        let expected = RequestRate.Refusal(
+        let expected = RateRefusal(
             name: "requests", burst: 10, window: 5, remaining: 2, retryAfter: 2)
         for _ in 0..<3 { #expect(refusal { try rate.take(5, from: alice, at: at(0)) } == expected) }
         #expect(refusal { try rate.take(5, from: alice, at: at(1499)) } != nil)

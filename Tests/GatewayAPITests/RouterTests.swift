@@ -17,12 +17,14 @@ struct RouterTests {
     ])
 
     private func found(_ method: HTTPRequest.Method, _ raw: String) throws -> String {
-        let target = try RequestTarget(raw)
-        switch router.match(method, target.segments) {
-        case .route(let route, _, let parameters): return ([route.template] + parameters).joined(separator: " ")
-        case .otherMethod(let path): return "not " + path.allowedMethods.map(\.rawValue).joined(separator: " ")
-        case .none: return "none"
+        let match = router.match(method, raw)
+        _ = try #require(match.target)
+        guard let path = match.path else { return "none" }
+        guard let route = match.route else {
+            return "not " + path.allowedMethods.map(\.rawValue).joined(separator: " ")
         }
+        #expect(route.template == path.template && match.template == path.template)
+        return ([route.template] + match.parameters).joined(separator: " ")
     }
 
     @Test(
@@ -50,5 +52,20 @@ struct RouterTests {
     )
     func matches(method: HTTPRequest.Method, raw: String, expected: String) throws {
         #expect(try found(method, raw) == expected)
+    }
+
+    @Test("what most targets lead to is found without anything being made for it")
+    func literals() {
+        #expect(router.match(.get, "/v1/things") === router.match(.get, "/v1/things"))
+        #expect(router.match(.head, "/v1/things") === router.match(.get, "/v1/things"))
+        #expect(router.match(.get, "/v1/things").target?.segments == ["v1", "things"])
+        #expect(router.match(.get, "/v1/things").route?.method == .get)
+        #expect(router.match(.post, "/v1/things").route?.method == .post)
+    }
+
+    @Test("a target that cannot be read leads nowhere", arguments: ["", "*", "v1/things", "/%zz", "/v1/things%00"])
+    func unreadable(raw: String) {
+        let match = router.match(.get, raw)
+        #expect(match.target == nil && match.path == nil && match.route == nil && match.template == "none")
     }
 }

@@ -16,6 +16,7 @@ struct TestGateway {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
 
     let responder: APIResponder
+    let parts: APIParts
     let logs = InMemoryLogHandler()
     let requestLog = MemoryRequestLog()
     let logger: Logger
@@ -58,7 +59,7 @@ struct TestGateway {
         let issuing = ProvenIssuing(
             cache: cache, authenticator: authenticator, ledger: ledger, now: { Self.now }, randomBytes: randomBytes)
         let urls = PresignedURLs(issuing)
-        let parts = APIParts(
+        parts = APIParts(
             authenticator: authenticator,
             advancePolicy: { () async throws(GatewayError) in
                 advances.count.withLock { $0 += 1 }

@@ -21,7 +21,7 @@ final class TestPeer: HTTPResponder {
     /// Their bodies.
     var bodies: [[UInt8]] { state.withLock { $0.map(\.body) } }
 
-    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 1 << 20) }
+    func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 20)) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         var body: [UInt8] = []

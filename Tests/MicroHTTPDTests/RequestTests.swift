@@ -15,6 +15,29 @@ import Testing
         }
     }
 
+    @Test func `a request brings back what its head led to, whatever way its body takes`() async throws {
+        let responder = TestResponder(
+            plan: { $0.method == .put ? .stream(maxBytes: 10) : .collect(maxBytes: 1_000_000) },
+            answer: { request in .text((request.context as? TestResponder.Target)?.text ?? "nothing") })
+        try await TestServer.with(responder, { $0.maxGatheredBodyBytes = 100 }) { server in
+            let client = try server.client()
+            for (place, length) in [0, 1, 100].enumerated() {
+                let body = String(repeating: "x", count: length)
+                let response = try await client.exchange(
+                    "POST /\(place) HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n\(body)")
+                #expect(response.text == "/\(place)")
+            }
+            #expect(try await client.exchange("GET /last HTTP/1.1\r\nHost: a\r\n\r\n").text == "/last")
+        }
+        // The task starts before the body has arrived, and the answer ends the connection.
+        for (target, line) in [("/long", "POST /long HTTP/1.1"), ("/streamed", "PUT /streamed HTTP/1.1")] {
+            try await TestServer.with(responder, { $0.maxGatheredBodyBytes = 1 }) { server in
+                let head = "\(line)\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
+                #expect(try await server.client().exchange(head).text == target)
+            }
+        }
+    }
+
     @Test func `a connection serves many requests`() async throws {
         try await TestServer.with(.echo) { server in
             let client = try server.client()

@@ -17,7 +17,8 @@ final class TestResponder: HTTPResponder {
         self.answer = answer
     }
 
-    func bodyPlan(for head: RequestHead) -> BodyPlan { plan(head) }
+    /// The context is the target that the head named.
+    func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(plan(head), context: Target(head.target)) }
 
     func respond(to request: ServerRequest) async -> ServerResponse { await answer(request) }
 
@@ -26,6 +27,13 @@ final class TestResponder: HTTPResponder {
         head.headerFields[.contentType] = "text/plain"
         if case .unavailable(let seconds) = failure { head.headerFields[.retryAfter] = "\(seconds)" }
         return ServerResponse(head: head, body: .bytes(Array("refused: \(failure)".utf8)))
+    }
+
+    /// A target, as a context.
+    final class Target: Sendable {
+        let text: String
+
+        init(_ text: String) { self.text = text }
     }
 
     /// Answers with the method, the raw target, the body and the fields whose names begin with `x-`.

@@ -9,6 +9,7 @@ public struct DemoRows: Sendable {
     let keys: DemoKeys
 
     private let change: ChangeContext
+    private let buckets: BucketChanges
 
     /// Prepares to make the rows.
     ///
@@ -17,6 +18,8 @@ public struct DemoRows: Sendable {
         self.stores = stores
         self.keys = keys
         change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
+        buckets = BucketChanges(
+            buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
     }
 
     /// Makes the rows that are missing, and points the bucket to where the store listens now.
@@ -55,14 +58,14 @@ public struct DemoRows: Sendable {
         if credentialID == nil {
             let credential = StorageCredential(
                 id: try newID(), name: "demo", accessKeyID: keys.storeAccessKeyID,
-                secretAccessKey: Secret(keys.storeSecretAccessKey), createdAt: .now)
+                secretAccessKey: storeSecret, createdAt: .now)
             credentialID = try await stores.credentials.create(credential.validated(), by: change).id
         }
         guard let credentialID else { return }
         let bucket = Bucket(
             name: name, provider: .s3, endpoint: endpoint, region: DemoWorld.region, addressing: .path, scheme: .awsV4,
             credentialID: credentialID, createdAt: .now)
-        _ = try await stores.buckets.create(bucket.validated(), by: change)
+        _ = try await buckets.create(bucket, showing: storeSecret, by: change)
     }
 
     /// A later start may change the store's port, and nothing else of the demo.
@@ -70,8 +73,10 @@ public struct DemoRows: Sendable {
         guard bucket.endpoint != endpoint else { return }
         var row = bucket.row
         row.endpoint = endpoint
-        _ = try await stores.buckets.update(row.validated(), from: bucket.revision, by: change)
+        _ = try await buckets.update(row, over: bucket, showing: storeSecret, by: change)
     }
+
+    private var storeSecret: Secret<String> { Secret(keys.storeSecretAccessKey) }
 
     private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
         guard let text = APIKeyText(parsing: Secret(token)) else { return }

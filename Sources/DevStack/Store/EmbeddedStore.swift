@@ -70,8 +70,8 @@ public final class EmbeddedStore: HTTPResponder {
     }
 
     /// The bodies of uploads come as they arrive, the other methods have none.
-    public func bodyPlan(for head: RequestHead) -> BodyPlan {
-        head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0)
+    public func begin(_ head: RequestHead) -> RequestPlan {
+        RequestPlan(head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0))
     }
 
     /// Answers a request, with an error as S3 writes it where it is refused.

@@ -8,7 +8,7 @@ struct CompactToken {
     let algorithm: String
     /// Names the key that signed.
     let keyID: String?
-    /// Claims that nobody vouches for before the signature is checked.
+    /// The claims. They prove nothing before the signature is checked.
     let payload: JSONValue
     /// What is signed: header and payload as they were sent, with the dot between.
     let signedBytes: ArraySlice<UInt8>
@@ -57,7 +57,7 @@ struct CompactToken {
 }
 
 extension JSONValue {
-    /// The member of exactly this name; `nil` where there is none, or where this is no object.
+    /// The member of exactly this name; `nil` where there is none, or where this is not an object.
     subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { ExactText($0.name) == ExactText(name) }?.value
@@ -91,7 +91,8 @@ extension JSONValue {
         }
     }
 
-    /// Seconds since 1970, as claims tell times (RFC 7519, section 2); `nil` for anything else, and for years past 9999.
+    /// Seconds since 1970, as claims tell times (RFC 7519, section 2); `nil` for anything else, and for years past
+    /// 9999.
     var numericDate: Double? {
         guard case .number(let digits) = self, let seconds = Double(digits), 0..<253_402_300_800 ~= seconds else {
             return nil

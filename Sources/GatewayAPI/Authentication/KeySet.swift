@@ -16,7 +16,7 @@ final class KeySet: Sendable {
         self.keys = keys
     }
 
-    /// Reads a JWK set (RFC 7517, section 5); `nil` where it is none.
+    /// Reads a JWK set (RFC 7517, section 5); `nil` for anything else.
     ///
     /// Keys of other kinds and for other uses are left out, as are shared secrets: a set is no place for them.
     convenience init?(document: [UInt8], algorithms: [String]) async {
@@ -34,7 +34,7 @@ final class KeySet: Sendable {
 
     /// Keys that a token with this header may be signed with.
     ///
-    /// Without a `kid` there must be no choice: nobody shall make the gateway try key after key.
+    /// Without a `kid`, only one key may fit: no token makes the gateway try key after key.
     func keys(for token: CompactToken) -> [VerificationKey] {
         let fitting = keys.filter { ExactText($0.algorithm) == ExactText(token.algorithm) }
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }

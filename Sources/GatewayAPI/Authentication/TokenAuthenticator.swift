@@ -7,8 +7,9 @@ import Synchronization
 
 /// Checks JWTs of the configured issuers, API keys and tickets.
 ///
-/// The issuer's or key's row is looked up on every call, also for a token that was verified before: a change of the row, or
-/// its end, takes effect with it. Before a signature is verified, refusals tell nothing but that the token is not accepted.
+/// The issuer's or key's row is looked up on every call, also for a token that was verified before: a change of the
+/// row, or its end, takes effect with it. Before a signature is verified, refusals tell nothing but that the token is
+/// not accepted.
 public final class TokenAuthenticator: Authenticator {
     /// Longest bearer token that is looked at unless told otherwise, in bytes: half of what a head may have.
     public static let longestTokenBytes = 8192

@@ -5,8 +5,8 @@ import enum LibCrypto.Base64URL
 
 /// A key, bound to the one algorithm with which it may be used.
 ///
-/// jwt-kit supplies the arithmetic alone. Its own path from a token to a key is not taken: it falls back to another key where
-/// `kid` is unknown, takes a key's `alg` for the token's, and knows neither `crit` nor `use`.
+/// jwt-kit supplies the arithmetic alone. Its own path from a token to a key is not taken: it falls back to another key
+/// where `kid` is unknown, takes a key's `alg` for the token's, and knows neither `crit` nor `use`.
 struct VerificationKey: Sendable {
     /// The `kid`.
     let id: String?
@@ -102,7 +102,8 @@ struct VerificationKey: Sendable {
         return (x, y)
     }
 
-    /// A coordinate of exactly the curve's length. jwt-kit joins x and y unmeasured, so that one could borrow from the other.
+    /// A coordinate of exactly the curve's length. jwt-kit joins x and y unmeasured, so that one could borrow from the
+    /// other.
     private static func coordinate(_ name: String, of jwk: JSONValue, _ algorithm: String) -> String? {
         guard let length = forms[algorithm]?.coordinate else { return nil }
         return number(name, of: jwk, length...length)

@@ -3,21 +3,21 @@ import GatewayCore
 import LibCrypto
 import StrictJSON
 
-/// Messages of Alibaba OSS: event notifications as MNS or EventBridge hand them over, and the bodies of callbacks.
+/// Messages of Alibaba OSS: event notifications as MNS or EventBridge deliver them, and the bodies of callbacks.
 ///
 /// - SeeAlso: Alibaba Cloud, "Event notifications", "Callback".
 enum OSSNotification {
     /// Reads the events of a message.
     ///
-    /// A callback says no time, so that another mark tells a repeated one: the identifier of the request that uploaded, where the
-    /// callback has `reqId`, else all that it says.
-    /// - Parameter receivedAt: Stands for the time of a callback.
+    /// A callback has no time, so a mark identifies a repeated one: `reqId`, the identifier of the request that
+    /// uploaded, or the digest of the whole body where the callback does not send that.
+    /// - Parameter receivedAt: The time of a callback.
     /// - Throws: `invalidArgument` for anything else.
     static func events(in bytes: [UInt8], receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
         let start = bytes.first { !($0 == 0x20 || 0x09...0x0d ~= $0) }
         guard start != UInt8(ascii: "{") else { return try message(bytes, receivedAt) }
         let text = String(decoding: bytes, as: UTF8.self)
-        // MNS encodes what it carries.
+        // MNS encodes its messages in base64.
         if let decoded = Base64.decode(text), decoded.first == UInt8(ascii: "{") {
             return try message(decoded, receivedAt)
         }

@@ -68,7 +68,7 @@ enum FormText {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Reads `name=value&…`; `nil` for a text with a name that stands there twice, or that cannot be decoded.
+    /// Reads `name=value&…`; `nil` for a text that repeats a name or cannot be decoded.
     static func fields(in text: String) -> [String: String]? {
         var fields: [String: String] = [:]
         for pair in text.utf8.split(separator: UInt8(ascii: "&")) {

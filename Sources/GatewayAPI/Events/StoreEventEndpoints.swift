@@ -18,7 +18,7 @@ struct StoreEventEndpoints: Sendable {
         try await take(request) { (bytes) throws(GatewayError) in try S3Notification.events(in: bytes) }
     }
 
-    /// Takes notifications of Alibaba OSS, and what it posts as a callback; one that comes without a secret by its signature.
+    /// Takes notifications and callbacks of Alibaba OSS. A callback without a secret is accepted by its signature.
     @Sendable func oss(_ request: APIRequest) async throws -> ServerResponse {
         if try request.query("secret") == nil, let keyURL = request.headers[.ossPublicKeyURL] {
             return try await hint(request, keyURL: keyURL)
@@ -31,17 +31,17 @@ struct StoreEventEndpoints: Sendable {
     /// Bytes of a signed callback, whose body an app's own template makes.
     private static let maxHintBytes: Int64 = 16_384
 
-    /// Takes a callback that is signed with the key of OSS. Whether it is worth anything is not told: anybody can have one signed,
-    /// and would learn what lies in buckets.
+    /// Takes a callback that is signed with the key of OSS. The answer does not say whether it was of use: anybody can
+    /// have a callback signed, and would learn which objects a bucket holds.
     private func hint(_ request: APIRequest, keyURL: String) async throws -> ServerResponse {
         try request.allowQuery([])
         guard !request.headers.nameContentCoding else { throw APIError.unsupportedContentCoding }
-        // A body that was not collected is long, and nobody reads such a one for a caller who is not known.
+        // A body that was not collected is long, and is not read for a caller who is not known.
         guard case .collected(let bytes) = request.body else {
             throw ServerFailure.contentTooLarge(maxBytes: Self.maxHintBytes)
         }
         let signature = request.headers[.authorization] ?? ""
-        let target = request.target.map {
+        let target = request.match.target.map {
             "/" + $0.segments.joined(separator: "/") + ($0.rawQuery.map { "?" + $0 } ?? "")
         }
         try await useCase.verify(
@@ -61,7 +61,7 @@ struct StoreEventEndpoints: Sendable {
     private func take(
         _ request: APIRequest, _ read: ([UInt8]) throws(GatewayError) -> [StoreEvent]
     ) async throws -> ServerResponse {
-        // What is wrong with a message is told to those alone who have the secret.
+        // Only a caller who has the secret learns what is wrong with a message.
         let bucket = try await useCase.bucket(of: Self.secret(in: request))
         try request.allowQuery(["secret"])
         guard case .collected(let bytes) = try await request.withBody().body else {
@@ -76,12 +76,12 @@ struct StoreEventEndpoints: Sendable {
         }
     }
 
-    /// The secret of the query, or of exactly one `Authorization`: a bearer token, or the password of Basic. OSS signs its
-    /// callbacks in that field, so that the query goes first.
+    /// The secret of the query, or of exactly one `Authorization`: a bearer token, or the password of Basic. OSS signs
+    /// its callbacks in that field, so that the query goes first.
     private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
         if let secret = try request.query("secret") { return Secret(secret) }
         guard let value = request.headers[.authorization], value.lowercased().utf8.starts(with: "basic ".utf8) else {
-            return try Authenticate.bearerToken(in: request.headers)
+            return try BearerToken.token(in: request.headers)
         }
         guard request.headers[values: .authorization].count == 1, value.utf8.count <= 1024,
             let bytes = Base64.decode(String(value.dropFirst(6))), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),

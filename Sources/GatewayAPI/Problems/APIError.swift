@@ -8,14 +8,14 @@ enum APIError: Error, Equatable, Sendable {
     case noSuchRoute
     /// 405: the path has other methods.
     case methodNotAllowed([HTTPRequest.Method])
-    /// 415: the body is not said to be JSON.
+    /// 415: the content type of the body is not JSON.
     case unsupportedMediaType
-    /// 415: the body is not said to be NDJSON or CSV.
+    /// 415: the content type of the body is neither NDJSON nor CSV.
     case unsupportedRecords
-    /// 415: the body is not sent as it is, but compressed for example.
+    /// 415: the body is compressed or coded otherwise.
     case unsupportedContentCoding
-    /// 428: a change does not say which state of the row it was made for.
+    /// 428: a change has no `If-Match`.
     case preconditionRequired
-    /// 429: the principal sends more than it may in a time.
-    case tooManyRequests(RequestRate.Refusal)
+    /// 429: the principal sends requests faster than it may.
+    case tooManyRequests(RateRefusal)
 }

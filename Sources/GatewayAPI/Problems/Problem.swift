@@ -7,7 +7,7 @@ import StrictJSON
 struct Problem: Sendable {
     let kind: ProblemKind
     var code: String
-    /// What a caller can do about it; `nil` where nothing may be said.
+    /// What a caller can do about the error; `nil` where nothing may be said about it.
     var detail: String?
     /// Further members of the body.
     var members: [(name: String, value: JSONValue)] = []
@@ -46,13 +46,29 @@ struct Problem: Sendable {
         }
     }
 
+    /// Writes the object as a member of an answer that is no problem itself; it names no request.
+    func write(as name: String, to json: inout JSONWriter) {
+        json.name(name)
+        json.object { json in
+            json.member("type", kind.type)
+            json.member("title", kind.title)
+            json.member("status", kind.status.code)
+            json.member("detail", detail)
+            json.member("code", code)
+            for member in members {
+                json.name(member.name)
+                json.value(member.value)
+            }
+        }
+    }
+
     fileprivate mutating func setRetryAfter(_ seconds: Int) {
         headers[.retryAfter] = String(max(1, seconds))
     }
 }
 
 extension Problem {
-    /// What callers are told of an error of the gateway.
+    /// The problem of an error of the gateway.
     init(_ error: GatewayError) {
         switch error {
         case .invalidArgument(let field, let reason):
@@ -69,7 +85,7 @@ extension Problem {
         case .conditionFailed(let failure):
             self.init(failure)
         case .roleRequired(let role):
-            self.init(kind: .roleRequired, detail: "This operation is for the role '\(role)'.")
+            self.init(kind: .roleRequired, detail: "This operation needs the role '\(role)'.")
         case .entityTooLarge(let maxBytes):
             self.init(kind: .entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")
             members = [("maxBytes", .number(String(maxBytes)))]
@@ -85,12 +101,13 @@ extension Problem {
         case .conflict(let reason):
             self.init(kind: .conflict, detail: reason)
         case .storeRefused(let status, let code):
-            self.init(kind: .storeRefused, detail: "The store refused what was asked of it.")
+            self.init(kind: .storeRefused, detail: "The store refused the request.")
             members = [("storeStatus", .number(String(status)))]
             if let code { members.append(("storeCode", .string(code))) }
         case .preconditionFailed:
             self.init(
-                kind: .preconditionFailed, detail: "The row has changed since; read it again and repeat the change.")
+                kind: .preconditionFailed,
+                detail: "The row has changed since you read it. Read it again and repeat the change.")
         case .itemsRefused(let first, let more):
             self.init(refusing: [first] + more, as: Problem(first.error))
         case .idempotency(let refusal):
@@ -143,14 +160,14 @@ extension Problem {
         case .otherRequest:
             self.init(
                 kind: .idempotencyKeyReused,
-                detail: "Another path or body came with this Idempotency-Key; send a new key with a new request.")
+                detail: "This Idempotency-Key was sent with another path or body. Send a new request with a new key.")
         case .inFlight(let seconds):
-            self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is being answered.")
+            self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is in progress.")
             setRetryAfter(seconds)
         case .answerGone:
             self.init(
                 kind: .idempotentAnswerGone,
-                detail: "The request took effect, but its answer cannot be given again; look, or send a new key.")
+                detail: "The request took effect, but its answer cannot be repeated. Read the resource instead.")
         }
     }
 
@@ -190,7 +207,7 @@ extension Problem {
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
     }
 
-    /// What callers are told of an error of the API itself.
+    /// The problem of an error of the API itself.
     init(_ error: APIError) {
         switch error {
         case .malformedTarget:
@@ -208,7 +225,7 @@ extension Problem {
         case .unsupportedContentCoding:
             self.init(
                 kind: .unsupportedMediaType,
-                detail: "Send the body as it is: no Content-Encoding but 'identity' is taken.")
+                detail: "Send the body uncompressed: 'identity' is the only Content-Encoding that is accepted.")
             headers[.acceptEncoding] = "identity"
         case .preconditionRequired:
             self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
@@ -217,7 +234,7 @@ extension Problem {
         }
     }
 
-    private init(_ refusal: RequestRate.Refusal) {
+    private init(_ refusal: RateRefusal) {
         self.init(
             kind: .tooManyRequests,
             detail: "At most \(refusal.burst) \(refusal.name) at once, and as many again in \(refusal.window) s.")
@@ -226,7 +243,7 @@ extension Problem {
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
     }
 
-    /// What callers are told when the server itself refuses a request.
+    /// The problem of a request that the server itself refuses.
     init(_ failure: ServerFailure) {
         switch failure {
         case .badRequest(let reason):

@@ -3,8 +3,8 @@ import GatewayCore
 import HTTPTypes
 import LibCrypto
 
-/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its id, or
-/// one for the rate of requests.
+/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its
+/// id, or one for the rate of requests.
 enum RateLimit {
     /// One limit and what is left of it.
     struct Item {
@@ -48,7 +48,7 @@ enum RateLimit {
         }
     }
 
-    /// Room that the parameters of an item take at most, with what stands around them.
+    /// Most bytes that the parameters of an item take, with the quotes and separators around them.
     private static let itemRoom = 96
 
     private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {
@@ -105,27 +105,10 @@ extension RateLimit.Item {
     }
 
     /// The rate at which a principal was refused.
-    init(_ refusal: RequestRate.Refusal) {
+    init(_ refusal: RateRefusal) {
         self.init(
             name: refusal.name, unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),
             remaining: Int64(refusal.remaining), resetsIn: refusal.retryAfter
         )
-    }
-}
-
-extension HTTPField.Name {
-    static let rateLimit = registered("RateLimit")
-    static let rateLimitPolicy = registered("RateLimit-Policy")
-    static let referrerPolicy = registered("Referrer-Policy")
-    static let ossPublicKeyURL = registered("x-oss-pub-key-url")
-    static let idempotencyKey = registered("Idempotency-Key")
-    static let idempotencyReplayed = registered("Idempotency-Replayed")
-    static let requestID = registered("X-Request-Id")
-    static let forwardedFor = registered("X-Forwarded-For")
-    static let forwarded = registered("Forwarded")
-
-    private static func registered(_ name: String) -> HTTPField.Name {
-        guard let field = HTTPField.Name(name) else { preconditionFailure("'\(name)' is not a token.") }
-        return field
     }
 }

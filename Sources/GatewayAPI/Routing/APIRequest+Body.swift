@@ -3,11 +3,16 @@ import HTTPServing
 import HTTPTypes
 
 extension APIRequest {
-    /// The same request with its body, once it is known who asks: one whose body is coded is refused before any of it is read,
-    /// and one that the server handed over as it arrives is gathered, where the route collects it.
+    /// Bytes that the body takes once it is gathered, where the server hands it over as it arrives but the route
+    /// collects it; `nil` for any other body.
+    var bytesToGather: Int? {
+        guard case .stream = body, case .collect(let maxBytes) = route.bodyPlan else { return nil }
+        return min(headers[.contentLength].flatMap { Int($0) } ?? maxBytes, maxBytes)
+    }
+
+    /// The same request with its whole body. A body that is coded is refused before any of it is read.
     func withBody() async throws -> APIRequest {
         try refuseCodedBody()
-        guard case .route(let route, _, _) = match else { return self }
         guard case .stream(let pieces) = body, case .collect(let maxBytes) = route.bodyPlan else { return self }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(min(maxBytes, headers[.contentLength].flatMap { Int($0) } ?? 0))
@@ -19,15 +24,16 @@ extension APIRequest {
         return with(body: .collected(bytes))
     }
 
-    /// Refuses a body that is coded, where there may be one.
+    /// Refuses a body that is coded, on a route that takes one.
     func refuseCodedBody() throws(APIError) {
-        guard headers.nameContentCoding, case .route(let route, _, _) = match, route.takesBody else { return }
+        guard headers.nameContentCoding, route.takesBody else { return }
         throw .unsupportedContentCoding
     }
 }
 
 extension HeaderFields {
-    /// Whether the body is said to be sent in another form than its own: what it grows to is not known beforehand.
+    /// Whether `Content-Encoding` names a coding. Such a body is refused, as its decoded length is not known
+    /// beforehand.
     var nameContentCoding: Bool {
         guard contains(.contentEncoding) else { return false }
         return self[values: .contentEncoding].contains { value in
@@ -40,7 +46,7 @@ extension HeaderFields {
 }
 
 extension ServerFailure {
-    /// Why a body ended early, as the client is told.
+    /// The failure of a body that ended early.
     init(_ error: RequestBodyError, maxBytes: Int64) {
         switch error {
         case .disconnected: self = .badRequest("The body ended early.")

@@ -5,7 +5,7 @@ import LibCrypto
 import StrictJSON
 import Synchronization
 
-/// A request on its way through the middleware to its endpoint; a class, as everything on that way holds it.
+/// A request on its way through the steps to its endpoint; a class, as everything on that way holds it.
 final class APIRequest: Sendable {
     /// Identifier in logs, answers and rows.
     let id: String
@@ -13,17 +13,16 @@ final class APIRequest: Sendable {
     let start: ContinuousClock.Instant
     let method: HTTPRequest.Method
     let headers: HeaderFields
-    /// The target, taken apart; `nil` where it cannot be.
-    let target: RequestTarget?
-    let match: Router.Match
+    /// What method and target lead to.
+    let match: RouteMatch
     let body: RequestBody
     /// Where the request came from, as far as trusted proxies vouch for it.
     let sourceAddress: IPAddress?
-    /// What inner parts learn and outer parts log.
+    /// What the steps and the endpoint learn, for the log.
     let notes: RequestNotes
     private let claimed: Claimed?
 
-    /// What few requests have: what goes with an idempotency key.
+    /// What only a request with an idempotency key has.
     private final class Claimed: Sendable {
         let claim: IdempotencyClaim
         let repeatable: RepeatableIssuing
@@ -34,24 +33,18 @@ final class APIRequest: Sendable {
         }
     }
 
-    /// What makes it issue the same again, where it came with an idempotency key.
-    var repeatable: RepeatableIssuing? { claimed?.repeatable }
-    /// The claim of that key.
-    var claim: IdempotencyClaim? { claimed?.claim }
-
     convenience init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        target: RequestTarget?, match: Router.Match, body: RequestBody, sourceAddress: IPAddress?
+        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?
     ) {
         self.init(
-            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
+            id: id, start: start, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, notes: RequestNotes(), claimed: nil)
     }
 
     private init(
         id: String, start: ContinuousClock.Instant, method: HTTPRequest.Method, headers: HeaderFields,
-        target: RequestTarget?, match: Router.Match, body: RequestBody, sourceAddress: IPAddress?,
-        notes: RequestNotes, claimed: Claimed?
+        match: RouteMatch, body: RequestBody, sourceAddress: IPAddress?, notes: RequestNotes, claimed: Claimed?
     ) {
         self.notes = notes
         self.claimed = claimed
@@ -59,7 +52,6 @@ final class APIRequest: Sendable {
         self.start = start
         self.method = method
         self.headers = headers
-        self.target = target
         self.match = match
         self.body = body
         self.sourceAddress = sourceAddress
@@ -68,100 +60,63 @@ final class APIRequest: Sendable {
     /// The same request under a claim of its idempotency key.
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
-            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
+            id: id, start: start, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, notes: notes, claimed: Claimed(claim, repeatable))
     }
 
     /// The same request with another body.
     func with(body: RequestBody) -> APIRequest {
         APIRequest(
-            id: id, start: start, method: method, headers: headers, target: target, match: match, body: body,
+            id: id, start: start, method: method, headers: headers, match: match, body: body,
             sourceAddress: sourceAddress, notes: notes, claimed: claimed)
     }
 
-    /// The segment that fills the template's parameter at an index.
-    func parameter(_ index: Int) -> String {
-        guard case .route(_, _, let parameters) = match else { preconditionFailure("No route, no parameters.") }
-        return parameters[index]
-    }
+    // MARK: Idempotency
 
-    /// The path, where there is such a one.
-    var path: Router.Path? {
-        switch match {
-        case .route(_, let path, _), .otherMethod(let path): path
-        case .none: nil
-        }
-    }
+    /// What makes the request issue the same again, where it came with an idempotency key.
+    var repeatable: RepeatableIssuing? { claimed?.repeatable }
+    /// The claim of that key.
+    var claim: IdempotencyClaim? { claimed?.claim }
 
-    /// What metrics and logs call the path: the template, never what the client sent.
-    var routeTemplate: String { path?.template ?? Self.noTemplate }
+    // MARK: The operation
 
-    static let noTemplate = "none"
-
-    /// Reads the body as one strict JSON object.
-    func jsonObject() throws -> JSONObject {
-        try JSONObject(jsonText(orOf: nil))
-    }
-
-    /// Reads the body as one strict JSON object, and no body as an object without members.
-    func jsonObjectIfAny() throws -> JSONObject {
-        if case .collected(let bytes) = body, bytes.isEmpty { return try JSONObject(.object([])) }
-        return try jsonObject()
-    }
-
-    /// Reads the body as one strict JSON value.
+    /// The operation.
     ///
-    /// - Parameter other: A media type that is accepted besides `application/json`.
-    func jsonValue(orOf other: String? = nil) throws -> JSONValue {
-        try jsonText(orOf: other).root.value
+    /// - Precondition: The request leads to one, as it does behind the first step.
+    var route: Route {
+        guard let route = match.route else { preconditionFailure("The request leads to no operation.") }
+        return route
     }
 
-    private func jsonText(orOf other: String?) throws -> JSONText {
-        guard isJSON || [Self.jsonType, other].contains(Self.essence(of: headers[.contentType] ?? "")) else {
-            throw APIError.unsupportedMediaType
-        }
-        guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
-        return try JSONText.body(bytes)
-    }
+    /// The segment that fills the template's parameter at an index.
+    func parameter(_ index: Int) -> String { match.parameters[index] }
 
-    private static let jsonType = "application/json"
+    // MARK: The query
 
-    /// Whether the body is said to be JSON in the very words, as most are.
-    private var isJSON: Bool {
-        guard let type = headers.onlyValue(of: .contentType) else { return false }
-        return Self.jsonType.isSameBytes(as: type.span)
-    }
-
-    /// A media type without its parameters, in lower case.
-    private static func essence(of type: String) -> String {
-        let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" })
-        return essence?.lowercased() ?? ""
-    }
-
-    /// The value of a query parameter that may stand there once at most.
+    /// The value of a query parameter that may be given once at most.
     func query(_ name: String) throws(GatewayError) -> String? {
-        let values = (target?.query ?? []).filter { $0.name == name }
+        let values = (match.target?.query ?? []).filter { $0.name == name }
         guard values.count <= 1 else {
-            throw .invalidArgument(field: name, reason: "The parameter stands there more than once.")
+            throw .invalidArgument(field: name, reason: "The parameter is given more than once.")
         }
         return values.first?.value
     }
 
     /// Refuses query parameters that the operation does not have.
     func allowQuery(_ names: Set<String>) throws(GatewayError) {
-        for pair in target?.query ?? [] where !names.contains(pair.name) {
+        for pair in match.target?.query ?? [] where !names.contains(pair.name) {
             throw .invalidArgument(
                 field: String(pair.name.prefix(64)), reason: "There is no such query parameter.")
         }
     }
 }
 
-/// What is learnt about a request while it is answered, for the log line and the metrics.
+/// What is learnt about a request while it is answered, for its log line and the metrics.
 final class RequestNotes: Sendable {
     struct Facts: Sendable {
         var principal: Principal?
         var problemCode: String?
-        /// What was missing in what was signed, where nothing was given for that.
+        /// What the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
     }
 
@@ -183,7 +138,7 @@ final class RequestNotes: Sendable {
 }
 
 extension APIRequest {
-    /// What the caller is told of an error; what operators have to know of it is noted.
+    /// The problem of an error; what operators have to know besides is noted for the log.
     func problem(for error: GatewayError) -> Problem {
         if case .unproven(let gap) = error { notes.note(gap: gap) }
         return Problem(error)

@@ -2,31 +2,33 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// One operation of the API: a method, a path, who may call it, how much it reads, and what answers.
+/// One operation of the API: its method and path, who may call it, how much of a body it reads, and its endpoint.
 final class Route: Sendable {
-    /// Body limit of a `POST`, `PUT` or `PATCH` that says nothing else, in bytes; other methods read no body.
+    /// Default body limit of `POST`, `PUT` and `PATCH`, in bytes; other methods read no body.
     static let defaultMaxBodyBytes = 65_536
+    /// Longest body that any route collects, in bytes; longer ones are streamed.
+    static let longestBodyBytes = 16 << 20
 
     let method: HTTPRequest.Method
-    /// The path; `{name}` stands for one segment, `{name}:verb` for one that ends so.
+    /// The path; `{name}` matches one segment, `{name}:verb` one with that end.
     let template: String
-    /// Whether the last `{name}` stands for all segments that are left, at least one.
+    /// Whether the last `{name}` matches all segments that are left, at least one.
     let takesRest: Bool
     let access: Access
     let maxBodyBytes: Int
     let endpoint: Endpoint
     private let options: Options
 
-    /// What few routes have otherwise.
+    /// What only few routes set.
     private struct Options {
-        var refusals = RefusalForm.problem
+        var refusalForm: (@Sendable (Problem) -> ServerResponse)?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
     }
 
-    /// How refusals are told.
-    var refusals: RefusalForm { options.refusals }
-    /// How the answer is given again to the same request with the same idempotency key.
+    /// Makes the answer of a refusal; `nil` for the problem documents of RFC 9457.
+    var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
+    /// How the answer is repeated when the same request comes again with the same idempotency key.
     var repetition: Repetition { options.repetition }
     /// How the server is to read the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
@@ -46,7 +48,7 @@ final class Route: Sendable {
         case store
         /// Any authenticated caller.
         case user
-        /// Any authenticated caller, or whoever has a ticket in the query: `?ticket=`.
+        /// Any authenticated caller, or a request with a ticket in its query: `?ticket=`.
         case userOrTicket = "user-or-ticket"
         /// The roles `auditor` and `admin`.
         case auditor
@@ -54,19 +56,12 @@ final class Route: Sendable {
         case admin
     }
 
-    /// How refusals are told.
-    enum RefusalForm: Sendable {
-        /// As documents of RFC 9457, by the status.
-        case problem
-        /// In the body of a 200, as SDKs expect of an address of credentials.
-        case credentialsURI
-    }
-
-    /// How an answer is given again.
+    /// How an answer is repeated.
     enum Repetition: Sendable {
-        /// It was kept, sealed.
+        /// The store of idempotency keys keeps the answer, sealed.
         case kept
-        /// It holds what was issued, which is kept nowhere: it is proved and signed again.
+        /// Nothing keeps the answer, as it holds a credential: the endpoint runs again, and proves and signs the same
+        /// issuance.
         case issuedAgain
     }
 
@@ -91,7 +86,7 @@ final class Route: Sendable {
         options = Options()
     }
 
-    /// A route that stores post to; the endpoint looks at their secret.
+    /// A route to which stores post; the endpoint checks their secret.
     init(
         forStores template: String, maxBodyBytes: Int,
         _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
@@ -105,17 +100,17 @@ final class Route: Sendable {
         options = Options()
     }
 
-    /// The same route with another form of refusals.
-    func telling(_ refusals: RefusalForm) -> Route {
-        with { $0.refusals = refusals }
+    /// The same route with refusals in a form of its own.
+    func refusing(by form: @escaping @Sendable (Problem) -> ServerResponse) -> Route {
+        with { $0.refusalForm = form }
     }
 
-    /// The same route with a body that is read as it arrives, or an answer that takes longer than others.
+    /// The same route with a body that is read as it arrives, and with a deadline of its own for the answer.
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
         with { $0.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline) }
     }
 
-    /// The same route, whose answers hold what was issued.
+    /// The same route, whose answers hold credentials.
     func issuing() -> Route {
         with { $0.repetition = .issuedAgain }
     }

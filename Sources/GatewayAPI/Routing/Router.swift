@@ -2,19 +2,9 @@ import HTTPServing
 import HTTPTypes
 import LibCrypto
 
-/// Finds the route of a request by its segments, decoded once; literal segments go before
+/// Finds the route of a request by the segments of its path, decoded once. A literal segment goes before
 /// `{parameter}:verb`, and that before `{parameter}`.
 final class Router: Sendable {
-    /// What a target leads to.
-    enum Match: Sendable {
-        /// An operation and the segments that fill its template, in order.
-        case route(Route, Path, parameters: [String])
-        /// A path that exists, but not with this method.
-        case otherMethod(Path)
-        /// No such path.
-        case none
-    }
-
     /// One path with all its operations.
     final class Path: Sendable {
         let template: String
@@ -32,12 +22,30 @@ final class Router: Sendable {
         var allowedMethods: [HTTPRequest.Method] {
             routes.map(\.method) + (routes.contains { $0.method == .get } ? [.head, .options] : [.options])
         }
+
+        /// The operation of a method; `GET` answers `HEAD`.
+        fileprivate func route(_ method: HTTPRequest.Method) -> Route? {
+            let wanted = method == .head ? .get : method
+            return routes.first { $0.method == wanted }
+        }
     }
 
-    /// A path without parameters, as most requests name it.
+    /// A path without parameters, as most requests name it. Its matches are made beforehand: no request allocates one.
     private struct Literal: Sendable {
-        var path: Path
-        let target: RequestTarget
+        let path: Path
+        private let matches: [RouteMatch]
+        private let withoutRoute: RouteMatch
+
+        init(_ path: Path, _ target: RequestTarget) {
+            self.path = path
+            matches = path.routes.map { RouteMatch(target: target, path: path, route: $0) }
+            withoutRoute = RouteMatch(target: target, path: path)
+        }
+
+        func match(_ method: HTTPRequest.Method) -> RouteMatch {
+            let wanted = method == .head ? .get : method
+            return matches.first { $0.route?.method == wanted } ?? withoutRoute
+        }
     }
 
     private struct Node: Sendable {
@@ -46,10 +54,10 @@ final class Router: Sendable {
         /// By verb, what `{parameter}:verb` leads to.
         var verbs: [String: Int] = [:]
         var path: Path?
-        /// What all paths that begin like this one lead to.
+        /// The path of all targets that begin like this node.
         var rest: Path?
 
-        /// What stands before the verb of `value:verb`, and where that leads.
+        /// The value in `value:verb`, and the node behind the verb.
         func verb(of segment: String) -> (value: String, next: Int)? {
             guard !verbs.isEmpty, let colon = segment.utf8.lastIndex(of: UInt8(ascii: ":")), colon > segment.startIndex,
                 let next = verbs[String(segment[segment.utf8.index(after: colon)...])]
@@ -102,7 +110,7 @@ final class Router: Sendable {
             if path.number < paths.count { paths[path.number] = path } else { paths.append(path) }
             nodes[current][keyPath: end] = path
             if !route.template.contains("{"), let target = try? RequestTarget(route.template) {
-                setLiteral(Literal(path: path, target: target))
+                setLiteral(Literal(path, target))
             }
         }
 
@@ -113,7 +121,7 @@ final class Router: Sendable {
             literals[length].append(literal)
         }
 
-        /// The node behind a segment of a template, made where there is none.
+        /// The node behind a segment of a template; it is made where it does not exist.
         private mutating func child(of parent: Int, for segment: Substring) -> Int {
             let slot: WritableKeyPath<Node, Int?> =
                 if !segment.hasPrefix("{") {
@@ -130,31 +138,28 @@ final class Router: Sendable {
         }
     }
 
+    /// Finds what a method on a raw target leads to.
+    func match(_ method: HTTPRequest.Method, _ target: String) -> RouteMatch {
+        if let literal = literal(target) { return literal.match(method) }
+        guard let target = try? RequestTarget(target) else { return .unreadable }
+        guard let (path, parameters) = find(target.segments) else { return RouteMatch(target: target) }
+        return RouteMatch(target: target, path: path, route: path.route(method), parameters: parameters)
+    }
+
+    /// The path that a raw target names byte for byte.
     private func literal(_ target: String) -> Literal? {
         let length = target.utf8.count
         guard length < literals.count else { return nil }
         return literals[length].first { $0.path.template.isSameBytes(as: target) }
     }
 
-    /// The route of a raw target that is a template without parameters, byte for byte, as most targets are.
-    func route(_ method: HTTPRequest.Method, literal target: String) -> Route? {
-        literal(target)?.path.routes.first { $0.method == method }
-    }
-
-    /// Takes a raw target apart and finds what a method on it leads to; no target where it cannot be taken apart.
-    func match(_ method: HTTPRequest.Method, raw: String) -> (target: RequestTarget?, match: Match) {
-        if let literal = literal(raw) { return (literal.target, match(method, literal.path, [])) }
-        let target = try? RequestTarget(raw)
-        return (target, target.map { match(method, $0.segments) } ?? .none)
-    }
-
-    /// Finds what a method on decoded segments leads to. `HEAD` is answered by the route of `GET`.
-    func match(_ method: HTTPRequest.Method, _ segments: [String]) -> Match {
+    /// The path of decoded segments, and the segments that fill its parameters.
+    private func find(_ segments: [String]) -> (path: Path, parameters: [String])? {
         var current = 0
         var parameters: [String] = []
         for (index, segment) in segments.enumerated() {
             if let rest = nodes[current].rest {
-                return match(method, rest, parameters + [segments[index...].joined(separator: "/")])
+                return (rest, parameters + [segments[index...].joined(separator: "/")])
             }
             if let next = nodes[current].literals[segment] {
                 current = next
@@ -165,16 +170,9 @@ final class Router: Sendable {
                 parameters.append(segment)
                 current = next
             } else {
-                return .none
+                return nil
             }
         }
-        guard let path = nodes[current].path else { return .none }
-        return match(method, path, parameters)
-    }
-
-    private func match(_ method: HTTPRequest.Method, _ path: Path, _ parameters: [String]) -> Match {
-        let wanted = method == .head ? .get : method
-        guard let route = path.routes.first(where: { $0.method == wanted }) else { return .otherMethod(path) }
-        return .route(route, path, parameters: parameters)
+        return nodes[current].path.map { ($0, parameters) }
     }
 }

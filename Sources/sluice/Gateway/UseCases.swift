@@ -26,9 +26,10 @@ struct UseCases {
         stores = AdminStores(
             PostgresAdminStores(pool: connections.adminPool, keys: parts.masterKeys, logger: logger, now: now),
             PostgresGrantBulk(connections: connections.bulk, logger: logger))
-        presignedURLs = PresignedURLs(
+        let issuing = ProvenIssuing(
             cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger, now: now,
             randomBytes: parts.random)
+        presignedURLs = PresignedURLs(issuing)
         multipartUploads = MultipartUploads(
             urls: presignedURLs, rows: PostgresMultipartUploads(connection: connections.queries, now: now),
             store: MultipartCalls(client: parts.cloud, cache: parts.cache, now: now),
@@ -43,11 +44,9 @@ struct UseCases {
         eventSecrets = EventSecrets(records: events, now: now, randomBytes: parts.random)
         accessOverview = AccessOverview(
             cache: parts.cache, usage: PostgresQuotaUsage(connection: connections.queries))
-        sessions = Self.sessions(settings, parts)
+        sessions = Self.sessions(issuing, settings, parts)
         remoteSignatures = RemoteSignatures(
-            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger,
-            uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger), now: now,
-            randomBytes: parts.random)
+            issuing, uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
         explainer = Self.explainer(parts)
         simulator = Simulator(source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now)
         idempotency = PostgresIdempotency(
@@ -69,14 +68,15 @@ struct UseCases {
             }, now: parts.now)
     }
 
-    private static func sessions(_ settings: Settings, _ parts: SharedParts) -> Sessions {
+    private static func sessions(
+        _ issuing: ProvenIssuing, _ settings: Settings, _ parts: SharedParts
+    ) -> Sessions {
         Sessions(
-            cache: parts.cache, authenticator: parts.authenticator, ledger: parts.ledger,
+            issuing,
             sessions: SessionCache(
                 opener: SecurityTokenService(
                     client: parts.cloud, logger: parts.logger, now: parts.now, randomBytes: parts.random),
-                limits: .init(maxPerSecond: settings.sessionsPerSecond), now: parts.now),
-            now: parts.now, randomBytes: parts.random)
+                limits: .init(maxPerSecond: settings.sessionsPerSecond), now: parts.now))
     }
 
     private static func explainer(_ parts: SharedParts) -> Explainer {

@@ -12,7 +12,7 @@ final class PageServer: HTTPResponder {
     /// Says what the page is from now on.
     func show(_ html: String) { page.withLock { $0 = html } }
 
-    func bodyPlan(for head: RequestHead) -> BodyPlan { .collect(maxBytes: 0) }
+    func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 0)) }
 
     func respond(to request: ServerRequest) async -> ServerResponse {
         guard request.head.method == .get, request.head.target == "/" else {

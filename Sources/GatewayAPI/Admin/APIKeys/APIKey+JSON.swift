@@ -1,0 +1,74 @@
+import Foundation
+import GatewayCore
+import StrictJSON
+
+extension APIKey: AdminResource {
+    static var kind: ResourceKind { .apiKey }
+    static var filters: [ListFilter] {
+        [.text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
+    }
+    static var collectionPath: String { "/admin/v1/api-keys" }
+    static var ownMembers: Set<String> { ["id", "prefix", "previousKey", "createdAt"] }
+    static var lastingMembers: Set<String> { ["principal"] }
+
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        try self.init(&body, new)
+        if let expiresAt, expiresAt <= new.now { throw body.invalid("expiresAt", "The time has passed.") }
+    }
+
+    /// A key that ended already may say so again.
+    init(_ body: inout JSONObject, as new: NewRow, over old: APIKey) throws(GatewayError) {
+        try self.init(&body, new)
+        keep(old)
+        if let expiresAt, expiresAt <= new.now, expiresAt != old.expiresAt {
+            throw body.invalid("expiresAt", "The time has passed.")
+        }
+    }
+
+    private init(_ body: inout JSONObject, _ new: NewRow) throws(GatewayError) {
+        var groups: [Principal] = []
+        for (index, text) in (try body.strings("groups") ?? []).enumerated() {
+            guard let group = try? Principal(text) else {
+                throw body.invalid("groups[\(index)]", "A group is expected: 'group:' and a name.")
+            }
+            groups.append(group)
+        }
+        self.init(
+            id: new.id, prefix: "", hash: [],
+            name: try body.required("name", body.string("name")),
+            principal: try body.required("principal", body.principal("principal")),
+            groups: groups,
+            roles: try body.roles("roles"),
+            expiresAt: try body.instant("expiresAt"),
+            createdAt: new.now
+        )
+    }
+
+    var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: APIKey) {
+        id = old.id
+        prefix = old.prefix
+        hash = old.hash
+        previousKey = old.previousKey
+        createdAt = old.createdAt
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("prefix", prefix)
+        json.member("name", name)
+        json.member("principal", principal.rawValue)
+        json.member("groups", groups.map(\.rawValue))
+        json.member("roles", roles.map(\.rawValue).sorted())
+        json.member("expiresAt", expiresAt)
+        json.member("createdAt", createdAt)
+        if let previousKey {
+            json.name("previousKey")
+            json.object { json in
+                json.member("prefix", previousKey.prefix)
+                json.member("expiresAt", previousKey.expiresAt)
+            }
+        }
+    }
+}

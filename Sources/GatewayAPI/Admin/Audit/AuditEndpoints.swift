@@ -1,0 +1,70 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `/admin/v1/audit`: who changed what, when.
+struct AuditEndpoints: Sendable {
+    private static let filters: [ListFilter] = [
+        .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"), .instant("from"),
+        .instant("until"),
+    ]
+
+    let reader: any AuditReader
+
+    /// `GET /admin/v1/audit`: a page of changes, the newest first.
+    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let page = try await reader.changes(request.listQuery(request.listFilters(Self.filters)))
+        return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/audit:export`: all of them, one JSON object on each line. They are read in pages while they are
+    /// sent, so that neither memory nor a transaction holds them.
+    @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        var query = ListQuery(filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000)
+        // A refusal has to come before the first byte.
+        let first = try await reader.changes(query)
+        let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]
+        query.pageToken = first.nextPageToken
+        return ServerResponse(
+            head: ResponseHead(status: .ok, headerFields: fields),
+            body: .stream(length: nil) { [reader, query] writer in
+                var query = query
+                var page = first
+                while true {
+                    if !page.items.isEmpty { try await writer.write(Self.lines(of: page.items)) }
+                    guard page.nextPageToken != nil else { return }
+                    page = try await reader.changes(query)
+                    query.pageToken = page.nextPageToken
+                }
+            })
+    }
+
+    private static func lines(of records: [AuditRecord]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for record in records {
+            var json = JSONWriter()
+            json.object { record.write(to: &$0) }
+            bytes += json.bytes
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+}
+
+extension AuditRecord {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("at", at)
+        json.member("actor", actor)
+        json.member("requestId", requestID)
+        json.member("operation", operation)
+        json.member("kind", kind)
+        json.member("resourceID", resourceID)
+        for (name, text) in [("before", before), ("after", after)] {
+            guard let text, let value = try? JSONReader.read(Array(text.utf8)) else { continue }
+            json.name(name)
+            json.value(value)
+        }
+    }
+}

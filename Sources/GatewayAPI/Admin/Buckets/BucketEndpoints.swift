@@ -1,0 +1,21 @@
+import GatewayCore
+import StrictJSON
+
+extension AdminEndpoints<Bucket> {
+    /// `/admin/v1/buckets`: as other rows, but a bucket is written by a use case. The member `secretAccessKey` shows
+    /// the secret of the credential, where a change needs it.
+    init(
+        store: any AdminStore<Bucket>, changes: BucketChanges, newRow: @escaping @Sendable (Caller) throws -> NewRow
+    ) {
+        self.init(store: store, newRow: newRow) { body in
+            let secret = try body.string("secretAccessKey").map { Secret($0) }
+            return RowWriter(
+                create: { (bucket, change) async throws(GatewayError) in
+                    try await changes.create(bucket, showing: secret, by: change)
+                },
+                update: { (bucket, old, change) async throws(GatewayError) in
+                    try await changes.update(bucket, over: old, showing: secret, by: change)
+                })
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `POST /admin/v1/buckets/{bucket}:validate`.
+struct BucketValidationEndpoints: Sendable {
+    let buckets: any AdminStore<Bucket>
+    let credentials: any AdminStore<StorageCredential>
+    let validator: any BucketValidator
+    let audit: any AuditLog
+    let randomBytes: @Sendable (Int) throws -> [UInt8]
+    /// Each check holds connections to a store for some seconds.
+    let gate = Gate(size: 8)
+
+    /// Tries a bucket and its credential out at the store.
+    @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try request.jsonObjectIfAny().end()
+        guard let name = Bucket.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.bucket) }
+        let bucket = try await buckets.get(name).row
+        let credential = try await credentials.get(bucket.credentialID.lowercaseText).row
+        let probe = try ProbeKey.make(randomBytes: try randomBytes(ProbeKey.randomByteCount))
+        let validation = try await gate.pass { () async throws(GatewayError) in
+            // The audit explains the probe to whoever finds it in the bucket later.
+            try await audit.note(
+                AuditedAct(.validate, .bucket, name, details: ["probeKey": probe.rawValue]),
+                by: caller.change(in: request))
+            return await validator.validate(bucket, with: credential, probe: probe)
+        }
+        return .json(.ok, capacity: 2048) { validation.write(to: &$0) }
+    }
+}
+
+extension BucketValidation {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("valid", isValid)
+        json.member("probeKey", probeKey.rawValue)
+        json.member("probeLeft", leavesProbe)
+        if let clockDifference { json.member("clockDifference", clockDifference) }
+        json.name("steps")
+        json.array(findings) { json, finding in json.object { finding.write(to: &$0) } }
+    }
+}
+
+extension BucketValidation.Finding {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("step", step.rawValue)
+        json.member("outcome", outcome.rawValue)
+        json.member("origin", origin)
+        if let status { json.member("status", status) }
+        json.member("code", failure?.code)
+        json.member("reason", failure?.word)
+        if let duration { json.member("milliseconds", Int64((duration / .milliseconds(1)).rounded(.up))) }
+        json.member("advice", advice)
+    }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import GatewayCore
+import HTTPTypes
+import Signing
+import StrictJSON
+
+extension Explanation {
+    /// Writes the members of an explanation.
+    func write(to json: inout JSONWriter) {
+        json.member("permitted", isPermitted)
+        json.member("reason", reason.rawValue)
+        if let error { Problem(error).write(as: "told", to: &json) }
+        json.name("principals")
+        json.array(members) { json, member in
+            json.object { json in
+                json.member("principal", member.principal.rawValue)
+                json.member("origin", member.origin.rawValue)
+            }
+        }
+        if let decidedBy {
+            json.name("decidedBy")
+            json.object { decidedBy.write(to: &$0) }
+        }
+        json.name("matches")
+        json.array(matches) { json, match in
+            json.object { match.write(to: &$0) }
+        }
+        json.name("nearMisses")
+        json.array(nearMisses) { json, miss in
+            json.object { json in
+                json.name("grant")
+                json.object { miss.grant.write(to: &$0) }
+                json.member("differs", miss.flaw.word)
+            }
+        }
+        json.name("quotas")
+        json.array(quotas) { json, allowance in
+            json.object { allowance.write(to: &$0) }
+        }
+        permit?.write(to: &json)
+        if let moment {
+            json.name("policy")
+            json.object { json in
+                json.member("sequence", moment.sequence)
+                json.member("at", moment.at)
+                json.member("isCurrent", isCurrent)
+            }
+        }
+        json.member("assumptions", assumptions.map(\.rawValue))
+        if let issuance {
+            json.name("issuance")
+            json.object { issuance.write(to: &$0) }
+        }
+    }
+}
+
+extension Explanation.Match {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.name("grant")
+        json.object { grant.write(to: &$0) }
+        json.member("prefix", prefix.rawValue)
+        switch outcome {
+        case nil: break
+        case .permits: json.member("outcome", "permits")
+        case .denies: json.member("outcome", "denies")
+        case .fails(let error):
+            json.member("outcome", "fails")
+            Problem(error).write(as: "failure", to: &json)
+        }
+    }
+}
+
+extension Explanation.Allowance {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", quota.id)
+        json.member("principal", quota.principal.rawValue)
+        json.member("holder", holder.rawValue)
+        json.member("bucket", quota.bucket?.rawValue)
+        json.member("action", quota.action?.rawValue)
+        json.member("metric", quota.metric.rawValue)
+        json.member("period", quota.period.rawValue)
+        json.member("sharing", quota.sharing.rawValue)
+        json.member("limit", quota.limit)
+        if let takes { json.member("takes", takes) }
+        if let remainder { json.member("remaining", remainder.remaining) }
+        if let seconds = remainder?.resetsIn { json.member("resetsIn", seconds) }
+    }
+}
+
+extension NearMiss.Flaw {
+    /// The word for it.
+    fileprivate var word: String {
+        switch self {
+        case .action: "action"
+        case .principal: "principal"
+        case .template: "template"
+        case .prefix: "prefix"
+        }
+    }
+}
+
+extension Permit {
+    /// Writes what would be signed; nothing is.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.name("url")
+        json.object { json in
+            json.member("expiresIn", expiresIn)
+            json.member("expiryOrigin", expiryOrigin.rawValue)
+            json.member("enforcedBy", enforcedBy.rawValue)
+            json.name("headers")
+            json.object { json in
+                for header in headers { json.member(named: header.name, header.value) }
+            }
+            json.member("credentialID", credential.id)
+            if let reservedBytes { json.member("reservedBytes", reservedBytes) }
+        }
+    }
+}

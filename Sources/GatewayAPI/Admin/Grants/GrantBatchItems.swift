@@ -1,0 +1,105 @@
+import Foundation
+import GatewayCore
+import StrictJSON
+
+/// The items of a batch of grants, each refused for itself.
+struct GrantBatchItems {
+    /// Items of both arrays together.
+    static let maxCount = 10_000
+    /// Most refusals that an answer lists.
+    private static let maxRefusals = 100
+
+    private var batch: GrantBatch
+    private var refusals: [ItemRefusal] = []
+    private var ids: Set<UUID> = []
+
+    /// Reads the body of a request.
+    static func read(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) -> GrantBatch {
+        let isDryRun = try body.bool("dryRun") ?? false
+        let sentWrites = try body.values("writes", atMost: maxCount)
+        let sentDeletes = try body.values("deletes", atMost: maxCount)
+        try body.end()
+        guard sentWrites != nil || sentDeletes != nil else { throw body.invalid("writes", "There is nothing to do.") }
+        let (writes, deletes) = (sentWrites ?? [], sentDeletes ?? [])
+        guard writes.count + deletes.count <= maxCount else {
+            throw body.invalid("deletes", "At most 10,000 items are allowed, writes and deletes together.")
+        }
+        var items = GrantBatchItems(batch: GrantBatch(writes: [], removals: [], isDryRun: isDryRun))
+        for (index, value) in writes.enumerated() { items.addWrite(value, index, new) }
+        for (index, value) in deletes.enumerated() { items.addRemoval(value, index) }
+        if let error = GatewayError(refusing: items.refusals) { throw error }
+        return items.batch
+    }
+
+    private init(batch: GrantBatch) {
+        self.batch = batch
+    }
+
+    private mutating func addWrite(_ value: JSONNode, _ index: Int, _ new: NewRow) {
+        do throws(GatewayError) {
+            var item = try JSONObject(value, at: "writes[\(index)]")
+            let id = try name(in: &item)
+            let revision = try item.revision("ifMatch")
+            guard id != nil || revision == nil else { throw item.invalid("ifMatch", "A new grant has no state yet.") }
+            item.passOver(Grant.ownMembers)
+            let grant = try Grant(&item, as: new)
+            try item.end()
+            do throws(GatewayError) {
+                batch.writes.append(
+                    ProposedGrant(place: index, id: id, revision: revision, grant: try grant.validated()))
+            } catch .invalidArgument(let field, let reason) {
+                throw item.invalid(field, reason)
+            }
+        } catch {
+            refuse(.item(array: "writes", index: index), error)
+        }
+    }
+
+    private mutating func addRemoval(_ value: JSONNode, _ index: Int) {
+        do throws(GatewayError) {
+            var item = try JSONObject(value, at: "deletes[\(index)]")
+            guard let id = try name(in: &item) else { throw item.invalid("id", "The member is missing.") }
+            let revision = try item.revision("ifMatch")
+            try item.end()
+            batch.removals.append(GrantRemoval(id: id, revision: revision))
+        } catch {
+            refuse(.item(array: "deletes", index: index), error)
+        }
+    }
+
+    /// Takes the identifier of an item, which no other may have.
+    private mutating func name(in item: inout JSONObject) throws(GatewayError) -> UUID? {
+        guard let id = try item.uuid("id") else { return nil }
+        guard ids.insert(id).inserted else { throw item.invalid("id", "Another item is about the same grant.") }
+        return id
+    }
+
+    private mutating func refuse(_ place: ItemRefusal.Place, _ error: GatewayError) {
+        if refusals.count < Self.maxRefusals { refusals.append(ItemRefusal(place, error)) }
+    }
+}
+
+extension JSONObject {
+    /// Takes an entity tag; `nil` for `*`, which every state fits.
+    fileprivate mutating func revision(_ name: String) throws(GatewayError) -> UUID? {
+        guard let text = try string(name), !text.utf8.elementsEqual("*".utf8) else { return nil }
+        let quote = UInt8(ascii: "\"")
+        guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else {
+            throw invalid(name, "An entity tag in quotes is expected, as ETag has it, or '*'.")
+        }
+        guard let revision = UUID(uuidString: String(Substring(text.utf8.dropFirst().dropLast()))),
+            EntityTag(revision).text == text
+        else { return .ofNothing }
+        return revision
+    }
+
+    /// Ignores members that the gateway sets itself.
+    mutating func passOver(_ names: Set<String>) {
+        for name in names { _ = value(name) }
+    }
+}
+
+extension UUID {
+    /// A revision that no row is of.
+    fileprivate static let ofNothing = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+}

@@ -1,0 +1,170 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// Many grants at once: a batch of changes, all of them out, all of them in.
+///
+/// None of this runs on a thread that serves connections, which all the others there would wait for.
+struct GrantBulkEndpoints: Sendable {
+    /// Body of a batch: 10,000 items.
+    static let maxBatchBytes = Route.longestBodyBytes
+    /// Body of an import.
+    static let maxImportBytes: Int64 = 2 << 30
+    /// How long the comparison and the writing of an import may take once its last line is read.
+    static let importDeadline = Duration.seconds(1800)
+    /// How long it may take until the first line of an export.
+    static let exportDeadline = Duration.seconds(120)
+
+    let store: any GrantBulkStore
+    let newRow: @Sendable (Caller) throws -> NewRow
+
+    /// `POST` of `{writes, deletes}`.
+    @concurrent @Sendable func apply(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let batch = try GrantBatchItems.read(&body, as: newRow(caller))
+        let result = try await store.apply(batch, by: caller.change(in: request))
+        return .json(.ok) { json in
+            json.member("dryRun", batch.isDryRun)
+            result.counts.write(to: &json)
+            if let change = result.change { json.member("change", change) }
+            json.name("writes")
+            json.array(result.writes) { json, write in
+                json.object { json in
+                    if let id = write.id { json.member("id", id) }
+                    json.member("result", write.outcome.rawValue)
+                    if let revision = write.revision { json.member("etag", EntityTag(revision).text) }
+                }
+            }
+        }
+    }
+
+    /// `GET` of all grants as a file.
+    @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let filters = try request.listFilters(Grant.filters, besides: ["format"])
+        let format = try request.exportFormat()
+        let reader = try await store.export(filters)
+        return .records(format, name: "grants") { writer in
+            switch format {
+            case .ndjson: try await Self.writeLines(from: reader, to: writer)
+            case .csv: try await Self.writeRecords(from: reader, to: writer)
+            }
+        }
+    }
+
+    @concurrent private static func writeLines(from reader: GrantReader, to writer: any ResponseBodyWriter) async throws
+    {
+        while case let grants = try await reader.next(), !grants.isEmpty {
+            var bytes: [UInt8] = []
+            for grant in grants {
+                var json = JSONWriter()
+                json.object { grant.write(to: &$0) }
+                bytes.append(contentsOf: json.bytes)
+                bytes.append(UInt8(ascii: "\n"))
+            }
+            try await writer.write(bytes)
+        }
+    }
+
+    @concurrent private static func writeRecords(from reader: GrantReader, to writer: any ResponseBodyWriter)
+        async throws
+    {
+        var csv = CSVWriter()
+        csv.record(GrantColumns.Column.allCases.map(\.rawValue))
+        try await writer.write(csv.takeBytes())
+        while case let grants = try await reader.next(), !grants.isEmpty {
+            for grant in grants { csv.record(GrantColumns.cells(of: grant)) }
+            try await writer.write(csv.takeBytes())
+        }
+    }
+
+    /// `POST` of a file of grants.
+    @concurrent @Sendable func importGrants(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["principal", "bucket", "prefix", "dryRun", "prune", "samples"])
+        let options = GrantImportOptions(
+            scope: try request.importScope(), prunes: try request.flag("prune"),
+            isDryRun: try request.flag("dryRun"), sampleLimit: try request.sampleLimit())
+        let parser: any RecordParser =
+            switch try request.importFormat() {
+            case .ndjson: NDJSONParser()
+            case .csv: CSVParser<GrantColumns>()
+            }
+        let lines = GrantLines(
+            request.bodyStream, maxBytes: Self.maxImportBytes, parser: parser, new: try newRow(caller),
+            options: options)
+        let result = try await store.importGrants(options, by: caller.change(in: request)) { try await lines.next() }
+        return .json(.ok) { json in
+            json.member("dryRun", options.isDryRun)
+            result.counts.write(to: &json)
+            if let change = result.change { json.member("change", change) }
+            json.name("samples")
+            json.array(result.samples) { json, sample in json.object { sample.write(to: &$0) } }
+        }
+    }
+}
+
+extension APIRequest {
+    /// The body, piece by piece.
+    fileprivate var bodyStream: RequestBodyStream {
+        switch body {
+        case .stream(let stream): return stream
+        case .collected(let bytes):
+            let pieces = OncePiece(bytes)
+            return RequestBodyStream { await pieces.take() }
+        }
+    }
+
+    fileprivate func importScope() throws(GatewayError) -> GrantImportOptions.Scope {
+        var scope = GrantImportOptions.Scope()
+        if let principal = try query("principal") { scope.principal = try Principal(principal) }
+        if let bucket = try query("bucket") { scope.bucket = try BucketName(bucket) }
+        scope.prefix = try query("prefix").map { ExactText($0) }
+        return scope
+    }
+
+    fileprivate func sampleLimit() throws(GatewayError) -> Int {
+        guard let text = try query("samples") else { return 10 }
+        guard let limit = Int(text), 0...100 ~= limit else {
+            throw .invalidArgument(field: "samples", reason: "0 to 100 samples are expected.")
+        }
+        return limit
+    }
+}
+
+/// A body that has arrived whole, given once.
+private actor OncePiece {
+    private var bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    func take() -> [UInt8]? {
+        defer { bytes = [] }
+        return bytes.isEmpty ? nil : bytes
+    }
+}
+
+extension GrantCounts {
+    fileprivate func write(to json: inout JSONWriter) {
+        for outcome in GrantOutcome.allCases {
+            json.name(outcome.rawValue)
+            json.integer(self[outcome])
+        }
+    }
+}
+
+extension GrantImportResult.Sample {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("result", outcome.rawValue)
+        if let line { json.member("line", line) }
+        if let before {
+            json.name("before")
+            json.object { before.write(to: &$0) }
+        }
+        if let after {
+            json.name("after")
+            json.object { after.writeContent(to: &$0) }
+        }
+    }
+}

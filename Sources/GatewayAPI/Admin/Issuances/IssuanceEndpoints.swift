@@ -1,0 +1,54 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `/admin/v1/issuances`: what was issued, row by row.
+struct IssuanceEndpoints: Sendable {
+    let reader: any IssuanceReader
+
+    /// `GET /admin/v1/issuances`.
+    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(IssuanceFilter.parameterNames.union(["pageSize", "pageToken"]))
+        let page = try request.listQuery([:])
+        let query = IssuanceQuery(
+            try IssuanceFilter(request), pageSize: page.pageSize, pageToken: page.pageToken)
+        let found = try await reader.issuances(query)
+        return .json(.ok, capacity: 1024 * (found.items.count + 1)) { found.write(to: &$0) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/issuances/{id}`.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuance) }
+        let row = try await reader.issuance(id)
+        return .json(.ok) { row.write(to: &$0) }
+    }
+
+    /// `GET /admin/v1/issuances:export`.
+    @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(IssuanceFilter.parameterNames.union(["format"]))
+        let form = try request.word("format", IssuanceExport.self) ?? .ndjson
+        let query = IssuanceQuery(try IssuanceFilter(request), pageSize: 1000)
+        // If nothing can be read, the status says so. Later the only sign of an error is a body that ends early.
+        let first = try await reader.issuances(query)
+        let fields: HeaderFields = [
+            .contentType: form.mediaType, .cacheControl: "no-store",
+            .contentDisposition: "attachment; filename=\"issuances.\(form.rawValue)\"",
+        ]
+        return ServerResponse(
+            head: ResponseHead(status: .ok, headerFields: fields),
+            body: .stream(length: nil) { [reader] writer in
+                if let header = form.header { try await writer.write(header) }
+                var page = first
+                while true {
+                    let bytes = form.rows(page.items)
+                    if !bytes.isEmpty { try await writer.write(bytes) }
+                    guard let token = page.nextPageToken else { return }
+                    var next = query
+                    next.pageToken = token
+                    page = try await reader.issuances(next)
+                }
+            })
+    }
+}

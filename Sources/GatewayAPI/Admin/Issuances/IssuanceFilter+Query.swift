@@ -1,0 +1,24 @@
+import Foundation
+import GatewayCore
+
+extension IssuanceFilter {
+    /// Query parameters that narrow.
+    static let parameterNames: Set<String> = [
+        "from", "to", "principal", "bucket", "prefix", "action", "delivery", "grant", "credential", "alive",
+    ]
+
+    /// Takes the query parameters of a request.
+    init(_ request: APIRequest) throws(GatewayError) {
+        self.init()
+        from = try request.instant("from")
+        to = try request.instant("to")
+        principal = try request.parsed("principal") { text throws(GatewayError) in try Principal(text) }
+        bucket = try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) }
+        prefix = try request.query("prefix").map { ExactText($0) }
+        action = try request.parsed("action") { text throws(GatewayError) in try Action(parsing: text) }
+        delivery = try request.word("delivery", Delivery.self)
+        grantID = try request.identifier("grant")
+        credentialID = try request.identifier("credential")
+        isAlive = try request.flag("alive")
+    }
+}

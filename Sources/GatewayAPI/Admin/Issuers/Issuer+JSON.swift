@@ -1,0 +1,94 @@
+import Foundation
+import GatewayCore
+import StrictJSON
+
+extension Issuer: AdminResource {
+    static var kind: ResourceKind { .issuer }
+    static var filters: [ListFilter] { [.text("issuer")] }
+    static var collectionPath: String { "/admin/v1/issuers" }
+
+    init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
+        try self.init(&body, new, keys: Self.keys(&body, over: nil))
+    }
+
+    init(_ body: inout JSONObject, as new: NewRow, over old: Issuer) throws(GatewayError) {
+        try self.init(&body, new, keys: Self.keys(&body, over: old.keys))
+        keep(old)
+    }
+
+    private init(_ body: inout JSONObject, _ new: NewRow, keys: Keys) throws(GatewayError) {
+        self.init(
+            id: new.id,
+            issuer: try body.required("issuer", body.string("issuer")),
+            audiences: try body.required("audiences", body.strings("audiences")),
+            algorithms: try body.required("algorithms", body.strings("algorithms")),
+            keys: keys,
+            principalPrefix: try body.required("principalPrefix", body.string("principalPrefix")),
+            groupPrefix: try body.required("groupPrefix", body.string("groupPrefix")),
+            subjectClaim: try body.string("subjectClaim") ?? "sub",
+            groupsClaim: try body.string("groupsClaim"),
+            usableClaims: try body.strings("usableClaims") ?? [],
+            rolesClaim: try body.string("rolesClaim"),
+            mayConferRoles: try body.roles("mayConferRoles"),
+            createdAt: new.now
+        )
+    }
+
+    /// - Parameter old: The keys of the row that is changed. The secret stays where the body has only `hasSecret`.
+    private static func keys(_ body: inout JSONObject, over old: Keys?) throws(GatewayError) -> Keys {
+        var json = try body.required("keys", body.object("keys"))
+        let keepsSecret: Bool
+        if case .secret? = old { keepsSecret = try json.bool("hasSecret") ?? false } else { keepsSecret = false }
+        var found: [Keys] = []
+        if let url = try json.string("url") { found.append(.url(url)) }
+        if let set = json.value("inline") {
+            guard case .object = set else { throw json.invalid("inline", "A JWK set is expected, an object.") }
+            var text = JSONWriter()
+            text.value(set)
+            found.append(.inline(String(decoding: text.bytes, as: UTF8.self)))
+        }
+        if let secret = try json.string("secret") { found.append(.secret(Secret(secret))) }
+        try json.end()
+        if let old, keepsSecret, found.isEmpty { return old }
+        guard found.count == 1, let keys = found.first else {
+            throw body.invalid("keys", "Exactly one of url, inline and secret is expected.")
+        }
+        return keys
+    }
+
+    var identifier: String { id.uuidString.lowercased() }
+
+    mutating func keep(_ old: Issuer) {
+        id = old.id
+        createdAt = old.createdAt
+    }
+
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("issuer", issuer)
+        json.member("audiences", audiences)
+        json.member("algorithms", algorithms)
+        json.name("keys")
+        json.object { Self.write(keys, to: &$0) }
+        json.member("principalPrefix", principalPrefix)
+        json.member("groupPrefix", groupPrefix)
+        json.member("subjectClaim", subjectClaim)
+        json.member("groupsClaim", groupsClaim)
+        json.member("usableClaims", usableClaims)
+        json.member("rolesClaim", rolesClaim)
+        json.member("mayConferRoles", mayConferRoles.map(\.rawValue).sorted())
+        json.member("createdAt", createdAt)
+    }
+
+    private static func write(_ keys: Keys, to json: inout JSONWriter) {
+        switch keys {
+        case .url(let url): json.member("url", url)
+        case .inline(let text):
+            if let set = try? JSONReader.read(Array(text.utf8)) {
+                json.name("inline")
+                json.value(set)
+            }
+        case .secret: json.member("hasSecret", true)
+        }
+    }
+}

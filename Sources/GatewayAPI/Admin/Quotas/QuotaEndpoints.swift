@@ -1,0 +1,88 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `/admin/v1/quotas`: the rows, and their use, which is read and reset.
+struct QuotaEndpoints: Sendable {
+    let rows: AdminEndpoints<Quota>
+    let uses: any QuotaUses
+
+    /// `GET /admin/v1/quotas/{id}`: the row, with its use.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let stored = try await rows.store.get(id(in: request).lowercaseText)
+        let summary = try await uses.summaries(of: [stored.id])[stored.id]
+        var response = ServerResponse.json(.ok) { json in
+            stored.row.write(to: &json)
+            summary?.write(to: &json)
+        }
+        response.head.headerFields[.eTag] = EntityTag(of: stored).text
+        return response
+    }
+
+    /// `GET /admin/v1/quotas`: rows, each with its use.
+    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let page = try await rows.store.list(request.listQuery(request.listFilters(Quota.filters)))
+        let summaries = page.items.isEmpty ? [:] : try await uses.summaries(of: page.items.map(\.id))
+        return .json(.ok) { json in
+            page.write(to: &json) { quota, json in
+                quota.write(to: &json)
+                summaries[quota.id]?.write(to: &json)
+            }
+        }
+    }
+
+    /// `GET /admin/v1/quotas/{id}/usage`: who used how much, the most first.
+    @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let query = try request.listQuery(request.listFilters([.text("holder")]))
+        let id = try id(in: request)
+        let quota = try await rows.store.get(id.lowercaseText).row
+        let page = try await uses.uses(of: id, query)
+        return .json(.ok) { json in
+            page.write(to: &json) { use, json in
+                json.member("holder", use.holder.rawValue)
+                json.member("used", use.used)
+                json.member("reserved", use.reserved)
+                json.member("remaining", max(0, quota.limit - use.used))
+            }
+        }
+    }
+
+    /// `POST /admin/v1/quotas/{id}:reset`: sets counters of the current period to zero.
+    @Sendable func reset(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let holder = try body.principal("holder")
+        let isForAll = try body.bool("all") ?? false
+        try body.end()
+        guard (holder != nil) != isForAll else {
+            throw body.invalid("holder", "Either name a holder, or say that it is for all of them.")
+        }
+        let reset = try await uses.reset(id(in: request), of: holder, by: caller.change(in: request))
+        return .json(.ok) { json in
+            json.member("holders", reset.holders)
+            json.member("released", reset.released)
+        }
+    }
+
+    private func id(in request: APIRequest) throws(GatewayError) -> UUID {
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.quota) }
+        return id
+    }
+}
+
+extension QuotaUseSummary {
+    /// Writes the member `use`.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.name("use")
+        json.object { json in
+            json.member("periodStart", periodStart)
+            json.member("resetsAt", resetsAt)
+            json.member("used", used)
+            json.member("highest", highest)
+            json.member("holders", holders)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `/admin/v1/storage-credentials`: the rows, and what depends on each.
+struct StorageCredentialEndpoints: Sendable {
+    let rows: AdminEndpoints<StorageCredential>
+    let dependency: any CredentialDependency
+
+    /// `GET /admin/v1/storage-credentials/{id}/dependents`: what stops working without it, and without its former key.
+    @Sendable func dependents(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }
+        let credential = try await rows.store.get(id.lowercaseText).row
+        let found = try await dependency.dependents(of: id)
+        return .json(.ok) { json in
+            json.member("accessKeyID", credential.accessKeyID)
+            json.member("buckets", found.buckets.map(\.rawValue))
+            json.name("alive")
+            json.object { found.alive.write(to: &$0) }
+            guard let previous = credential.previousKey, let former = found.aliveOfPreviousKey else { return }
+            json.name("previousKey")
+            json.object { json in
+                json.member("accessKeyID", previous.accessKeyID)
+                json.member("neededUntil", previous.neededUntil)
+                json.name("alive")
+                json.object { former.write(to: &$0) }
+                json.member("isRemovable", former.count == 0)
+            }
+        }
+    }
+}
+
+extension CredentialDependents.Alive {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("count", count)
+        json.member("until", until)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+import StrictJSON
+
+extension Usage {
+    /// Writes the members of a count.
+    func write(to json: inout JSONWriter) {
+        json.member("start", start)
+        json.member("principal", principal)
+        json.member("bucket", bucket)
+        json.member("grantID", grantID?.lowercaseText)
+        if let action {
+            json.name("actions")
+            json.array(action.utf8.split(separator: UInt8(ascii: ","))) { $0.string(String(Substring($1))) }
+        }
+        json.member("delivery", delivery)
+        json.member("urls", urls)
+        json.member("bytesBound", bytesBound)
+        json.member("bytesReserved", bytesReserved)
+        json.member("bytesUnsettled", bytesUnsettled)
+    }
+}
+
+extension CountedDenial {
+    /// Writes the members of a count.
+    func write(to json: inout JSONWriter) {
+        json.member("minute", minute)
+        json.member("principal", principal)
+        json.member("bucket", bucket)
+        json.member("code", code)
+        json.member("count", count)
+    }
+}
+
+extension GrantUse {
+    /// Writes the members of a grant with its use.
+    func write(to json: inout JSONWriter) {
+        json.name("grant")
+        json.object { grant.write(to: &$0) }
+        json.member("urls", use?.urls ?? 0)
+        json.member("lastUsedAt", use?.lastAt)
+        json.member("tightestPrefix", use?.tightestPrefix.rawValue)
+    }
+}
+
+extension BlastRadius {
+    /// Writes the members of a report.
+    func write(to json: inout JSONWriter) {
+        json.member("count", count)
+        json.member("aliveUntil", aliveUntil)
+        json.member("principalCount", principalCount)
+        let lists = [
+            ("principals", principals), ("deliveries", deliveries), ("buckets", buckets),
+            ("credentials", credentials), ("grants", grants),
+        ]
+        for (name, shares) in lists {
+            json.name(name)
+            json.array(shares) { json, share in
+                json.object { json in
+                    json.member("name", share.name)
+                    json.member("count", share.count)
+                    json.member("aliveUntil", share.aliveUntil)
+                }
+            }
+        }
+        json.member("sessionCount", sessionCount)
+        json.name("sessions")
+        json.array(sessions) { json, session in
+            json.object { json in
+                json.member("principal", session.principal)
+                json.member("bucket", session.bucket)
+                json.member("prefix", session.prefix)
+                json.member("actions", session.actions)
+                json.member("credentialID", session.credentialID)
+                json.member("expiresAt", session.expiresAt)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// Sums over the ledger: use, refusals, grants that nobody uses, and what a leaked credential or a wrong grant reaches.
+struct UsageEndpoints: Sendable {
+    let reports: any LedgerReports
+
+    /// `GET /admin/v1/usage`.
+    @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(
+            IssuanceFilter.parameterNames.subtracting(["alive"]).union(["by", "groupBy", "pageSize", "pageToken"]))
+        let page = try request.listQuery([:])
+        let query = UsageQuery(
+            try IssuanceFilter(request), by: try request.word("by", UsageQuery.Step.self) ?? .hour,
+            try request.words("groupBy", UsageQuery.Dimension.self), pageSize: page.pageSize,
+            pageToken: page.pageToken)
+        let found = try await reports.usage(query)
+        return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/denials`.
+    @Sendable func denials(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["from", "to", "principal", "bucket", "code", "pageSize", "pageToken"])
+        let page = try request.listQuery([:])
+        let query = DenialQuery(
+            from: try request.instant("from"), to: try request.instant("to"),
+            principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
+            bucket: try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) },
+            code: try request.query("code"), pageSize: page.pageSize, pageToken: page.pageToken)
+        let found = try await reports.denials(query)
+        return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/grants:unused`.
+    @Sendable func unusedGrants(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([
+            "from", "unusedSince", "includeUsed", "principal", "bucket", "pageSize", "pageToken",
+        ])
+        let page = try request.listQuery([:])
+        let query = GrantUseQuery(
+            from: try request.instant("from"), unusedSince: try request.instant("unusedSince"),
+            includesUsed: try request.flag("includeUsed"),
+            principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
+            bucket: try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) },
+            pageSize: page.pageSize, pageToken: page.pageToken)
+        let found = try await reports.grantUse(query)
+        return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/grants/{id}/blast-radius`.
+    @Sendable func blastRadiusOfGrant(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.grant) }
+        let radius = try await reports.blastRadius(of: .grant(id))
+        return .json(.ok) { radius.write(to: &$0) }
+    }
+
+    /// `GET /admin/v1/storage-credentials/{id}/blast-radius`.
+    @Sendable func blastRadiusOfCredential(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }
+        let radius = try await reports.blastRadius(of: .credential(id))
+        return .json(.ok) { radius.write(to: &$0) }
+    }
+}

@@ -1,0 +1,61 @@
+public import GatewayCore
+
+/// The stores of rows that admins manage.
+public struct AdminStores: Sendable {
+    /// Buckets.
+    public let buckets: any AdminStore<Bucket>
+    /// Storage credentials.
+    public let credentials: any AdminStore<StorageCredential>
+    /// Grants.
+    public let grants: any AdminStore<Grant>
+    /// Many grants at once.
+    public let grantBulk: any GrantBulkStore
+    /// Members of groups.
+    public let members: any AdminStore<GroupMember>
+    /// Quotas.
+    public let quotas: any AdminStore<Quota>
+    /// Issuers of JWTs.
+    public let issuers: any AdminStore<Issuer>
+    /// API keys.
+    public let apiKeys: any AdminStore<APIKey>
+    /// Tickets, which users make themselves.
+    public let tickets: any AdminStore<Ticket>
+    /// The end of all tickets of a principal.
+    public let ticketRevocation: any TicketRevocation
+    /// Groups that have members or grants.
+    public let groups: any GroupDirectory
+    /// The use of quotas.
+    public let quotaUses: any QuotaUses
+    /// What depends on storage credentials.
+    public let dependency: any CredentialDependency
+    /// Gateways that made themselves known.
+    public let gateways: any GatewayDirectory
+    /// The audit.
+    public let audit: any AuditReader
+
+    /// Lists the stores.
+    public init(
+        buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
+        grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
+        quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
+        tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation, groups: any GroupDirectory,
+        quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
+        audit: any AuditReader
+    ) {
+        self.buckets = buckets
+        self.credentials = credentials
+        self.grants = grants
+        self.grantBulk = grantBulk
+        self.members = members
+        self.quotas = quotas
+        self.issuers = issuers
+        self.apiKeys = apiKeys
+        self.tickets = tickets
+        self.ticketRevocation = ticketRevocation
+        self.groups = groups
+        self.quotaUses = quotaUses
+        self.dependency = dependency
+        self.gateways = gateways
+        self.audit = audit
+    }
+}

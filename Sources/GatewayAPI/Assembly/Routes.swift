@@ -1,0 +1,171 @@
+import GatewayCore
+import HTTPTypes
+
+/// The API on one screen: every path there is.
+struct Routes {
+    let urls: PresignedURLEndpoints
+    let postPolicies: PostPolicyEndpoints
+    let objects: ObjectEndpoints
+    let multipart: MultipartUploadEndpoints
+    let uploads: UploadEndpoints
+    let events: StoreEventEndpoints
+    let access: AccessEndpoints
+    let tickets: TicketEndpoints
+    let sessions: SessionEndpoints
+    let signatures: SignatureEndpoints
+    let issuances: IssuanceEndpoints
+    let usage: UsageEndpoints
+    let explanations: ExplainEndpoints
+    let simulations: SimulateEndpoints
+    let admin: AdminRoutes
+    let service: ServiceEndpoints
+
+    /// What app users call.
+    var app: [Route] {
+        [
+            Route(.post, "/v1/presigned-urls", .user, urls.issue).issuing(),
+            Route(
+                .post, "/v1/presigned-urls/batch", .user, maxBodyBytes: PresignedURLEndpoints.maxBatchBytes,
+                urls.issueBatch
+            ).issuing(),
+            Route(.post, "/v1/post-policies", .user, postPolicies.issue).issuing(),
+            Route(.get, "/v1/objects/{bucket}/{key}", .userOrTicket, takesRest: true, objects.redirect),
+            Route(.post, "/v1/multipart-uploads", .user, multipart.start),
+            Route(.get, "/v1/multipart-uploads/{id}", .user, multipart.get),
+            Route(.delete, "/v1/multipart-uploads/{id}", .user, multipart.abort),
+            Route(.get, "/v1/multipart-uploads/{id}/parts", .user, multipart.listParts),
+            Route(
+                .post, "/v1/multipart-uploads/{id}/parts", .user,
+                maxBodyBytes: MultipartUploadEndpoints.maxPartsBytes, multipart.issueParts
+            ).issuing(),
+            Route(
+                .post, "/v1/multipart-uploads/{id}/complete", .user,
+                maxBodyBytes: MultipartUploadEndpoints.maxCompletionBytes, multipart.complete),
+            Route(.post, "/v1/issuances/{id}:confirm", .user, uploads.confirm),
+            Route(forStores: "/v1/events/s3", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.s3),
+            Route(forStores: "/v1/events/oss", maxBodyBytes: StoreEventEndpoints.maxBodyBytes, events.oss),
+            Route(.get, "/v1/access", .user, access.show),
+            Route(.post, "/v1/signatures/oss", .user, signatures.signForOSS).issuing(),
+            Route(.post, "/v1/signatures/aws-v2", .user, signatures.signForAWSV2).issuing(),
+            Route(.post, "/v1/sts", .user, sessions.issue).issuing(),
+            Route(.get, "/v1/sts/oss", .user, sessions.credentialsURI)
+                .refusing(by: CredentialsURI.refusal),
+            Route(.get, "/distribute-token.json", .userOrTicket, sessions.credentialsURI)
+                .refusing(by: CredentialsURI.refusal),
+            Route(.post, "/v1/tickets", .user, tickets.create),
+            Route(.get, "/v1/tickets", .user, tickets.list),
+            Route(.get, "/v1/tickets/{id}", .user, tickets.get),
+            Route(.delete, "/v1/tickets/{id}", .user, tickets.delete),
+        ]
+    }
+
+    /// What admins, auditors and operators call; on a listener of its own where one is configured.
+    var inner: [Route] {
+        [
+            Route(.post, "/admin/v1/buckets", .admin, admin.buckets.create),
+            Route(.get, "/admin/v1/buckets", .auditor, admin.buckets.list),
+            Route(.get, "/admin/v1/buckets/{bucket}", .auditor, admin.buckets.get),
+            Route(.put, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.replace),
+            Route(.patch, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.patch),
+            Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
+            Route(.post, "/admin/v1/buckets/{bucket}:validate", .admin, admin.validation.validate),
+            Route(.post, "/admin/v1/buckets/{bucket}/event-secret", .admin, admin.eventSecrets.rotate),
+            Route(.get, "/admin/v1/buckets/{bucket}/event-secret", .auditor, admin.eventSecrets.get),
+            Route(.delete, "/admin/v1/buckets/{bucket}/event-secret", .admin, admin.eventSecrets.delete),
+            Route(.post, "/admin/v1/storage-credentials", .admin, admin.credentials.rows.create),
+            Route(.get, "/admin/v1/storage-credentials", .auditor, admin.credentials.rows.list),
+            Route(.get, "/admin/v1/storage-credentials/{id}", .auditor, admin.credentials.rows.get),
+            Route(.put, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.replace),
+            Route(.patch, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.patch),
+            Route(.delete, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.delete),
+            Route(.get, "/admin/v1/storage-credentials/{id}/dependents", .auditor, admin.credentials.dependents),
+            Route(.post, "/admin/v1/grants", .admin, admin.grants.create),
+            Route(.get, "/admin/v1/grants", .auditor, admin.grants.list),
+            Route(
+                .post, "/admin/v1/grants:apply", .admin, maxBodyBytes: GrantBulkEndpoints.maxBatchBytes,
+                admin.grantBulk.apply),
+            Route(.get, "/admin/v1/grants:export", .auditor, admin.grantBulk.export)
+                .streaming(maxBodyBytes: 0, answerDeadline: GrantBulkEndpoints.exportDeadline),
+            Route(.post, "/admin/v1/grants:import", .admin, admin.grantBulk.importGrants)
+                .streaming(
+                    maxBodyBytes: GrantBulkEndpoints.maxImportBytes,
+                    answerDeadline: GrantBulkEndpoints.importDeadline),
+            Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get),
+            Route(.put, "/admin/v1/grants/{id}", .admin, admin.grants.replace),
+            Route(.patch, "/admin/v1/grants/{id}", .admin, admin.grants.patch),
+            Route(.delete, "/admin/v1/grants/{id}", .admin, admin.grants.delete),
+            Route(.get, "/admin/v1/groups", .auditor, admin.groups.list),
+            Route(.post, "/admin/v1/groups/{group}/members", .admin, admin.members.create),
+            Route(.get, "/admin/v1/groups/{group}/members", .auditor, admin.members.list),
+            Route(.get, "/admin/v1/groups/{group}/members/{member}", .auditor, admin.members.get),
+            Route(.delete, "/admin/v1/groups/{group}/members/{member}", .admin, admin.members.delete),
+            Route(.post, "/admin/v1/quotas", .admin, admin.quotas.rows.create),
+            Route(.get, "/admin/v1/quotas", .auditor, admin.quotas.list),
+            Route(.get, "/admin/v1/quotas/{id}", .auditor, admin.quotas.get),
+            Route(.put, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.replace),
+            Route(.patch, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.patch),
+            Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.delete),
+            Route(.get, "/admin/v1/quotas/{id}/usage", .auditor, admin.quotas.usage),
+            Route(.post, "/admin/v1/quotas/{id}:reset", .admin, admin.quotas.reset),
+            Route(.post, "/admin/v1/issuers", .admin, admin.issuers.create),
+            Route(.get, "/admin/v1/issuers", .auditor, admin.issuers.list),
+            Route(.get, "/admin/v1/issuers/{id}", .auditor, admin.issuers.get),
+            Route(.put, "/admin/v1/issuers/{id}", .admin, admin.issuers.replace),
+            Route(.patch, "/admin/v1/issuers/{id}", .admin, admin.issuers.patch),
+            Route(.delete, "/admin/v1/issuers/{id}", .admin, admin.issuers.delete),
+            Route(.post, "/admin/v1/api-keys", .admin, admin.apiKeys.create),
+            Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
+            Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
+            Route(.put, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.replace),
+            Route(.patch, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.patch),
+            Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
+            Route(.post, "/admin/v1/api-keys/{id}:rotate", .admin, admin.apiKeys.rotate),
+            Route(.get, "/admin/v1/gateways", .auditor, admin.gateways.list),
+            Route(.get, "/admin/v1/audit", .auditor, admin.audit.list),
+            Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export),
+            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, usage.blastRadiusOfGrant),
+            Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants),
+            Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, usage.blastRadiusOfCredential),
+            Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
+            Route(
+                .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,
+                simulations.simulate),
+            Route(.get, "/admin/v1/issuances", .auditor, issuances.list),
+            Route(.get, "/admin/v1/issuances/{id}", .auditor, issuances.get),
+            Route(.get, "/admin/v1/issuances:export", .auditor, issuances.export),
+            Route(.get, "/admin/v1/uploads", .auditor, uploads.list),
+            Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, uploads.adminConfirm),
+            Route(.get, "/admin/v1/usage", .auditor, usage.usage),
+            Route(.get, "/admin/v1/denials", .auditor, usage.denials),
+            Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
+            Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),
+            Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
+            Route(.delete, "/admin/v1/tickets/{id}", .admin, tickets.rows.delete),
+            Route(.get, "/admin/v1/multipart-uploads", .auditor, multipart.adminList),
+            Route(.get, "/admin/v1/multipart-uploads/{id}", .auditor, multipart.adminGet),
+            Route(.delete, "/admin/v1/multipart-uploads/{id}", .admin, multipart.adminAbort),
+            Route(public: .get, "/healthz", service.health),
+            Route(public: .get, "/readyz", service.readiness),
+            Route(public: .get, "/metrics", service.metrics),
+            Route(public: .get, "/openapi.yaml", service.contract),
+            Route(public: .get, "/docs", service.docs),
+        ]
+    }
+}
+
+/// Endpoints of the rows that admins manage.
+struct AdminRoutes {
+    let validation: BucketValidationEndpoints
+    let eventSecrets: EventSecretEndpoints
+    let buckets: AdminEndpoints<Bucket>
+    let credentials: StorageCredentialEndpoints
+    let grants: AdminEndpoints<Grant>
+    let grantBulk: GrantBulkEndpoints
+    let groups: GroupEndpoints
+    let members: GroupMemberEndpoints
+    let quotas: QuotaEndpoints
+    let issuers: AdminEndpoints<Issuer>
+    let apiKeys: APIKeyEndpoints
+    let gateways: GatewayEndpoints
+    let audit: AuditEndpoints
+}

@@ -1,0 +1,61 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+
+/// The credential of `Authorization: Bearer` (RFC 6750, 2.1).
+enum BearerToken {
+    /// Takes the token of exactly one `Authorization: Bearer`.
+    ///
+    /// - Throws: `unauthenticated` with the reason.
+    static func token(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
+        guard let value = headers.onlyValue(of: .authorization) else {
+            guard headers.contains(.authorization) else {
+                throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
+            }
+            throw .unauthenticated(reason: "There is more than one Authorization field.")
+        }
+        let bytes = value.span
+        guard bytes.count > schemeByteCount, isBearer(bytes) else {
+            throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
+        }
+        guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
+            throw .unauthenticated(reason: "The token is too long.")
+        }
+        let token = bytes.extracting(schemeByteCount..<bytes.count)
+        guard isToken(token) else { throw .unauthenticated(reason: "The token holds characters that no token has.") }
+        return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
+    }
+
+    /// Bytes of `Bearer` and the space behind it.
+    private static let schemeByteCount = 7
+
+    private static func isBearer(_ value: Span<UInt8>) -> Bool {
+        value[0] | 0x20 == UInt8(ascii: "b") && value[1] | 0x20 == UInt8(ascii: "e")
+            && value[2] | 0x20 == UInt8(ascii: "a") && value[3] | 0x20 == UInt8(ascii: "r")
+            && value[4] | 0x20 == UInt8(ascii: "e") && value[5] | 0x20 == UInt8(ascii: "r")
+            && value[6] == UInt8(ascii: " ")
+    }
+
+    /// `b64token` of RFC 6750, 2.1.
+    private static func isToken(_ bytes: Span<UInt8>) -> Bool {
+        let marks = SIMD4(UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "="))
+        // Most tokens have no others.
+        return bytes.isAlphanumeric(or: marks) || holdsTokenBytesOnly(bytes)
+    }
+
+    private static func holdsTokenBytesOnly(_ bytes: Span<UInt8>) -> Bool {
+        for index in bytes.indices where !isTokenByte(bytes[index]) { return false }
+        return true
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
+            true
+        default: false
+        }
+    }
+}

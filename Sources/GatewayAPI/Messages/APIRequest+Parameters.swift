@@ -1,0 +1,70 @@
+import Foundation
+import GatewayCore
+import StrictJSON
+
+extension APIRequest {
+    /// A query parameter that is parsed; the error names the parameter.
+    func parsed<Value>(
+        _ name: String, _ parse: (String) throws(GatewayError) -> Value
+    ) throws(GatewayError) -> Value? {
+        guard let text = try query(name) else { return nil }
+        do {
+            return try parse(text)
+        } catch .invalidArgument(_, let reason) {
+            throw .invalidArgument(field: name, reason: reason)
+        }
+    }
+
+    /// A query parameter that is an instant.
+    func instant(_ name: String) throws(GatewayError) -> Date? {
+        try parsed(name) { text throws(GatewayError) in try Timestamp.instant(from: text) }
+    }
+
+    /// A query parameter that is an identifier.
+    func identifier(_ name: String) throws(GatewayError) -> UUID? {
+        guard let text = try query(name) else { return nil }
+        guard let id = UUID(uuidString: text) else {
+            throw .invalidArgument(field: name, reason: "A UUID is expected.")
+        }
+        return id
+    }
+
+    /// A query parameter that is `true` or `false`; the latter where it is absent.
+    func flag(_ name: String) throws(GatewayError) -> Bool {
+        switch try query(name) {
+        case nil, "false": false
+        case "true": true
+        default: throw .invalidArgument(field: name, reason: "One of 'true', 'false' is expected.")
+        }
+    }
+
+    /// A query parameter that is one of a fixed set of words.
+    func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Word.Type
+    ) throws(GatewayError) -> Word? where Word.RawValue == String {
+        guard let text = try query(name) else { return nil }
+        return try Self.word(text, of: name)
+    }
+
+    /// A query parameter that lists words of a fixed set, with commas between them.
+    func words<Word: RawRepresentable & CaseIterable & Hashable>(
+        _ name: String, _ type: Word.Type
+    ) throws(GatewayError) -> Set<Word> where Word.RawValue == String {
+        guard let text = try query(name), !text.isEmpty else { return [] }
+        var words: Set<Word> = []
+        for piece in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            words.insert(try Self.word(String(Substring(piece)), of: name))
+        }
+        return words
+    }
+
+    private static func word<Word: RawRepresentable & CaseIterable>(
+        _ text: String, of name: String
+    ) throws(GatewayError) -> Word where Word.RawValue == String {
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            throw .invalidArgument(field: name, reason: "One of \(words) is expected.")
+        }
+        return word
+    }
+}

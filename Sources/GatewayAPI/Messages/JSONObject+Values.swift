@@ -1,0 +1,59 @@
+import Foundation
+import GatewayCore
+import StrictJSON
+
+extension JSONObject {
+    /// Takes a principal.
+    mutating func principal(_ name: String) throws(GatewayError) -> Principal? {
+        try parsed(name) { (text) throws(GatewayError) in try Principal(text) }
+    }
+
+    /// Takes an instant.
+    mutating func instant(_ name: String) throws(GatewayError) -> Date? {
+        try parsed(name) { (text) throws(GatewayError) in try Timestamp.instant(from: text) }
+    }
+
+    /// Takes an identifier.
+    mutating func uuid(_ name: String) throws(GatewayError) -> UUID? {
+        guard let text = try string(name) else { return nil }
+        guard let id = UUID(uuidString: text) else { throw invalid(name, "A UUID is expected.") }
+        return id
+    }
+
+    /// Takes one of a fixed set of words.
+    mutating func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Word.Type
+    ) throws(GatewayError) -> Word? where Word.RawValue == String {
+        guard let text = try string(name) else { return nil }
+        guard let word = Word(rawValue: text) else {
+            let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+            throw invalid(name, "One of \(words) is expected.")
+        }
+        return word
+    }
+
+    /// Takes actions; none where the array is empty.
+    mutating func actions(_ name: String) throws(GatewayError) -> Set<Action>? {
+        guard let texts = try strings(name) else { return nil }
+        var actions: Set<Action> = []
+        for (index, text) in texts.enumerated() {
+            guard let action = try? Action(parsing: text) else {
+                throw invalid("\(name)[\(index)]", "An action is 'PutObject' or 'GetObject'.")
+            }
+            actions.insert(action)
+        }
+        return actions
+    }
+
+    /// Takes roles.
+    mutating func roles(_ name: String) throws(GatewayError) -> Set<Role> {
+        var roles: Set<Role> = []
+        for (index, text) in (try strings(name) ?? []).enumerated() {
+            guard let role = Role(rawValue: text) else {
+                throw invalid("\(name)[\(index)]", "A role is 'admin' or 'auditor'.")
+            }
+            roles.insert(role)
+        }
+        return roles
+    }
+}

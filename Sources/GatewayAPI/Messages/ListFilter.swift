@@ -1,0 +1,95 @@
+import Foundation
+import GatewayCore
+
+/// A query parameter that narrows a list, and what its value can be.
+struct ListFilter: Sendable {
+    private enum Form: Sendable {
+        case text
+        case uuid
+        case instant
+        case action
+        case words([String])
+    }
+
+    /// The name of the parameter.
+    let name: String
+    private let form: Form
+
+    /// Any text, compared exactly.
+    static func text(_ name: String) -> ListFilter { ListFilter(name: name, form: .text) }
+
+    /// A UUID.
+    static func uuid(_ name: String) -> ListFilter { ListFilter(name: name, form: .uuid) }
+
+    /// A time.
+    static func instant(_ name: String) -> ListFilter { ListFilter(name: name, form: .instant) }
+
+    /// An action, in any of the forms that grants are given with.
+    static func action(_ name: String) -> ListFilter { ListFilter(name: name, form: .action) }
+
+    /// One of the words of a type.
+    static func word<Word: RawRepresentable & CaseIterable>(
+        _ name: String, _ type: Word.Type
+    ) -> ListFilter where Word.RawValue == String {
+        ListFilter(name: name, form: .words(Word.allCases.map(\.rawValue)))
+    }
+
+    /// The value in the one form that stores compare with.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for what no row can match.
+    func value(_ text: String) throws(GatewayError) -> String {
+        switch form {
+        case .text: return text
+        case .uuid:
+            guard let id = UUID(uuidString: text) else {
+                throw .invalidArgument(field: name, reason: "A UUID is expected.")
+            }
+            return id.lowercaseText
+        case .instant:
+            do throws(GatewayError) {
+                return Timestamp.text(of: try Timestamp.instant(from: text))
+            } catch .invalidArgument(_, let reason) {
+                throw .invalidArgument(field: name, reason: reason)
+            }
+        case .action:
+            guard let action = try? Action(parsing: text) else {
+                throw .invalidArgument(field: name, reason: "An action is 'PutObject' or 'GetObject'.")
+            }
+            return action.rawValue
+        case .words(let words):
+            guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
+                let list = words.map { "'\($0)'" }.joined(separator: ", ")
+                throw .invalidArgument(field: name, reason: "One of \(list) is expected.")
+            }
+            return text
+        }
+    }
+}
+
+extension APIRequest {
+    /// The filters that a list is asked for with.
+    ///
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for other parameters than these and those of pages.
+    func listFilters(
+        _ filters: [ListFilter], besides others: Set<String> = ["pageSize", "pageToken"]
+    ) throws(GatewayError) -> [String: String] {
+        try allowQuery(others.union(filters.map(\.name)))
+        var values: [String: String] = [:]
+        for filter in filters {
+            if let text = try query(filter.name) { values[filter.name] = try filter.value(text) }
+        }
+        return values
+    }
+
+    /// What a list is asked for, with filters already taken.
+    func listQuery(_ filters: [String: String]) throws(GatewayError) -> ListQuery {
+        var pageSize = 100
+        if let text = try query("pageSize") {
+            guard let size = Int(text), 1...1000 ~= size else {
+                throw .invalidArgument(field: "pageSize", reason: "A page has 1 to 1,000 rows.")
+            }
+            pageSize = size
+        }
+        return ListQuery(filters: filters, pageSize: pageSize, pageToken: try query("pageToken"))
+    }
+}

@@ -1,0 +1,26 @@
+import GatewayCore
+import StrictJSON
+
+extension Page {
+    /// Writes the members of a page, each row by `write`.
+    func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
+        json.name("items")
+        json.array(items) { json, item in
+            json.object { write(item, &$0) }
+        }
+        json.member("nextPageToken", nextPageToken)
+    }
+}
+
+extension LedgerPage {
+    /// Writes the members of a page, each row by `write`, and the stretch that was looked at.
+    func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
+        json.name("items")
+        json.array(items) { json, item in
+            json.object { write(item, &$0) }
+        }
+        json.member("from", range.from)
+        json.member("to", range.to)
+        json.member("nextPageToken", nextPageToken)
+    }
+}

@@ -1,0 +1,18 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+    static let rateLimit = registered("RateLimit")
+    static let rateLimitPolicy = registered("RateLimit-Policy")
+    static let referrerPolicy = registered("Referrer-Policy")
+    static let ossPublicKeyURL = registered("x-oss-pub-key-url")
+    static let idempotencyKey = registered("Idempotency-Key")
+    static let idempotencyReplayed = registered("Idempotency-Replayed")
+    static let requestID = registered("X-Request-Id")
+    static let forwardedFor = registered("X-Forwarded-For")
+    static let forwarded = registered("Forwarded")
+
+    private static func registered(_ name: String) -> HTTPField.Name {
+        guard let field = HTTPField.Name(name) else { preconditionFailure("'\(name)' is not a token.") }
+        return field
+    }
+}

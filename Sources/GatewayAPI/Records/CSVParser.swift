@@ -1,0 +1,177 @@
+import GatewayCore
+import StrictJSON
+
+/// Comma-separated values as RFC 4180 has them, in UTF-8: lines end in CR LF or LF, a field in quotes may hold
+/// anything.
+///
+/// The first record names the columns; what they mean is said by ``Columns``.
+struct CSVParser<Columns: CSVColumns>: RecordParser {
+    private enum State {
+        case fieldStart
+        case bare
+        case quoted
+        /// Behind a quote that ends the field or is the first of two.
+        case quote
+        /// Behind a CR that must be followed by LF.
+        case carriageReturn
+    }
+
+    private var state = State.fieldStart
+    private var line = 1
+    private var firstLine = 1
+    private var size = 0
+    private var field: [UInt8] = []
+    private var fields: [String] = []
+    /// Bytes of the mark before the text that have come; `nil` behind it.
+    private var markSize: Int? = 0
+    private var columns: Columns?
+
+    mutating func take(_ piece: [UInt8]) throws(GatewayError) -> [BodyRecord] {
+        var records: [BodyRecord] = []
+        for byte in piece {
+            guard !takeMark(byte) else { continue }
+            size += 1
+            guard size <= BodyRecord.maxBytes else { throw BodyRecord.tooLong(firstLine) }
+            if try step(byte), let record = try endRecord() { records.append(record) }
+            if byte == UInt8(ascii: "\n") {
+                line += 1
+                if size == 0 { firstLine = line }
+            }
+        }
+        return records
+    }
+
+    mutating func finish() throws(GatewayError) -> [BodyRecord] {
+        guard state != .quoted else { throw flaw("The body ends within quotes.") }
+        guard state != .carriageReturn else { throw flaw("A CR stands alone.") }
+        guard size > 0 || columns != nil else { throw flaw("The header with the names of the columns is missing.") }
+        guard size > 0 else { return [] }
+        try endField()
+        return try endRecord().map { [$0] } ?? []
+    }
+
+    /// Passes over what editors put before UTF-8.
+    private mutating func takeMark(_ byte: UInt8) -> Bool {
+        guard let seen = markSize else { return false }
+        guard byte == byteOrderMark[seen] else {
+            field = Array(byteOrderMark[..<seen])
+            markSize = nil
+            return false
+        }
+        markSize = seen + 1 < byteOrderMark.count ? seen + 1 : nil
+        return true
+    }
+
+    /// Takes a byte; `true` where a record ends with it.
+    private mutating func step(_ byte: UInt8) throws(GatewayError) -> Bool {
+        switch (state, byte) {
+        case (.quoted, UInt8(ascii: "\"")):
+            state = .quote
+        case (.quoted, _):
+            field.append(byte)
+        case (.quote, UInt8(ascii: "\"")):
+            field.append(byte)
+            state = .quoted
+        case (.carriageReturn, let byte) where byte != UInt8(ascii: "\n"):
+            throw flaw("A CR stands alone.")
+        case (_, UInt8(ascii: "\n")):
+            try endField()
+            return true
+        case (_, UInt8(ascii: "\r")):
+            state = .carriageReturn
+        case (_, UInt8(ascii: ",")):
+            try endField()
+        case (.fieldStart, UInt8(ascii: "\"")):
+            state = .quoted
+        case (.quote, _):
+            throw flaw("Something follows the quote that ends a field.")
+        case (_, UInt8(ascii: "\"")):
+            throw flaw("A quote stands within a field that does not begin with one.")
+        default:
+            field.append(byte)
+            state = .bare
+        }
+        return false
+    }
+
+    private mutating func endField() throws(GatewayError) {
+        state = .fieldStart
+        // No value of a grant holds a CR; editors end lines within a field with CR LF.
+        if field.contains(UInt8(ascii: "\r")) { field.replace("\r\n".utf8, with: "\n".utf8) }
+        guard let text = String(validating: field, as: UTF8.self) else { throw flaw("The record is not UTF-8.") }
+        fields.append(text)
+        field.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func endRecord() throws(GatewayError) -> BodyRecord? {
+        defer {
+            fields.removeAll(keepingCapacity: true)
+            size = 0
+        }
+        // An empty line.
+        guard fields != [""] else { return nil }
+        do throws(GatewayError) {
+            guard let columns else {
+                columns = try Columns(header: fields)
+                return nil
+            }
+            guard fields.count == columns.count else {
+                throw .invalidArgument(
+                    field: "line", reason: "The record has \(fields.count) fields, the header \(columns.count).")
+            }
+            return BodyRecord(line: firstLine, value: try columns.value(of: fields))
+        } catch {
+            throw .line(firstLine, error)
+        }
+    }
+
+    private func flaw(_ reason: String) -> GatewayError {
+        .line(firstLine, .invalidArgument(field: "line", reason: reason))
+    }
+}
+
+/// What the columns of a table mean.
+protocol CSVColumns: Sendable {
+    /// Reads the header.
+    init(header: [String]) throws(GatewayError)
+    /// How many columns there are.
+    var count: Int { get }
+    /// Makes an object of the fields of a record.
+    func value(of fields: [String]) throws(GatewayError) -> JSONValue
+}
+
+/// Appends comma-separated values to bytes.
+///
+/// Values are written as they are, also those that a spreadsheet would take for formulas: a file that is read back must
+/// say what was written.
+struct CSVWriter {
+    /// What was written so far.
+    private(set) var bytes: [UInt8] = []
+
+    /// Writes a record.
+    mutating func record(_ fields: [String]) {
+        for (index, field) in fields.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            write(field)
+        }
+        bytes.append(contentsOf: "\r\n".utf8)
+    }
+
+    /// Gives the bytes away.
+    mutating func takeBytes() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
+    private mutating func write(_ field: String) {
+        guard field.utf8.contains(where: { $0 == 0x2c || $0 == 0x22 || $0 == 0x0a || $0 == 0x0d }) else {
+            return bytes.append(contentsOf: field.utf8)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        for byte in field.utf8 {
+            if byte == UInt8(ascii: "\"") { bytes.append(byte) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}

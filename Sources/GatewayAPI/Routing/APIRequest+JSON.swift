@@ -1,0 +1,46 @@
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+import StrictJSON
+
+extension APIRequest {
+    /// Reads the body as one strict JSON object.
+    func jsonObject() throws -> JSONObject {
+        try JSONObject(jsonText(orOf: nil))
+    }
+
+    /// Reads the body as one strict JSON object, and no body as an object without members.
+    func jsonObjectIfAny() throws -> JSONObject {
+        if case .collected(let bytes) = body, bytes.isEmpty { return try JSONObject(.object([])) }
+        return try jsonObject()
+    }
+
+    /// Reads the body as one strict JSON value.
+    ///
+    /// - Parameter other: A media type that is accepted besides `application/json`.
+    func jsonValue(orOf other: String? = nil) throws -> JSONValue {
+        try jsonText(orOf: other).root.value
+    }
+
+    private func jsonText(orOf other: String?) throws -> JSONText {
+        guard isJSON || [Self.jsonType, other].contains(Self.essence(of: headers[.contentType] ?? "")) else {
+            throw APIError.unsupportedMediaType
+        }
+        guard case .collected(let bytes) = body else { preconditionFailure("A route that reads JSON collects it.") }
+        return try JSONText.body(bytes)
+    }
+
+    private static let jsonType = "application/json"
+
+    /// Whether the body is said to be JSON in the very words, as most are.
+    private var isJSON: Bool {
+        guard let type = headers.onlyValue(of: .contentType) else { return false }
+        return Self.jsonType.isSameBytes(as: type.span)
+    }
+
+    /// A media type without its parameters, in lower case.
+    private static func essence(of type: String) -> String {
+        let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" })
+        return essence?.lowercased() ?? ""
+    }
+}

@@ -1,0 +1,55 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// The step that finds out who calls.
+final class Authenticate: Sendable {
+    private let authenticator: any Authenticator
+    /// Reads the changes of policy that were committed before the call.
+    private let advancePolicy: @Sendable () async throws(GatewayError) -> Void
+
+    init(
+        _ authenticator: any Authenticator, advancePolicy: @escaping @Sendable () async throws(GatewayError) -> Void
+    ) {
+        self.authenticator = authenticator
+        self.advancePolicy = advancePolicy
+    }
+
+    /// The caller of an operation, by the token or the ticket that the operation accepts.
+    ///
+    /// - Throws: `unauthenticated`, `expiredToken`, `unavailable`, `slowDown`.
+    func caller(of request: APIRequest) async throws(GatewayError) -> Caller {
+        let access = request.route.access
+        let token = try Self.token(of: request, for: access)
+        // A revoked admin must not act on what this gateway has not read yet: no later step proves the key again.
+        if access == .admin || access == .auditor { try await advancePolicy() }
+        return try Self.admit(await authenticator.authenticate(token), to: access, request)
+    }
+
+    // Apart from what waits: the frame of an asynchronous function would hold all that this one looks at.
+    private static func admit(
+        _ caller: Caller, to access: Route.Access, _ request: APIRequest
+    ) throws(GatewayError) -> Caller {
+        guard !caller.hasTicket || access == .userOrTicket else {
+            throw .unauthenticated(reason: "A ticket is not accepted here.")
+        }
+        request.notes.note(principal: caller.principal)
+        return caller
+    }
+
+    /// The ticket in the query, where the route takes one and the query has one; else the bearer token.
+    private static func token(
+        of request: APIRequest, for access: Route.Access
+    ) throws(GatewayError) -> Secret<String> {
+        guard access == .userOrTicket, let text = try request.query("ticket") else {
+            return try BearerToken.token(in: request.headers)
+        }
+        guard !request.headers.contains(.authorization) else {
+            throw .unauthenticated(reason: "Send a ticket or a bearer token, not both.")
+        }
+        guard let ticket = TicketText(parsing: Secret(text)) else {
+            throw .unauthenticated(reason: "The ticket is not accepted.")
+        }
+        return ticket.text
+    }
+}

@@ -1,0 +1,43 @@
+import HTTPServing
+import HTTPTypes
+
+/// The step that lets browsers of configured origins read the answers for app users (Fetch standard, "CORS protocol").
+/// Credentials in the browser's sense are never allowed: tokens travel in `Authorization`, which the page itself sets.
+struct CrossOrigin: Sendable {
+    /// `scheme://host[:port]`, or `*` for any.
+    let allowedOrigins: Set<String>
+
+    /// Adds the header fields that the browser looks for.
+    func allow(_ response: inout ServerResponse, to request: APIRequest) {
+        guard !allowedOrigins.isEmpty, let path = request.crossOriginPath else { return }
+        let allowsAny = allowedOrigins.contains("*")
+        if !allowsAny {
+            let others = response.head.headerFields[.vary].map { $0 + ", " } ?? ""
+            response.head.headerFields[.vary] = others + "Origin"
+        }
+        guard let origin = request.headers[.origin], allowsAny || allowedOrigins.contains(origin) else {
+            return
+        }
+        response.head.headerFields[.accessControlAllowOrigin] = allowsAny ? "*" : origin
+        if request.method == .options, request.headers[.accessControlRequestMethod] != nil {
+            let methods = path.allowedMethods.map(\.rawValue).joined(separator: ", ")
+            response.head.headerFields[.accessControlAllowMethods] = methods
+            response.head.headerFields[.accessControlAllowHeaders] =
+                "Authorization, Content-Type, Idempotency-Key, If-Match"
+            response.head.headerFields[.accessControlMaxAge] = "7200"
+        } else {
+            response.head.headerFields[.accessControlExposeHeaders] =
+                """
+                ETag, Idempotency-Replayed, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id
+                """
+        }
+    }
+}
+
+extension APIRequest {
+    /// The path of the request, where browsers may use it.
+    fileprivate var crossOriginPath: Router.Path? {
+        guard let path = match.path, path.template.hasPrefix("/v1/") else { return nil }
+        return path
+    }
+}

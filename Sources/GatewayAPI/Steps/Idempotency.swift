@@ -1,0 +1,130 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import LibCrypto
+import Logging
+
+/// The step that lets a `POST` with an `Idempotency-Key` take effect once. For 24 hours the same request of the same
+/// caller with the same key gets the same answer, as often as it is sent. A refusal is not kept: the request may be
+/// tried again.
+///
+/// The route says how its answer is repeated. An endpoint only hands on what the request carries: ``APIRequest/claim``,
+/// which a change marks in its transaction (`Caller.change(in:)`), and ``APIRequest/repeatable``, with which use cases
+/// issue the same identifiers again.
+final class Idempotency: Sendable {
+    /// Longest key in bytes.
+    static let maxKeyBytes = 255
+
+    private let store: any IdempotencyStore
+    private let logger: Logger
+
+    init(_ store: any IdempotencyStore, logger: Logger) {
+        self.store = store
+        self.logger = logger
+    }
+
+    /// Whether the step has to do with a request: the others go to their endpoint without it.
+    static func concerns(_ request: APIRequest) -> Bool {
+        request.method == .post && request.headers.contains(.idempotencyKey)
+    }
+
+    /// Answers a request with a key.
+    func answer(
+        _ request: APIRequest, from caller: Caller,
+        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
+    ) async throws -> ServerResponse {
+        let state = try await store.begin(try Self.digested(request, from: caller))
+        switch (state, request.route.repetition) {
+        case (.answered(_, let answer?), .kept):
+            guard let kept = KeptAnswer(bytes: answer) else { throw GatewayError.idempotency(.answerGone) }
+            return kept.response.replayed
+        case (.answered, .kept): throw GatewayError.idempotency(.answerGone)
+        case (.interrupted(let claim), .kept):
+            // The row stays interrupted, for the next request.
+            try? await store.abandon(claim)
+            throw GatewayError.idempotency(.answerGone)
+        case (.answered(let claim, _), .issuedAgain):
+            return replayed(try await endpoint(claimed(request, by: claim), caller), by: claim)
+        case (.fresh(let claim), _), (.interrupted(let claim), .issuedAgain):
+            return replayed(try await act(for: claim, claimed(request, by: claim), caller, endpoint), by: claim)
+        }
+    }
+
+    private func claimed(_ request: APIRequest, by claim: IdempotencyClaim) -> APIRequest {
+        request.claimed(claim, RepeatableIssuing(claim, ledger: store.ledger(for: claim)))
+    }
+
+    private func replayed(_ response: ServerResponse, by claim: IdempotencyClaim) -> ServerResponse {
+        claim.issuances.isEmpty ? response : response.replayed
+    }
+
+    private func act(
+        for claim: IdempotencyClaim, _ request: APIRequest, _ caller: Caller,
+        _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
+    ) async throws -> ServerResponse {
+        let response: ServerResponse
+        do {
+            response = try await endpoint(request, caller)
+        } catch {
+            await end(claim, of: request) { () throws(GatewayError) in try await store.abandon(claim) }
+            throw error
+        }
+        await end(claim, of: request) { () throws(GatewayError) in
+            guard 200..<300 ~= response.head.status.code else { return try await store.abandon(claim) }
+            try await store.finish(
+                claim, answer: request.route.repetition == .kept ? KeptAnswer(response)?.bytes : nil)
+        }
+        return response
+    }
+
+    /// Ends a claim. A failure changes nothing for this answer: the next request with the key finds out what came of
+    /// this one.
+    private func end(
+        _ claim: IdempotencyClaim, of request: APIRequest, _ body: () async throws(GatewayError) -> Void
+    ) async {
+        do throws(GatewayError) {
+            try await body()
+        } catch {
+            logger.warning(
+                "an idempotency key is not ended",
+                metadata: ["request.id": "\(request.id)", "claim": "\(claim.id)", "code": "\(error.code)"])
+        }
+    }
+
+    /// Digests of what tells requests apart. Bodies are compared byte by byte.
+    private static func digested(
+        _ request: APIRequest, from caller: Caller
+    ) throws(GatewayError) -> IdempotentRequest {
+        let key = try key(in: request.headers)
+        let route = request.route
+        guard case .collect = route.bodyPlan, case .collected(let body) = request.body else {
+            throw invalid("The body of this operation is too long to be compared; send it without a key.")
+        }
+        let target = (request.match.target?.rawPath ?? "") + "?" + (request.match.target?.rawQuery ?? "")
+        return IdempotentRequest(
+            caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
+            keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
+            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + body).bytes)
+    }
+
+    private static func key(in headers: HeaderFields) throws(GatewayError) -> String {
+        let values = headers[values: .idempotencyKey]
+        guard values.count == 1, let key = values.first, 1...maxKeyBytes ~= key.utf8.count,
+            key.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        else { throw invalid("Send one key of 1 to \(maxKeyBytes) visible ASCII characters.") }
+        return key
+    }
+
+    private static func invalid(_ reason: String) -> GatewayError {
+        .invalidArgument(field: HTTPField.Name.idempotencyKey.rawName, reason: reason)
+    }
+}
+
+extension ServerResponse {
+    /// The same answer, marked as a repetition.
+    fileprivate var replayed: ServerResponse {
+        var response = self
+        response.head.headerFields[.idempotencyReplayed] = "true"
+        return response
+    }
+}

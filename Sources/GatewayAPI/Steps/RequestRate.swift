@@ -1,0 +1,82 @@
+import GatewayCore
+import Synchronization
+
+/// How often each principal may do something: a token bucket for each, in the memory of this process.
+///
+/// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that
+/// were used longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions
+/// of a second.
+final class RequestRate: Sendable {
+    private final class Shard: Sendable {
+        /// Nanoseconds since the origin at which each bucket is full.
+        let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
+
+        init(maxPrincipals: Int) {
+            fullAt = Mutex(LeastRecentlyUsed(maxCount: maxPrincipals, maxCost: .max))
+        }
+    }
+
+    private let name: String
+    private let burst: Int
+    /// Nanoseconds in which one token comes back.
+    private let period: Int64
+    private let origin: ContinuousClock.Instant
+    private let shards: [Shard]
+
+    private static let shardCount = 16
+
+    /// Makes full buckets.
+    ///
+    /// - Parameters:
+    ///   - name: What is counted, as a structured field can hold it.
+    ///   - perSecond: Tokens that come back in a second, 1 to 1,000,000.
+    ///   - burst: Tokens that a bucket holds.
+    ///   - maxPrincipals: About how many buckets are remembered.
+    ///   - origin: An instant before the first use.
+    init(
+        _ name: String, perSecond: Int, burst: Int, maxPrincipals: Int = 1 << 17, from origin: ContinuousClock.Instant
+    ) {
+        precondition(1...1_000_000 ~= perSecond && burst > 0, "Nothing would ever be admitted.")
+        self.name = name
+        self.burst = burst
+        period = 1_000_000_000 / Int64(perSecond)
+        self.origin = origin
+        shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
+    }
+
+    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where they are more than half
+    /// of that, half is enough, and the bucket owes the rest: it is seldom full where others of the same principal ask
+    /// as well.
+    ///
+    /// - Parameters:
+    ///   - instant: When they are asked for.
+    ///   - taken: Tokens that the same request has taken before.
+    /// - Throws: ``APIError/tooManyRequests(_:)``.
+    func take(
+        _ count: Int = 1, after taken: Int = 0, from principal: Principal, at instant: ContinuousClock.Instant
+    ) throws(APIError) {
+        let cost = Int64(min(count, burst - taken)) * period
+        guard cost > 0 else { return }
+        let needed = min(cost, Int64((burst + 1) / 2) * period)
+        let now = (instant - origin).nanoseconds
+        let latest = now + Int64(burst) * period
+        let shard = shards[Int(UInt(bitPattern: principal.hashValue) % UInt(Self.shardCount))]
+        let fullAt = shard.fullAt.withLock { buckets in
+            let known = buckets.withValue(for: principal) { fullAt in
+                let known = max(fullAt, now)
+                if known + needed <= latest { fullAt = known + cost }
+                return known
+            }
+            if let known { return known }
+            buckets.insert(now + cost, for: principal, cost: 1)
+            return now
+        }
+        guard fullAt + needed > latest else { return }
+        let second: Int64 = 1_000_000_000
+        throw .tooManyRequests(
+            RateRefusal(
+                name: name, burst: burst, window: Int((Int64(burst) * period + second - 1) / second),
+                remaining: Int(max(0, latest - fullAt) / period),
+                retryAfter: Int((fullAt + needed - latest + second - 1) / second)))
+    }
+}

@@ -1,0 +1,50 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `GET /v1/access`.
+struct AccessEndpoints: Sendable {
+    let useCase: AccessOverview
+
+    /// Shows the caller's own grants and what is left of the quotas.
+    @Sendable func show(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let access = try await useCase.access(of: caller)
+        return .json(.ok) { json in
+            json.member("principal", caller.principal.rawValue)
+            json.name("grants")
+            json.array(access.grants) { json, effective in
+                json.object { effective.write(to: &$0) }
+            }
+            json.member("isTruncated", access.isTruncated)
+            json.name("quotas")
+            json.array(access.quotas) { json, balance in
+                json.object { balance.write(to: &$0) }
+            }
+        }
+    }
+}
+
+extension AccessOverview.EffectiveGrant {
+    /// Writes what the grant means to its user, but not whom else it reaches or who made it.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("bucket", grant.bucket.rawValue)
+        json.member("prefix", prefix.rawValue)
+        grant.writeRule(to: &json)
+    }
+}
+
+extension QuotaBalance {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", quota.id)
+        json.member("bucket", quota.bucket?.rawValue)
+        json.member("action", quota.action?.rawValue)
+        json.member("metric", quota.metric.rawValue)
+        json.member("period", quota.period.rawValue)
+        json.member("sharing", quota.sharing.rawValue)
+        json.member("limit", quota.limit)
+        json.member("remaining", remainder.remaining)
+        if let seconds = remainder.resetsIn { json.member("resetsIn", seconds) }
+    }
+}

@@ -1,0 +1,21 @@
+import GatewayCore
+import Signing
+import StrictJSON
+
+extension IssuedURL {
+    /// Writes the members of the answer.
+    func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("method", method.rawValue)
+        json.member("bucket", bucket.rawValue)
+        json.member("key", key.rawValue)
+        json.member("url", verbatim: url.reveal())
+        json.name("headers")
+        json.object { json in
+            for header in headers { json.member(named: header.name, header.value) }
+        }
+        json.member("expiresAt", expiresAt)
+        json.member("expiresIn", expiresIn)
+        json.member("enforcedBy", enforcedBy.rawValue)
+    }
+}

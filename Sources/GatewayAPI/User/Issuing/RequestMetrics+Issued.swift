@@ -1,0 +1,16 @@
+import GatewayCore
+
+extension RequestMetrics {
+    /// Counts a URL.
+    func issued(_ issued: IssuedURL) {
+        self.issued(action: issued.method.action.rawValue, method: issued.method.rawValue)
+    }
+
+    /// Counts an item of a batch.
+    func count(_ answer: Result<IssuedURL, GatewayError>) {
+        switch answer {
+        case .success(let issued): self.issued(issued)
+        case .failure(let error): refused(code: error.code)
+        }
+    }
+}

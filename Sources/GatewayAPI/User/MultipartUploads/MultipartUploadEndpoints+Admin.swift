@@ -1,0 +1,30 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `/admin/v1/multipart-uploads`.
+extension MultipartUploadEndpoints {
+    /// Lists uploads of anybody.
+    @Sendable func adminList(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let names = ["state", "bucket", "principal"]
+        try request.allowQuery(Set(names + ["pageSize", "pageToken"]))
+        var filters: [String: String] = [:]
+        for name in names { filters[name] = try request.query(name) }
+        let page = try await useCase.list(request.listQuery(filters))
+        return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
+    }
+
+    /// Shows an upload of anybody.
+    @Sendable func adminGet(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let upload = try await useCase.upload(id(in: request))
+        return .json(.ok) { upload.writeForAdmins(to: &$0) }
+    }
+
+    /// Aborts an upload of anybody.
+    @Sendable func adminAbort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try await useCase.abort(id(in: request), by: caller.change(in: request))
+        return .noContent
+    }
+}

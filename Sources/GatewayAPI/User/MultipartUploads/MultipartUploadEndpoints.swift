@@ -1,0 +1,125 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `/v1/multipart-uploads` and `/admin/v1/multipart-uploads`.
+struct MultipartUploadEndpoints: Sendable {
+    /// Body limit of a request for parts, in bytes: what 1,000 parts take that say all that can be said.
+    static let maxPartsBytes = 1 << 18
+    /// Body limit of a completion, in bytes: what 10,000 parts take.
+    static let maxCompletionBytes = 2 << 20
+
+    let useCase: MultipartUploads
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+    /// What each part counts by.
+    let rate: RequestRate?
+
+    /// Starts an upload.
+    @Sendable func start(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        var fields = IssueRequest.Fields()
+        fields.bucket = try body.string("bucket")
+        fields.key = try body.string("key")
+        fields.keyPrefix = try body.string("keyPrefix")
+        fields.keyExtension = try body.string("keyExtension")
+        fields.contentType = try body.string("contentType")
+        fields.contentLength = try body.integer("contentLength")
+        fields.metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
+        try body.end()
+        let upload = try await useCase.start(fields, in: request.context(of: caller, timeout: timeout))
+        return .json(.created) { upload.write(to: &$0) }
+    }
+
+    /// Shows an upload of the caller.
+    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let upload = try await useCase.upload(id(in: request), of: caller)
+        return .json(.ok) { upload.write(to: &$0) }
+    }
+
+    /// Issues URLs for parts.
+    @Sendable func issueParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let expiresIn = try body.integer("expiresIn").map { Int($0) }
+        let items = try body.required("parts", body.values("parts", atMost: PresignedURLs.maxBatch))
+        try body.end()
+        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
+        var wishes: [PartWish] = []
+        for (index, item) in items.enumerated() {
+            var part = try JSONObject(item, at: "parts[\(index)]")
+            wishes.append(
+                PartWish(
+                    number: Int(clamping: try part.required("partNumber", part.integer("partNumber"))),
+                    contentMD5: try part.string("contentMD5"), checksumSHA256: try part.string("checksumSHA256"),
+                    contentLength: try part.integer("contentLength"), expiresIn: expiresIn))
+            try part.end()
+        }
+        let answers = try await useCase.issue(
+            wishes, of: id(in: request), in: request.context(of: caller, timeout: timeout))
+        for answer in answers { metrics.count(answer) }
+        var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
+            json.name("results")
+            json.array(zip(wishes, answers)) { json, result in
+                switch result.1 {
+                case .success(let issued):
+                    json.object { json in
+                        json.member("partNumber", result.0.number)
+                        issued.write(to: &json)
+                    }
+                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
+                }
+            }
+        }
+        response.setRateLimit(ofBatch: answers)
+        return response
+    }
+
+    /// Tells which parts the store has.
+    @Sendable func listParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["pageSize", "pageToken"])
+        let page = try await useCase.storedParts(
+            of: id(in: request), request.listQuery([:]), in: request.context(of: caller, timeout: timeout))
+        return .json(.ok, capacity: 64 + 128 * page.items.count) { json in page.write(to: &json) { $0.write(to: &$1) } }
+    }
+
+    /// Completes an upload.
+    @Sendable func complete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let items = try body.required("parts", body.values("parts", atMost: UploadedPart.maxCount))
+        try body.end()
+        var parts: [UploadedPart] = []
+        for (index, item) in items.enumerated() {
+            var part = try JSONObject(item, at: "parts[\(index)]")
+            let number = Int(clamping: try part.required("partNumber", part.integer("partNumber")))
+            let etag = try part.required("etag", part.string("etag"))
+            try part.end()
+            do throws(GatewayError) {
+                parts.append(try UploadedPart(number: number, etag: etag))
+            } catch .invalidArgument(let field, let reason) {
+                throw part.invalid(field, reason)
+            }
+        }
+        let upload = try await useCase.complete(
+            id(in: request), parts: parts, in: request.context(of: caller, timeout: timeout))
+        return .json(.ok) { upload.write(to: &$0) }
+    }
+
+    /// Aborts an upload of the caller.
+    @Sendable func abort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try await useCase.abort(id(in: request), by: caller)
+        return .noContent
+    }
+
+    func id(in request: APIRequest) throws(GatewayError) -> UUID {
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.multipartUpload) }
+        return id
+    }
+}

@@ -1,0 +1,51 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `GET /v1/objects/{bucket}/{key}`: redirects to a presigned URL.
+struct ObjectEndpoints: Sendable {
+    let useCase: PresignedURLs
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+
+    /// Redirects to a presigned GET, or to a presigned HEAD where the request is one.
+    @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery(["ticket", "versionId"])
+        var fields = IssueRequest.Fields()
+        fields.action = Action.getObject.rawValue
+        fields.method = request.method.rawValue
+        fields.bucket = request.parameter(0)
+        fields.key = try Self.key(of: request)
+        fields.versionID = try request.query("versionId")
+        let issued = try await useCase.issue(
+            IssueRequest(fields, delivery: .redirect), in: request.context(of: caller, timeout: timeout)
+        )
+        metrics.issued(issued)
+        var response = ServerResponse(
+            head: ResponseHead(
+                status: .seeOther,
+                headerFields: [
+                    .location: issued.url.reveal(),
+                    // A client that follows a cached redirect late must still find the URL alive.
+                    .cacheControl: "private, max-age=\(max(0, issued.expiresIn - 60))",
+                    .vary: "Authorization",
+                    .referrerPolicy: "no-referrer",
+                    .contentType: "text/plain; charset=utf-8",
+                ]
+            ),
+            body: .bytes(Array("See Location.\n".utf8))
+        )
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+
+    /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on
+    /// the way made of it, and the two are different keys to a store.
+    private static func key(of request: APIRequest) throws(GatewayError) -> String {
+        guard let segments = request.match.target?.segments.dropFirst(3),
+            !segments.contains(where: { $0.contains("/") })
+        else { throw .invalidArgument(field: "key", reason: "A '/' of the key must not be escaped.") }
+        return segments.joined(separator: "/")
+    }
+}

@@ -1,0 +1,64 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Signing
+import StrictJSON
+
+/// `POST /v1/post-policies`: the fields of a browser form.
+struct PostPolicyEndpoints: Sendable {
+    let useCase: PresignedURLs
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+
+    /// Issues a form.
+    @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let fields = try PostPolicyRequest.Fields(&body)
+        try body.end()
+        let context = request.context(of: caller, timeout: timeout)
+        let issued = try await useCase.issue(useCase.request(fields, in: context), in: context)
+        metrics.issued(action: Action.putObject.rawValue, method: IssueRequest.Method.post.rawValue)
+        var response = ServerResponse.json(.created) { issued.write(to: &$0) }
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+}
+
+extension PostPolicyRequest.Fields {
+    /// Takes the members of a body.
+    fileprivate init(_ body: inout JSONObject) throws(GatewayError) {
+        self.init()
+        bucket = try body.string("bucket")
+        key = try body.string("key")
+        keyPrefix = try body.string("keyPrefix")
+        keyExtension = try body.string("keyExtension")
+        keyStartsWith = try body.string("keyStartsWith")
+        contentTypes = try body.strings("contentTypes")
+        minBytes = try body.integer("minBytes")
+        maxBytes = try body.integer("maxBytes")
+        expiresIn = try body.integer("expiresIn").map { Int($0) }
+        metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
+        successActionStatus = try body.integer("successActionStatus")
+    }
+}
+
+extension IssuedPostPolicy {
+    /// Writes the members of the answer.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.member("method", IssueRequest.Method.post.rawValue)
+        json.member("bucket", bucket.rawValue)
+        json.member("key", key)
+        json.member("url", url)
+        json.name("fields")
+        json.object { json in
+            for field in fields.reveal() { json.member(named: field.name, field.value) }
+        }
+        if !contentTypes.isEmpty { json.member("contentTypes", contentTypes) }
+        json.member("expiresAt", expiresAt)
+        json.member("expiresIn", expiresIn)
+        json.member("enforcedBy", SizeEnforcement.policy.rawValue)
+    }
+}

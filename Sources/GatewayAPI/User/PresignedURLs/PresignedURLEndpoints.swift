@@ -1,0 +1,88 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import Signing
+
+/// `POST /v1/presigned-urls` and `POST /v1/presigned-urls/batch`.
+final class PresignedURLEndpoints: Sendable {
+    /// Body limit of a batch, in bytes: 2 KiB for each of 1,000 items.
+    static let maxBatchBytes = 2 << 20
+    /// Items of a batch that are read before others have a turn.
+    private static let itemsPerTurn = 64
+
+    let useCase: PresignedURLs
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded.
+    let timeout: Duration
+    /// What each item of a batch counts by.
+    private let rate: RequestRate?
+
+    init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: RequestRate?) {
+        self.rate = rate
+        self.useCase = useCase
+        self.metrics = metrics
+        self.timeout = timeout
+    }
+
+    /// Issues one URL.
+    @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let context = request.context(of: caller, timeout: timeout)
+        let issued = try await useCase.issue(wanted(request, in: context), in: context)
+        metrics.issued(issued)
+        var response = ServerResponse.json(.created, capacity: 960) { issued.write(to: &$0) }
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+
+    private func wanted(_ request: APIRequest, in context: RequestContext) throws -> IssueRequest {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let fields = try IssueRequest.Fields(&body)
+        try body.end()
+        return try useCase.request(fields, in: context)
+    }
+
+    /// Issues up to 1,000 URLs, each for itself.
+    @Sendable func issueBatch(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let items = try body.required("items", body.values("items", atMost: PresignedURLs.maxBatch))
+        try body.end()
+        try rate?.take(items.count - 1, after: 1, from: caller.principal, at: request.start)
+        let context = request.context(of: caller, timeout: timeout)
+        var wishes: [Result<IssueRequest, GatewayError>] = []
+        wishes.reserveCapacity(items.count)
+        for (place, item) in items.enumerated() {
+            // A thousand items take long to read; other tasks get their turns in between.
+            if place % Self.itemsPerTurn == Self.itemsPerTurn - 1 { await Task.yield() }
+            wishes.append(Result { () throws(GatewayError) in try wanted(item, at: place, in: context) })
+        }
+        var results = await useCase.issue(
+            wishes.compactMap { try? $0.get() }, in: context
+        )[...]
+        let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
+            wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1)) }
+        }
+        for answer in answers { metrics.count(answer) }
+        var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in
+            json.name("results")
+            json.array(answers) { json, answer in
+                switch answer {
+                case .success(let issued): json.object { issued.write(to: &$0) }
+                case .failure(let error): request.problem(for: error).write(to: &json, requestID: request.id)
+                }
+            }
+        }
+        response.setRateLimit(ofBatch: answers)
+        return response
+    }
+
+    private func wanted(
+        _ item: JSONNode, at place: Int, in context: RequestContext
+    ) throws(GatewayError) -> IssueRequest {
+        var body = try JSONObject(item)
+        let fields = try IssueRequest.Fields(&body)
+        try body.end()
+        return try useCase.request(fields, at: place, in: context)
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// Temporary credentials: `POST /v1/sts`, and the CredentialsURI protocol of the OSS SDKs.
+struct SessionEndpoints: Sendable {
+    let useCase: Sessions
+    let metrics: RequestMetrics
+    /// How long a request may wait to be recorded, the service's answer included.
+    let timeout: Duration
+
+    /// `POST /v1/sts`.
+    @Sendable func issue(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let wanted = try SessionRequest(
+            bucket: try body.required(
+                "bucket", body.parsed("bucket") { (text) throws(GatewayError) in try BucketName(text) }),
+            prefix: try body.string("prefix") ?? "", actions: try body.actions("actions"),
+            duration: try body.integer("durationSeconds").map { Int(clamping: $0) })
+        try body.end()
+        let issued = try await issue(wanted, request, caller)
+        var response = ServerResponse.json(.created) { issued.write(to: &$0) }
+        response.setRateLimit(issued.quotas)
+        return response
+    }
+
+    /// `GET /v1/sts/oss` and `GET /distribute-token.json`: bucket and prefix come from the query, or from the ticket.
+    @Sendable func credentialsURI(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        let wanted = try wanted(request, caller)
+        let issued = try await issue(wanted, request, caller)
+        let body = CredentialsURI.body(of: issued)
+        guard let key = caller.ticket?.responseKey else { return CredentialsURI.response(body) }
+        return try CredentialsURI.response(body, encryptedWith: key)
+    }
+
+    private func wanted(_ request: APIRequest, _ caller: Caller) throws(GatewayError) -> SessionRequest {
+        if let ticket = caller.ticket {
+            try request.allowQuery(["ticket"])
+            return try SessionRequest(
+                bucket: ticket.bucket, prefix: ticket.prefix.rawValue, actions: ticket.actions, duration: nil)
+        }
+        try request.allowQuery(["bucket", "prefix", "actions", "durationSeconds"])
+        guard let bucket = try request.query("bucket") else {
+            throw .invalidArgument(field: "bucket", reason: "The parameter is missing.")
+        }
+        var actions: Set<Action>?
+        if let text = try request.query("actions") {
+            actions = []
+            for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+                guard let action = try? Action(parsing: String(Substring(name))) else {
+                    throw .invalidArgument(field: "actions", reason: "Actions are 'PutObject', 'GetObject', or both.")
+                }
+                actions?.insert(action)
+            }
+        }
+        let duration = try request.query("durationSeconds")
+        return try SessionRequest(
+            bucket: BucketName(bucket), prefix: request.query("prefix") ?? "", actions: actions,
+            duration: duration.map { Int($0) ?? 0 })
+    }
+
+    private func issue(
+        _ wanted: SessionRequest, _ request: APIRequest, _ caller: Caller
+    ) async throws(GatewayError) -> IssuedSession {
+        let issued = try await useCase.issue(wanted, in: request.context(of: caller, timeout: timeout))
+        for action in Action.allCases where issued.scope.actions.contains(action) {
+            metrics.issued(action: action.rawValue, method: "*")
+        }
+        return issued
+    }
+}
+
+extension IssuedSession {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("id", id)
+        json.name("credentials")
+        json.object { json in
+            json.member("accessKeyID", credential.accessKeyID)
+            json.member("secretAccessKey", credential.secretAccessKey.reveal())
+            json.member("sessionToken", credential.sessionToken.reveal())
+        }
+        json.member("expiresAt", credential.expiresAt)
+        json.member("bucket", bucket.name.rawValue)
+        json.member("endpoint", bucket.endpoint)
+        json.member("region", bucket.region)
+        json.member("addressing", bucket.addressing.rawValue)
+        json.name("scope")
+        json.array(Action.allCases.filter(scope.actions.contains)) { json, action in
+            json.object { json in
+                json.member("action", action.rawValue)
+                json.member("allow", scope.allowed(action).map(\.rawValue))
+                json.member("deny", scope.denied(action).map(\.rawValue))
+            }
+        }
+        json.name("notGranted")
+        json.array(omissions) { json, omission in
+            json.object { json in
+                json.member("action", omission.action.rawValue)
+                json.member("bucket", bucket.name.rawValue)
+                json.member("prefix", omission.prefix.rawValue)
+                json.member("code", omission.reason.code)
+                json.member("reason", omission.reasonText)
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `/admin/v1/tickets`, but for the operations that every kind of row has.
+extension TicketEndpoints {
+    /// `POST /admin/v1/tickets:revoke`: all of one user; in force on every gateway once it is answered.
+    @Sendable func revokeAll(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObject()
+        let principal = try body.required("principal", body.principal("principal"))
+        try body.end()
+        guard principal.isUser else { throw body.invalid("principal", "Tickets speak for users.") }
+        let count = try await revocation.revokeTickets(of: principal, by: caller.change(in: request))
+        return .json(.ok) { $0.member("revoked", count) }
+    }
+}

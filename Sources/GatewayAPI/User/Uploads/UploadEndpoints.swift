@@ -1,0 +1,22 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+
+/// `/v1/issuances/{id}:confirm` and `/admin/v1/uploads`.
+struct UploadEndpoints: Sendable {
+    let useCase: UploadConfirmation
+
+    /// Asks the store whether an upload of the caller arrived.
+    @Sendable func confirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        try request.jsonObjectIfAny().end()
+        let upload = try await useCase.confirm(id(in: request), by: caller)
+        return .json(.ok) { upload.write(to: &$0) }
+    }
+
+    func id(in request: APIRequest) throws(GatewayError) -> UUID {
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw .notFound(.issuance) }
+        return id
+    }
+}

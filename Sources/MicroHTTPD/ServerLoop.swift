@@ -49,10 +49,10 @@ final class ServerLoop: Sendable {
     /// Lets tasks of other requests continue, once for every 32 requests. It must be called from the callback for the
     /// head of each request.
     ///
-    /// libmicrohttpd handles all requests that have arrived, which may be thousands under load, before it returns to the
-    /// loop. The tasks run inside its callback, on its thread. They may resume any connection; libmicrohttpd notices
-    /// that on its next turn. They never let the daemon work and never queue an answer: that happens in the callbacks of
-    /// their own connections.
+    /// libmicrohttpd handles all requests that have arrived, which may be thousands under load, before it returns to
+    /// the loop. The tasks run inside its callback, on its thread. They may resume any connection; libmicrohttpd
+    /// notices that on its next turn. They never let the daemon work and never queue an answer: that happens in the
+    /// callbacks of their own connections.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }
         events.interrupt()

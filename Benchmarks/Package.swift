@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own, so that nothing of this is part of the gateway. script/bench --parts signing builds and runs it.
+// A package of its own, so that nothing of this is part of the gateway. script/bench --parts signing builds and runs
+// it.
 let package = Package(
     name: "Benchmarks",
     dependencies: [.package(name: "sluice", path: "..")],

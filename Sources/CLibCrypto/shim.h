@@ -1,9 +1,9 @@
-// Headers of OpenSSL's libcrypto, and functions for those of its macros that Swift cannot import.
+// Headers of OpenSSL's libcrypto, and functions for the macros that Swift cannot import.
 #ifndef SLUICE_CLIBCRYPTO_SHIM_H
 #define SLUICE_CLIBCRYPTO_SHIM_H
 
-// The structures that hold the state of SHA-256, SHA-1 and MD5 are deprecated since OpenSSL 3.0 in favour of EVP, which asks
-// the allocator for a block for each digest and for each copy of a state. These lie on the stack and are copied like a number.
+// OpenSSL 3.0 deprecates the state structures of SHA-256, SHA-1 and MD5 in favour of EVP, which allocates a block for
+// each digest and for each copy of a state. These structures lie on the stack and are copied like a number.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include <openssl/core_names.h>

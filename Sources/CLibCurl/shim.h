@@ -1,4 +1,4 @@
-// Headers of libcurl, those of the system that its wrapper opens sockets with, and fixed-arity twins of its variadic functions.
+// Headers of libcurl, system headers for opening sockets, and fixed-arity twins of libcurl's variadic functions.
 #ifndef SLUICE_CLIBCURL_SHIM_H
 #define SLUICE_CLIBCURL_SHIM_H
 
@@ -18,8 +18,8 @@ static inline CURLcode sluice_curl_set_text(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
-/// `curl_easy_setopt` for a body, which libcurl copies, and the lines of headers, which must outlive the transfer; makes the
-/// method `POST` until another name is set for it.
+/// `curl_easy_setopt` for a body, which libcurl copies, and the lines of headers, which must outlive the transfer. It
+/// sets the method to `POST`, which can be changed afterwards.
 static inline CURLcode sluice_curl_set_body(CURL *handle, const void *bytes, long length, struct curl_slist *headers)
 {
     CURLcode code = curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
@@ -48,8 +48,8 @@ static inline CURLcode sluice_curl_set_callbacks(
     return code;
 }
 
-/// `curl_easy_setopt` for the addresses of a transfer's host: where they are kept, what they are, and what is called before a
-/// name is looked up. The first two must outlive the transfer.
+/// `curl_easy_setopt` for the addresses of a transfer's host: the share that keeps them, the list of them, and the
+/// callback before a name is looked up. Share and list must outlive the transfer.
 static inline CURLcode sluice_curl_set_addresses(
     CURL *handle, CURLSH *share, struct curl_slist *addresses, curl_resolver_start_callback look_up)
 {
@@ -71,8 +71,8 @@ static inline CURLcode sluice_curl_set_no_certificate_folder(CURL *handle)
     return curl_easy_setopt(handle, CURLOPT_CAPATH, NULL);
 }
 
-/// `curl_easy_setopt` for a transfer whose bodies stream, all callbacks with the same context; `upload_length` is -1 where the
-/// request's body is of unknown length, -2 where there is none.
+/// `curl_easy_setopt` for a transfer with streamed bodies. All callbacks get the same context. `upload_length` is -1
+/// for a request body of unknown length, and -2 without a body.
 static inline CURLcode sluice_curl_set_streams(
     CURL *handle, void *context, curl_read_callback read, curl_write_callback body, curl_write_callback header,
     long long upload_length)

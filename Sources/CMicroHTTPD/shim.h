@@ -26,7 +26,7 @@ static inline enum MHD_Result sluice_queue_response(
     static queue_response known;
     queue_response queue = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!queue) {
-        // RTLD_NEXT, which the C library declares for GNU programs only.
+        // The pointer is RTLD_NEXT, which the C library declares for GNU programs only.
         queue = (queue_response)dlsym((void *)-1L, "MHD_queue_response");
         __atomic_store_n(&known, queue, __ATOMIC_RELAXED);
     }

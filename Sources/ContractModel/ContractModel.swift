@@ -1,28 +1,28 @@
 import EmbeddedFiles
 
-/// The API's contract, taken apart: what the program says and does by it.
+/// The API's contract, parsed.
 public struct ContractModel: Sendable {
     /// One operation.
     public struct Operation: Sendable {
-        /// In capitals.
+        /// The HTTP method, in upper case.
         public let method: String
         /// The template, with `{parameters}`.
         public let path: String
-        /// The operation's stable name.
+        /// The operation's id, which is stable.
         public let id: String
-        /// One line.
+        /// A summary in one line.
         public let summary: String
-        /// Markdown, empty where there is none.
+        /// A description in Markdown, empty if there is none.
         public let description: String
         /// Who may call it: `admin`, `auditor`, `user`, `user-or-ticket` or `public`.
         public let access: String
-        /// The group that it is in.
+        /// The group of the operation.
         public let tag: String
-        /// What the path, the query and the header take.
+        /// Parameters in the path, the query and the header.
         public let parameters: [Parameter]
-        /// What the body may be, by media type.
+        /// Bodies by media type.
         public let request: [Content]
-        /// What is answered, by status.
+        /// Answers by status.
         public let responses: [Response]
     }
 
@@ -32,11 +32,11 @@ public struct ContractModel: Sendable {
         public let name: String
         /// `path`, `query` or `header`.
         public let place: String
-        /// Whether it has to be there.
+        /// Whether it is required.
         public let isRequired: Bool
-        /// Markdown.
+        /// A description in Markdown.
         public let description: String
-        /// What its value may be.
+        /// The schema of its value.
         public let schema: ContractValue
     }
 
@@ -44,7 +44,7 @@ public struct ContractModel: Sendable {
     public struct Content: Sendable {
         /// The media type.
         public let type: String
-        /// What it may be, perhaps a reference.
+        /// Its schema, which may be a reference.
         public let schema: ContractValue
         /// Examples, by name.
         public let examples: [ContractValue.Member]
@@ -54,11 +54,11 @@ public struct ContractModel: Sendable {
     public struct Response: Sendable {
         /// The status.
         public let status: String
-        /// Markdown.
+        /// A description in Markdown.
         public let description: String
-        /// Its header fields: name and description.
+        /// Names and descriptions of its header fields.
         public let headers: [(name: String, description: String)]
-        /// What the body may be, by media type.
+        /// Bodies by media type.
         public let content: [Content]
     }
 
@@ -67,14 +67,14 @@ public struct ContractModel: Sendable {
     /// Every operation, in the order of the document.
     public let operations: [Operation]
 
-    /// The contract that the program carries.
+    /// The contract that is embedded in the program.
     public static func embedded() throws(ContractFlaw) -> ContractModel {
         try ContractModel(yaml: String(decoding: EmbeddedFile.contract.bytes, as: UTF8.self))
     }
 
     /// Reads a contract.
     ///
-    /// - Throws: ``ContractFlaw`` where the text is none.
+    /// - Throws: ``ContractFlaw`` if the text is not a valid contract.
     public init(yaml: String) throws(ContractFlaw) {
         let root = try ContractValue(yaml: yaml)
         self.root = root
@@ -83,7 +83,7 @@ public struct ContractModel: Sendable {
         }
     }
 
-    /// What a node is, or what its reference stands for.
+    /// A node, or the node that it refers to.
     public func resolved(_ node: ContractValue) -> ContractValue { node.resolved(in: root) }
 
     /// The name of the component that a node refers to, for example `Grant`.
@@ -93,10 +93,10 @@ public struct ContractModel: Sendable {
 }
 
 extension ContractValue {
-    /// What a node is, or what its reference stands for in a document.
+    /// A node of a document, or the node that it refers to.
     func resolved(in root: ContractValue) -> ContractValue {
         var node = self
-        // No chain of references is longer, unless it is a ring.
+        // Only circular references form longer chains.
         for _ in 0..<32 {
             guard let reference = node["$ref"]?.text else { return node }
             node = reference.dropFirst(2).split(separator: "/").reduce(root) { $0[String($1)] ?? .null }

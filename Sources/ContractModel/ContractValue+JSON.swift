@@ -2,7 +2,7 @@ import Foundation
 import StrictJSON
 
 extension ContractValue: Decodable {
-    /// Reads any value; members come by name.
+    /// Reads any value. Members are sorted by name.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -23,7 +23,7 @@ extension ContractValue: Decodable {
         }
     }
 
-    /// Reads a JSON document; `nil` where it is none.
+    /// Reads a JSON document; `nil` for any other text.
     public init?(json bytes: [UInt8]) {
         guard let value = try? JSONDecoder().decode(ContractValue.self, from: Data(bytes)) else { return nil }
         self = value
@@ -31,7 +31,7 @@ extension ContractValue: Decodable {
 
     /// The value as JSON, which a terminal may show.
     ///
-    /// - Parameter isIndented: Whether each member has a line of its own.
+    /// - Parameter isIndented: Whether each member is on a line of its own.
     public func json(isIndented: Bool = false) -> String {
         var json = JSONWriter(escaping: .terminal)
         write(to: &json)

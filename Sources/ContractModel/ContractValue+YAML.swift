@@ -1,9 +1,9 @@
 internal import Yams
 
 extension ContractValue {
-    /// Reads a YAML document that says what JSON could say.
+    /// Reads a YAML document that JSON could express too.
     ///
-    /// - Throws: ``ContractFlaw`` where it is none.
+    /// - Throws: ``ContractFlaw`` if the text is not such a document.
     init(yaml text: String) throws(ContractFlaw) {
         let node: Node?
         do { node = try Yams.compose(yaml: text) } catch { throw ContractFlaw(reason: "\(error)") }
@@ -18,10 +18,10 @@ extension ContractValue {
         case .sequence(let sequence):
             self = .array(sequence.map { ContractValue($0) })
         case .scalar(let scalar):
-            // What is quoted is a text, whatever it looks like.
+            // A quoted scalar is always a text.
             self = scalar.style == .plain || scalar.style == .any ? Self.plain(node) : .string(scalar.string)
         case .alias:
-            // Composing has put what it stands for in its place.
+            // The composer has already replaced aliases.
             self = .null
         }
     }

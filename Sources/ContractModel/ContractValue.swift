@@ -1,4 +1,4 @@
-/// A value of the contract, or of a JSON document; members keep their order.
+/// A value of the contract or of a JSON document. Members keep their order.
 public indirect enum ContractValue: Sendable, Equatable {
     /// Nothing.
     case null
@@ -29,7 +29,7 @@ public indirect enum ContractValue: Sendable, Equatable {
         }
     }
 
-    /// A member of an object; `nil` where there is none. Setting `nil` removes it.
+    /// A member of an object; `nil` if it does not exist. Setting `nil` removes it.
     public subscript(name: String) -> ContractValue? {
         get { members.first { $0.name == name }?.value }
         set {
@@ -43,13 +43,13 @@ public indirect enum ContractValue: Sendable, Equatable {
         }
     }
 
-    /// The members of an object, none of anything else.
+    /// The members of an object; empty for any other value.
     public var members: [Member] {
         guard case .object(let members) = self else { return [] }
         return members
     }
 
-    /// The items of an array, none of anything else.
+    /// The items of an array; empty for any other value.
     public var items: [ContractValue] {
         guard case .array(let items) = self else { return [] }
         return items

@@ -1,11 +1,11 @@
 import Foundation
 import GatewayCore
 
-/// What a security token service answered: credentials, or the code of its refusal.
+/// The answer of a security token service: credentials, or the code of a refusal.
 struct AssumeRoleAnswer {
-    /// The credentials, where the answer holds whole ones.
+    /// The credentials, if the answer contains complete ones.
     let credential: SessionCredential?
-    /// The code of a refusal, if it is one that can stand in a log.
+    /// The code of a refusal, if it is fit for a log.
     let code: String?
 
     /// Reads the answer of Alibaba Cloud.
@@ -67,7 +67,7 @@ struct AssumeRoleAnswer {
             accessKeyID: id, secretAccessKey: Secret(secret), sessionToken: Secret(token), expiresAt: end)
     }
 
-    /// A time in UTC, with or without a fraction of a second, which is dropped.
+    /// Reads a time in UTC. A fraction of a second is ignored.
     private static func instant(_ text: String) -> Date? {
         let whole = text.prefix(19)
         let rest = text.dropFirst(19)

@@ -4,13 +4,13 @@ import LibCrypto
 import LibCurl
 import Signing
 
-/// Tries buckets out at their stores, with links such as users get, by the one way out of the gateway.
+/// Tests buckets at their stores with the links that users get. Requests go through ``OutboundClient``.
 public struct BucketProbe: BucketValidator {
     let client: OutboundClient
     let now: @Sendable () -> Date
     let signer = URLSigner()
 
-    /// Time for everything but the removal of the probe, which is tried however late it is.
+    /// Time for everything except the removal of the probe object, which is always attempted.
     static let patience = Duration.seconds(9)
     static let stepTimeout = Duration.seconds(4)
     static let removalTimeout = Duration.seconds(3)
@@ -20,14 +20,14 @@ public struct BucketProbe: BucketValidator {
     /// Makes a probe.
     ///
     /// - Parameters:
-    ///   - client: Reaches the stores.
+    ///   - client: The client for requests to stores.
     ///   - now: The clock of the signatures.
     public init(client: OutboundClient, now: @escaping @Sendable () -> Date) {
         self.client = client
         self.now = now
     }
 
-    /// Writes a probe object, reads it, removes it, and has the store asked as pages of the bucket's origins would.
+    /// Writes, reads and removes a probe object, and sends the preflight requests of the bucket's origins.
     public func validate(
         _ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey
     ) async -> BucketValidation {
@@ -39,7 +39,7 @@ public struct BucketProbe: BucketValidator {
     }
 }
 
-/// One check under way.
+/// One running check.
 struct ProbeRound {
     private let probe: BucketProbe
     private let bucket: Bucket
@@ -47,9 +47,9 @@ struct ProbeRound {
     private let body: [UInt8]
     private let deadline: ContinuousClock.Instant
     private var wasReached = false
-    /// Versions that the store made of the probe object while unsigned headers were tried.
+    /// Versions of the probe object that the store made while unsigned headers were tested.
     private var trialVersions: [NamedValue] = []
-    /// Whether the copy of it may still be there that was tried.
+    /// Whether the tested copy of the probe object may still exist.
     private var leavesCopy = false
     private(set) var validation: BucketValidation
 
@@ -69,7 +69,7 @@ struct ProbeRound {
         let md5 = NamedValue("content-md5", DigestAlgorithm.md5.digest(of: body).base64)
         let put = await ask("PUT", .put(body: body), headers: [Self.type, md5])
         let isWritten = note(.put, put) { 200..<300 ~= $0.status }
-        // Where nothing can have been written, nothing is left to be removed.
+        // If nothing can have been written, there is nothing to remove.
         validation.leavesProbe = put.mayHaveWritten
         if isWritten {
             let body = body
@@ -96,10 +96,10 @@ struct ProbeRound {
         if leavesCopy { validation.leavesProbe = true }
     }
 
-    /// Whether the store might obey what is not signed: all other schemes sign every header of the vendor's that is sent.
+    /// Whether the store might obey unsigned headers. All other schemes sign every header of the vendor that is sent.
     private var triesUnsigned: Bool { bucket.scheme == .awsV4 }
 
-    /// Uses links as users get them for what they are not meant for.
+    /// Tries to misuse the links that users get.
     private mutating func tryUnsigned() async {
         let hash = DigestAlgorithm.sha256.digest(of: body).hex
         let headers = [Self.type] + bucket.uploadHeaders(length: body.count, sha256: hash)
@@ -111,7 +111,7 @@ struct ProbeRound {
         }
         judge(.unsignedACL, published, isObeyed: isPublic)
 
-        // Another object, since none is copied onto itself.
+        // The source is another object, because an object cannot be copied onto itself.
         if let copy = try? ObjectKey(validation.probeKey.rawValue + "-copy") {
             let other = [UInt8](repeating: UInt8(ascii: "x"), count: body.count)
             let hash = DigestAlgorithm.sha256.digest(of: other).hex
@@ -142,7 +142,7 @@ struct ProbeRound {
         String(decoding: text, as: UTF8.self).contains(word)
     }
 
-    /// What a browser asks before a page of an origin uploads.
+    /// The preflight request of a browser before a page of an origin uploads.
     mutating func tryPreflight(from origin: String) async {
         guard wasReached else { return skip(.preflight, origin: origin) }
         let fields: [HTTPTransfer.Field] = [
@@ -159,7 +159,7 @@ struct ProbeRound {
         }
     }
 
-    /// What the store's answers told of its clock.
+    /// What the store's answers say about its clock.
     mutating func compareClocks() {
         guard let difference = validation.clockDifference else { return skip(.clock) }
         let distance = abs(difference)
@@ -171,16 +171,16 @@ struct ProbeRound {
 }
 
 extension ProbeRound {
-    /// What came of a request.
+    /// The result of a request.
     private struct Reply {
         var answer: HTTPTransfer.Answer?
         var failure: ProbeFailure?
         var duration: Duration?
 
-        /// Whether the store did what it was asked.
+        /// Whether the store carried out the request.
         var isDone: Bool { answer.map { 200..<300 ~= $0.status } ?? false }
 
-        /// Whether the store may have done what it was asked.
+        /// Whether the store may have carried out the request.
         var mayHaveWritten: Bool {
             if let answer { return 200..<300 ~= answer.status || answer.status >= 500 }
             return switch failure {
@@ -190,12 +190,12 @@ extension ProbeRound {
         }
     }
 
-    /// Uploads by a link that binds some headers, and with one that it does not.
+    /// Uploads with a link that binds some headers, and sends a header that it does not bind.
     private mutating func upload(
         _ headers: [NamedValue], _ bytes: [UInt8]? = nil, as key: ObjectKey? = nil,
         with unsigned: HTTPTransfer.Field? = nil
     ) async -> Reply {
-        // The length is libcurl's business.
+        // libcurl sets the length.
         var fields = headers.filter { $0.name != "content-length" }.map { HTTPTransfer.Field($0.name, $0.value) }
         if let unsigned { fields.append(unsigned) }
         let reply = await ask("PUT", .put(body: bytes ?? body), of: key, headers: headers, fields: fields)
@@ -203,7 +203,7 @@ extension ProbeRound {
         return reply
     }
 
-    /// Notes what came of something that the store should have refused or passed over.
+    /// Notes the result of a request that the store should have refused or ignored.
     private mutating func judge(_ step: BucketValidation.Step, _ reply: Reply, isObeyed: Bool) {
         let failure: ProbeFailure? = isObeyed ? .unexpected : reply.failure
         validation.findings.append(
@@ -245,7 +245,7 @@ extension ProbeRound {
         }
     }
 
-    /// The version that the store made of the object, so that its removal leaves no former version behind.
+    /// The version of the object, so that its removal leaves no earlier version behind.
     private func versionID(in answer: HTTPTransfer.Answer) -> NamedValue? {
         let (field, name) =
             switch bucket.provider {
@@ -263,7 +263,7 @@ extension ProbeRound {
         guard validation.clockDifference == nil,
             let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) })
         else { return }
-        // Dates have whole seconds, and the answer was written between the two instants.
+        // Dates have whole seconds, and the store wrote the answer between the two instants.
         let middle = sent.timeIntervalSince1970 / 2 + probe.now().timeIntervalSince1970 / 2
         validation.clockDifference = Int((Double(date.epochSeconds) + 0.5 - middle).rounded())
     }
@@ -282,7 +282,7 @@ extension ProbeRound {
         return finding.failure == nil
     }
 
-    /// Links work for those who may neither remove objects nor list what is there.
+    /// Links also work with credentials that may neither remove nor list objects.
     private static func outcome(of step: BucketValidation.Step, _ failure: ProbeFailure) -> BucketValidation.Outcome {
         if case .refused(403, _) = failure, step == .delete || step == .absent { return .warned }
         return .failed
@@ -307,7 +307,7 @@ extension ProbeFailure {
             }
     }
 
-    /// Why an answer is not the one that was hoped for.
+    /// Why an answer differs from the expected one.
     fileprivate init(_ answer: HTTPTransfer.Answer) {
         switch answer.status {
         case 200..<300: self = .unexpected

@@ -4,19 +4,19 @@ public import Logging
 
 /// Fetches key sets of issuers over the network.
 public struct KeySets: KeySetFetcher {
-    /// Longest key set that is read, in bytes.
+    /// Maximum length of a key set in bytes.
     public static let maxBytes = 262_144
 
     private let client: OutboundClient
     private let logger: Logger
 
-    /// Makes a fetcher; the logger hears why nothing came.
+    /// Makes a fetcher. The logger gets the reasons of failures.
     public init(client: OutboundClient, logger: Logger) {
         self.client = client
         self.logger = logger
     }
 
-    /// Reads the document behind a URL.
+    /// Fetches the document at a URL.
     public func keySet(at url: String) async throws(GatewayError) -> [UInt8] {
         do throws(OutboundError) {
             let answer = try await client.send(.get, url, maxBytes: Self.maxBytes, share: .keySets)

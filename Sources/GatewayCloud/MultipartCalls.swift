@@ -3,7 +3,7 @@ public import GatewayCore
 import LibCurl
 import Signing
 
-/// Asks stores to start, complete and forget uploads in parts, by signed URLs in the scheme of the bucket.
+/// Starts, completes and aborts multipart uploads at stores, by signed URLs in the scheme of the bucket.
 public struct MultipartCalls: MultipartStore {
     private let client: OutboundClient
     private let cache: PolicyCache
@@ -19,8 +19,8 @@ public struct MultipartCalls: MultipartStore {
     /// Makes an adapter.
     ///
     /// - Parameters:
-    ///   - client: Reaches the stores.
-    ///   - cache: Holds the rows of buckets and credentials.
+    ///   - client: The client for requests to stores.
+    ///   - cache: The cached rows of buckets and credentials.
     ///   - now: The clock of the signatures.
     public init(client: OutboundClient, cache: PolicyCache, now: @escaping @Sendable () -> Date) {
         self.client = client
@@ -28,7 +28,7 @@ public struct MultipartCalls: MultipartStore {
         self.now = now
     }
 
-    /// Starts an upload by a URL that was issued for it.
+    /// Starts an upload with a URL that was issued for it.
     public func start(_ issued: IssuedURL) async throws(GatewayError) -> String {
         let answer = try await send(
             .post(body: []), issued.url, fields: issued.headers.map { .init($0.name, $0.value) })
@@ -39,9 +39,9 @@ public struct MultipartCalls: MultipartStore {
         return id
     }
 
-    /// Puts the parts of an upload together by a URL that was issued for it.
+    /// Completes an upload with a URL that was issued for it.
     public func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String? {
-        // Numbers and tags hold nothing that XML would read as its own.
+        // Numbers and tags contain no special characters of XML.
         let list = parts.map { "<Part><PartNumber>\($0.number)</PartNumber><ETag>\"\($0.etag)\"</ETag></Part>" }
         let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
         let answer = try await send(
@@ -49,16 +49,16 @@ public struct MultipartCalls: MultipartStore {
             timeout: Self.completionTimeout)
         guard answer.status == 200 else { throw Self.completionRefusal(answer) }
         guard let root = XMLElement.read(answer.body) else { throw Self.unreadable }
-        // An error may come under the status 200, which was sent before the work was done. Whatever else comes under it says
-        // nothing of what became of the parts.
+        // A status of 200 may precede an error, because it is sent before the work is done. Any other content tells
+        // nothing about the parts.
         guard root.name != "Error" else { throw Self.completionRefusal(answer) }
         guard root.name == "CompleteMultipartUploadResult" else { throw Self.unreadable }
         // Ceph leaves it empty.
         return root.text("ETag").flatMap { try? UploadedPart(number: 1, etag: $0).etag }
     }
 
-    /// The parts that the store has of an upload. A list with a part that cannot be read is none: who completes an upload by it
-    /// would lose that part.
+    /// The parts of an upload that the store has. A list with an unreadable part is refused, because completing an
+    /// upload from it would lose that part.
     public func parts(
         of upload: MultipartUpload, after number: Int, atMost count: Int
     ) async throws(GatewayError) -> StoredParts {
@@ -77,7 +77,7 @@ public struct MultipartCalls: MultipartStore {
         return found
     }
 
-    /// Has the store forget an upload.
+    /// Aborts an upload.
     public func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError) {
         let url = try await url(
             "DELETE", of: upload.key, query: [NamedValue("uploadId", storeUploadID)], in: upload.bucket)
@@ -85,7 +85,7 @@ public struct MultipartCalls: MultipartStore {
         guard answer.status == 204 || answer.status == 200 || answer.status == 404 else { throw Self.refusal(answer) }
     }
 
-    /// The uploads that are under way on the key of an upload.
+    /// The running uploads to the key of an upload.
     public func underWay(
         on upload: MultipartUpload
     ) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)] {
@@ -97,7 +97,7 @@ public struct MultipartCalls: MultipartStore {
         guard let root = XMLElement.read(answer.body), root.name == "ListMultipartUploadsResult" else {
             throw Self.unreadable
         }
-        // A page that is not the last says nothing of the uploads after it, which begin later by the key's bytes.
+        // A page that is not the last one says nothing about later uploads, whose keys sort after it by bytes.
         return root.children.filter { $0.name == "Upload" }.compactMap { found in
             guard let key = found.text("Key"), key.utf8.elementsEqual(upload.key.rawValue.utf8),
                 let id = found.text("UploadId"), Self.isUploadID(id),
@@ -107,7 +107,7 @@ public struct MultipartCalls: MultipartStore {
         }
     }
 
-    /// Whether the object that lies under the key is the one that an upload's parts make.
+    /// Whether the object at the key is the one that the parts of an upload make.
     public func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool {
         guard let etag = upload.expectedETag else { return false }
         let url = try await url("HEAD", of: upload.key, in: upload.bucket)
@@ -125,7 +125,7 @@ extension MultipartCalls {
         _ method: String, of key: ObjectKey?, query: [NamedValue] = [], in name: BucketName
     ) async throws(GatewayError) -> Secret<String> {
         guard let (bucket, credential) = try await cache.location(of: name) else {
-            // Only an admin can mend this.
+            // Only an admin can fix this.
             throw .unavailable(retryAfter: 60, cause: "bucket \(name) or its storage credential is gone")
         }
         return try signer.url(
@@ -136,7 +136,7 @@ extension MultipartCalls {
         _ method: HTTPTransfer.Method, _ url: Secret<String>, fields: [HTTPTransfer.Field] = [],
         maxBytes: Int = Self.maxAnswerBytes, timeout: Duration? = nil
     ) async throws(GatewayError) -> HTTPTransfer.Answer {
-        // The length is libcurl's business.
+        // libcurl sets the length.
         let own = fields.filter { $0.name.lowercased() != "content-length" }
         do throws(OutboundError) {
             return try await client.send(method, url.reveal(), fields: own, maxBytes: maxBytes, timeout: timeout)
@@ -145,7 +145,7 @@ extension MultipartCalls {
         }
     }
 
-    /// What a refusal to complete means for the caller, where the parts are to blame.
+    /// What a refused completion means for the caller, if the parts are the reason.
     private static func completionRefusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
         switch StoreErrorCode.read(answer) {
         case "NoSuchUpload": .notFound(.multipartUpload)
@@ -159,7 +159,7 @@ extension MultipartCalls {
 
     private static func refusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
         let code = StoreErrorCode.read(answer)
-        // The store itself is in trouble, and what it did is not known.
+        // The store failed, and what it did is unknown.
         if answer.status >= 500 || ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) {
             return .unavailable(
                 retryAfter: 5, cause: "the store answered \(answer.status) \(code ?? "without a code")")
@@ -182,7 +182,7 @@ extension MultipartCalls {
 }
 
 extension StoredParts {
-    /// Reads the answer to a listing of parts after a number; `nil` for one that cannot be believed.
+    /// Reads the list of parts after a number; `nil` if the list is not plausible.
     fileprivate init?(_ root: XMLElement, after number: Int) {
         guard root.name == "ListPartsResult" else { return nil }
         var parts: [StoredPart] = []
@@ -194,7 +194,7 @@ extension StoredParts {
             self.init(parts: parts, next: nil)
             return
         }
-        // Without a part the list would lead in a circle.
+        // Without a part the listing would loop.
         guard let last = parts.last?.part.number else { return nil }
         self.init(parts: parts, next: last)
     }

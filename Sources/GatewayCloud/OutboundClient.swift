@@ -1,14 +1,14 @@
 import GatewayCore
 import LibCurl
 
-/// The one way out of the gateway: every request to another server goes through here.
+/// The only way out of the gateway: all requests to other servers go through here.
 ///
-/// An address is checked in the moment in which a connection to exactly that address is opened, so that a name that stands for
-/// another one meanwhile gains nothing.
+/// An address is checked just before a connection to exactly that address is opened. A name that changes its address in
+/// between gains nothing.
 ///
-/// Stores and issuers have shares of their own: however many stores hang, the key sets by which callers are known are fetched.
+/// Stores and issuers have shares of their own, so that the key sets of issuers are fetched however many stores hang.
 public struct OutboundClient: Sendable {
-    /// What a request is for.
+    /// The purpose of a request.
     enum Share: Int, CaseIterable {
         case stores
         case keySets
@@ -21,7 +21,7 @@ public struct OutboundClient: Sendable {
         }
     }
 
-    /// How many files the requests may have open.
+    /// Number of files that the requests may open.
     public static let maxDescriptors = Share.allCases.reduce(0) { $0 + $1.limits.atOnce + $1.limits.lookUps }
 
     private let policy: OutboundPolicy
@@ -31,28 +31,28 @@ public struct OutboundClient: Sendable {
     /// Makes a client.
     ///
     /// - Parameters:
-    ///   - policy: Where it may connect to.
+    ///   - policy: The addresses that it may connect to.
     ///   - timeout: Time for a whole request.
     public init(policy: OutboundPolicy, timeout: Duration = .seconds(5)) {
         self.init(policy: policy, timeout: timeout, lookUp: systemNameLookUp)
     }
 
-    /// Makes a client that finds addresses in a way of its own.
+    /// Makes a client with its own look-up of addresses.
     init(policy: OutboundPolicy, timeout: Duration, lookUp: @escaping NameLookUp) {
         self.policy = policy
         self.timeout = timeout
         transfers = HTTPTransfers(shares: Share.allCases.map(\.limits), lookUp: lookUp)
     }
 
-    /// Sends a request; errors say nothing of what the other side wrote.
+    /// Sends a request. Errors contain nothing that the other side wrote.
     ///
     /// - Parameters:
-    ///   - method: What is asked for, with its body.
-    ///   - url: Where.
-    ///   - fields: Further header fields; those of the connection are set here.
-    ///   - maxBytes: Longest body of an answer that is taken.
-    ///   - timeout: Time for the whole request where it is not the client's; waiting for a turn is part of it.
-    ///   - share: What it is for.
+    ///   - method: Method and body.
+    ///   - url: URL to request.
+    ///   - fields: Further header fields. The client itself sets those of the connection.
+    ///   - maxBytes: Maximum length of the answer's body in bytes.
+    ///   - timeout: Time for the whole request, including waiting for a turn; by default the client's.
+    ///   - share: The purpose of the request.
     func send(
         _ method: HTTPTransfer.Method, _ url: String, fields: [HTTPTransfer.Field] = [], maxBytes: Int,
         timeout: Duration? = nil, share: Share = .stores
@@ -73,15 +73,15 @@ public struct OutboundClient: Sendable {
     }
 }
 
-/// Why an outbound request brought nothing.
+/// Why an outbound request failed.
 enum OutboundError: Error, Equatable {
-    /// The URL is not https, malformed, or its addresses are not public, and the operator lists no exception.
+    /// The URL is malformed or not https, or its addresses are not public, and the operator has allowed no exception.
     case notPermitted
-    /// There was no whole answer.
+    /// The whole answer did not arrive.
     case noAnswer(HTTPTransfer.Failure)
-    /// The rows cannot be signed with, so that nothing was sent.
+    /// The rows are unusable for signing, so nothing was sent.
     case notSignable
-    /// An answer with a status that was not hoped for.
+    /// The answer has an unexpected status.
     case status(Int)
 }
 
@@ -109,7 +109,7 @@ extension OutboundError {
 }
 
 extension IPAddress {
-    /// Reads 4 or 16 bytes in network order.
+    /// Reads an address of 4 or 16 bytes in network order.
     init?(networkBytes bytes: [UInt8]) {
         switch bytes.count {
         case 4: self.init(bytes.map { String($0) }.joined(separator: "."))

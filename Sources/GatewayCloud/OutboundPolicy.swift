@@ -1,17 +1,17 @@
 public import GatewayCore
 import LibCurl
 
-/// Where the gateway may connect to: https and public addresses, and what the operator lists besides.
+/// The addresses that the gateway may connect to: public ones by https, and the operator's exceptions.
 public struct OutboundPolicy: Sendable {
     private let origins: Set<Origin>
     private let networks: [IPNetwork]
 
-    /// Lists exceptions.
+    /// Makes a policy with exceptions.
     ///
     /// - Parameters:
-    ///   - origins: Origins, `http://host[:port]` or `https://host[:port]`, that are reached at whatever address they have.
-    ///   - networks: Blocks of addresses that are reached by https though they are not public.
-    /// - Throws: `invalidArgument` for an origin that is none.
+    ///   - origins: Origins, `http://host[:port]` or `https://host[:port]`, that may have any address.
+    ///   - networks: Blocks of addresses that are allowed by https although they are not public.
+    /// - Throws: `invalidArgument` for an invalid origin.
     public init(origins: [String] = [], networks: [IPNetwork] = []) throws(GatewayError) {
         var read: Set<Origin> = []
         for text in origins {
@@ -25,7 +25,7 @@ public struct OutboundPolicy: Sendable {
         self.networks = networks
     }
 
-    /// Which addresses may be connected to for an origin; `nil` where none may.
+    /// The allowed addresses of an origin; `nil` if none is allowed.
     func addressCheck(for origin: Origin) -> (@Sendable (IPAddress) -> Bool)? {
         if origins.contains(origin) { return { _ in true } }
         guard origin.isSecure else { return nil }
@@ -40,7 +40,7 @@ public struct OutboundPolicy: Sendable {
 typealias Origin = HTTPTransfer.Origin
 
 extension Origin {
-    /// Reads the beginning of a URL; `nil` for one that two readers might understand differently.
+    /// Reads the beginning of a URL; `nil` for a URL that is ambiguous.
     init?(of url: String) {
         let bytes = url.utf8
         guard bytes.count <= 8192, bytes.allSatisfy({ 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }) else {
@@ -84,18 +84,18 @@ extension Origin {
     }
 }
 
-/// Addresses of hosts on the public internet, after the IANA registries of special-purpose addresses.
+/// Addresses of hosts on the public internet, according to the IANA registries of special-purpose addresses.
 enum PublicAddresses {
     private static let special = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24",
         "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/3",
-        // IPv6, as far as it lies in 2000::/3: Teredo, documentation and 6to4, which may stand for any IPv4 address.
+        // IPv6 within 2000::/3: Teredo, documentation, and 6to4, which can represent any IPv4 address.
         "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
     ].compactMap(IPNetwork.init)
     private static let global = ["0.0.0.0/0", "2000::/3"].compactMap(IPNetwork.init)
 
-    /// Whether an address is public. An IPv4 address mapped into IPv6 is judged as what it stands for.
+    /// Whether an address is public. An IPv4 address mapped into IPv6 is treated as the IPv4 address.
     static func contain(_ address: IPAddress) -> Bool {
         global.contains { $0.contains(address) } && !special.contains { $0.contains(address) }
     }

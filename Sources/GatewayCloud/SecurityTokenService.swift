@@ -4,9 +4,9 @@ import LibCurl
 public import Logging
 import Signing
 
-/// Opens sessions at the security token services of Alibaba Cloud, AWS and compatible ones, by AssumeRole.
+/// Opens sessions at the security token services of Alibaba Cloud, AWS and compatible providers, by AssumeRole.
 public struct SecurityTokenService: SessionOpener {
-    /// Longest answer that is read, in bytes; tokens have a few hundred.
+    /// Maximum length of an answer in bytes. Tokens have a few hundred.
     public static let maxBytes = 65_536
 
     private let client: OutboundClient
@@ -15,16 +15,17 @@ public struct SecurityTokenService: SessionOpener {
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
     private let timeout: Duration
 
-    // A second attempt has another nonce and another time. More would only add to the load of a service in trouble.
+    // A second attempt has another nonce and another time. Further attempts would only add to the load of a failing
+    // service.
     private static let maxAttempts = 2
 
     /// Makes a client of such services.
     ///
     /// - Parameters:
-    ///   - client: The way out.
-    ///   - logger: Hears why a session was not opened; never a secret, and of the answer only its code.
-    ///   - now: The clock that requests are dated by.
-    ///   - randomBytes: For nonces.
+    ///   - client: The client for requests to the services.
+    ///   - logger: Gets the reason of a failure: never a secret, and only the code of an answer.
+    ///   - now: The clock for the dates of requests.
+    ///   - randomBytes: Source of nonces.
     ///   - timeout: Time for one attempt.
     public init(
         client: OutboundClient, logger: Logger, now: @escaping @Sendable () -> Date,
@@ -37,7 +38,7 @@ public struct SecurityTokenService: SessionOpener {
         self.timeout = timeout
     }
 
-    /// Opens a session; tries once more, with a fresh nonce, where that may help.
+    /// Opens a session. It tries once more with a new nonce if that may help.
     public func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
         var failure = SessionFailure.noAnswer
         for attempt in 1...Self.maxAttempts {
@@ -117,18 +118,18 @@ public struct SecurityTokenService: SessionOpener {
 
 /// Why no session was opened.
 enum SessionFailure: Error, Equatable {
-    /// The endpoint is not one that the gateway may connect to.
+    /// The gateway may not connect to the endpoint.
     case notPermitted
-    /// There was no whole answer in time.
+    /// The whole answer did not arrive in time.
     case noAnswer
     /// The service answered with a status and a code of its own.
     case refused(status: Int, code: String?)
-    /// A 200 without credentials in it.
+    /// The service answered 200 without credentials.
     case malformed
-    /// The rows cannot be signed with.
+    /// The rows are unusable for signing.
     case cannotSign
 
-    /// Whether another attempt with another nonce may help.
+    /// Whether a second attempt with another nonce may help.
     var mayPass: Bool {
         switch self {
         case .noAnswer, .malformed: true
@@ -137,13 +138,13 @@ enum SessionFailure: Error, Equatable {
         }
     }
 
-    /// Whether the service asks for patience.
+    /// Whether the service asks the caller to slow down.
     private var isThrottled: Bool {
         guard case .refused(let status, let code) = self else { return false }
         return status == 429 || code?.hasPrefix("Throttling") == true || Self.throttling.contains(code ?? "")
     }
 
-    /// What the caller can act on. All but patience and a narrower request is for an admin to mend.
+    /// The error for the caller. Except for slowing down and a smaller request, only an admin can fix it.
     var asGatewayError: GatewayError {
         if isThrottled { return .slowDown(retryAfter: 2, cause: cause) }
         switch self {

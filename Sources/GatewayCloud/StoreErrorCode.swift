@@ -1,8 +1,8 @@
 import LibCurl
 
-/// The word by which a store says what is wrong.
+/// The code by which a store says what is wrong.
 enum StoreErrorCode {
-    /// Reads it from an answer; `nil` for anything that is no plain word.
+    /// Reads the code from an answer; `nil` for anything but a plain word.
     static func read(_ answer: HTTPTransfer.Answer) -> String? {
         guard let root = XMLElement.read(answer.body), root.name == "Error", let code = root.text("Code"),
             1...64 ~= code.utf8.count,

@@ -4,7 +4,7 @@ import LibCrypto
 import LibCurl
 import Signing
 
-/// Asks stores what became of uploads, by a signed HEAD.
+/// Asks stores about uploads, by a signed HEAD.
 public struct StoredUploads: UploadVerifier, StoredObjects {
     private let client: OutboundClient
     private let cache: PolicyCache
@@ -16,8 +16,8 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
     /// Makes a verifier.
     ///
     /// - Parameters:
-    ///   - client: Reaches the stores.
-    ///   - cache: Holds the rows of buckets and credentials.
+    ///   - client: The client for requests to stores.
+    ///   - cache: The cached rows of buckets and credentials.
     ///   - now: The clock of the signatures.
     public init(client: OutboundClient, cache: PolicyCache, now: @escaping @Sendable () -> Date) {
         self.client = client
@@ -25,16 +25,16 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         self.now = now
     }
 
-    /// Asks what lies under a key now.
+    /// Asks for the current object at a key.
     public func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook? {
-        // The store that the bucket is at by the latest change: another one would know nothing of the key.
+        // The store where the latest change has put the bucket. Another store would not know the key.
         try await cache.advance()
-        // Without its row nobody will ever be able to ask the store.
+        // Without its row nobody can ask the store any more.
         guard let (bucket, credential) = try await cache.location(of: bucket) else { return nil }
         return try await head(key, in: bucket, with: credential)
     }
 
-    /// Asks for the object that lies under the key now.
+    /// Asks for the current object at the key.
     public func object(
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject? {
@@ -77,7 +77,7 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         }
     }
 
-    /// How far the store's time, which has whole seconds, lies outside the time that the answer took.
+    /// How far the store's time, in whole seconds, lies outside the time between request and answer.
     private static func clockDifference(
         _ answer: HTTPTransfer.Answer, between sentAt: Date, and answeredAt: Date
     ) -> TimeInterval? {
@@ -103,13 +103,13 @@ extension StoredObject {
             modifiedAt: Self.modification(answer, at: now))
     }
 
-    /// What may go into answers and rows: visible ASCII and spaces.
+    /// Whether a text may go into answers and rows: visible ASCII and spaces only.
     private static func plain(_ text: Substring, _ most: Int) -> String? {
         1...most ~= text.utf8.count && text.utf8.allSatisfy { 0x20...0x7e ~= $0 } ? String(text) : nil
     }
 
-    /// The MD5 that the store tells: OSS in a field of its own, Google in one for several, S3 as the entity tag of what was
-    /// uploaded at once and is not encrypted under a key of the customer's.
+    /// The MD5 that the store reports: OSS in a field of its own, Google in a field for several digests, S3 as the
+    /// entity tag of an object that was uploaded in one request and is not encrypted with a customer's key.
     private static func md5(_ answer: HTTPTransfer.Answer, _ etag: String?) -> [UInt8]? {
         func decoded(_ text: String?) -> [UInt8]? {
             text.flatMap { Base64.decode($0) }.flatMap { $0.count == 16 ? $0 : nil }
@@ -127,7 +127,8 @@ extension StoredObject {
         return Hex.decode(etag)
     }
 
-    /// The SHA-256 that the store tells. That of an upload in parts is one of checksums, and ends in their number.
+    /// The SHA-256 that the store reports. For a multipart upload the value is a checksum of checksums, and ends with
+    /// their number.
     private static func sha256(_ answer: HTTPTransfer.Answer, _ etag: String?) -> [UInt8]? {
         let told = answer.field("x-amz-checksum-sha256").flatMap { Base64.decode($0) }
         if let told, told.count == 32 { return told }
@@ -135,7 +136,7 @@ extension StoredObject {
         return Hex.decode(etag)
     }
 
-    /// The difference of the store's two dates does not depend on its clock.
+    /// The difference between the store's two dates does not depend on its clock.
     private static func modification(_ answer: HTTPTransfer.Answer, at now: Date) -> Date? {
         guard let date = answer.field("date").flatMap({ SigningInstant(httpDate: $0) }),
             let modified = answer.field("last-modified").flatMap({ SigningInstant(httpDate: $0) })

@@ -1,28 +1,29 @@
-/// An element of an XML answer: its local name, what stands in it as text, and its children.
+/// An element of an XML answer: its local name, its text and its children.
 ///
-/// Reads the little that stores answer with, and refuses the rest: no document type and thus no entities but the five that XML
-/// itself names, no processing instructions, comments or CDATA, at most ``maxDepth`` levels, well-formed to the end.
+/// The reader supports only what stores send, and refuses the rest: document types (and thus all entities but the five
+/// predefined ones), processing instructions, comments, CDATA, and more than ``maxDepth`` levels. The document must be
+/// well-formed.
 struct XMLElement: Equatable {
-    /// Most levels of elements.
+    /// Maximum number of nested elements.
     static let maxDepth = 8
 
-    /// The name without its namespace's prefix.
+    /// The name without the prefix of its namespace.
     let name: String
-    /// The text of the element itself, references resolved; white space between children is left out.
+    /// The text of the element itself, with references resolved and without white space between children.
     fileprivate(set) var text = ""
-    /// The elements within, in order.
+    /// The child elements, in order.
     fileprivate(set) var children: [XMLElement] = []
 
     fileprivate init(name: String) { self.name = name }
 
-    /// Reads a document; `nil` for one that is not of the form above.
+    /// Reads a document; `nil` if it is not of the supported form.
     static func read(_ bytes: [UInt8]) -> XMLElement? {
         guard String(validating: bytes, as: UTF8.self) != nil else { return nil }
         var reader = XMLReader(bytes)
         return reader.document()
     }
 
-    /// The text of the only child of a name; `nil` where there is none or more than one.
+    /// The text of the only child with a name; `nil` if there is none or several.
     func text(_ name: String) -> String? {
         let matches = children.filter { $0.name == name }
         return matches.count == 1 ? matches.first?.text : nil
@@ -52,7 +53,7 @@ private struct XMLReader {
         return place == bytes.count ? root : nil
     }
 
-    /// Reads an element, the `<` of which is past.
+    /// Reads an element after its `<`.
     private mutating func element(depth: Int) -> XMLElement? {
         guard depth <= XMLElement.maxDepth, let tag = name(), skipAttributes() else { return nil }
         var element = XMLElement(name: Self.localName(tag))
@@ -98,7 +99,7 @@ private struct XMLReader {
         }
     }
 
-    /// Reads what stands for a character, the `&` of which is past.
+    /// Reads a reference after its `&`.
     private mutating func reference() -> [UInt8]? {
         guard let end = bytes[place...].prefix(10).firstIndex(of: UInt8(ascii: ";")) else { return nil }
         let name = bytes[place..<end]

@@ -2,8 +2,8 @@ import CLibCrypto
 
 /// A 256-bit key of AES in Galois/Counter Mode (NIST SP 800-38D).
 ///
-/// Sealed bytes are `nonce (12) ‖ ciphertext ‖ tag (16)`. The nonce is drawn at random, so
-/// one key should not seal more than 2³² messages.
+/// Sealed bytes are `nonce (12) ‖ ciphertext ‖ tag (16)`. The nonce is random, so a key should seal at most 2³²
+/// messages.
 public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Length of a key in bytes.
     public static let byteCount = 32
@@ -14,7 +14,7 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     private let key: [UInt8]
 
-    /// Takes a key of 32 bytes.
+    /// Makes a key from 32 bytes.
     ///
     /// - Throws: ``CryptoError/invalidKeyLength(expected:actual:)`` for any other length.
     public init(_ key: [UInt8]) throws(CryptoError) {
@@ -24,17 +24,17 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.key = key
     }
 
-    /// Hides the key.
+    /// A placeholder that hides the key.
     public var description: String { "«redacted»" }
 
-    /// Hides the key.
+    /// A placeholder that hides the key.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Encrypts and authenticates a message, and authenticates data that travels beside it.
+    /// Encrypts and authenticates a message, and authenticates associated data.
     ///
     /// - Parameters:
-    ///   - message: Any number of bytes, also none.
-    ///   - associatedData: Not in the result; the same bytes are needed to open it.
+    ///   - message: Any number of bytes, including none.
+    ///   - associatedData: Data that is not part of the result. The same bytes are needed to open it.
     /// - Throws: ``CryptoError/randomUnavailable``.
     public func seal(_ message: [UInt8], authenticating associatedData: [UInt8]) throws(CryptoError) -> [UInt8] {
         seal(message, authenticating: associatedData, nonce: try randomBytes(count: Self.nonceByteCount))
@@ -64,10 +64,10 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
         return nonce + ciphertext + tag
     }
 
-    /// Decrypts what ``seal(_:authenticating:)`` made.
+    /// Decrypts the result of ``seal(_:authenticating:)``.
     ///
-    /// - Throws: ``CryptoError/sealedBytesTooShort``, or ``CryptoError/authenticationFailed`` when a bit of the sealed
-    ///   bytes or of the associated data differs, or the key does.
+    /// - Throws: ``CryptoError/sealedBytesTooShort``, or ``CryptoError/authenticationFailed`` when the sealed bytes,
+    ///   the associated data or the key differ.
     public func open(_ sealed: [UInt8], authenticating associatedData: [UInt8]) throws(CryptoError) -> [UInt8] {
         guard sealed.count >= Self.nonceByteCount + Self.tagByteCount else { throw .sealedBytesTooShort }
         let nonce = Array(sealed.prefix(Self.nonceByteCount))
@@ -112,8 +112,8 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
 
 /// A cipher implementation of libcrypto, looked up once.
 ///
-/// - Invariant: The first caller sets the pointer, all others wait for that and only read it. Behind it nothing changes
-///   but the count of references, which libcrypto keeps atomically; it is never freed.
+/// - Invariant: The first caller sets the pointer; all others wait and then only read it. Only the reference count of
+///   what it points to changes, which libcrypto does atomically. It is never freed.
 @safe private struct FetchedCipher: @unchecked Sendable {
     static let aes256GCM = FetchedCipher(named: "AES-256-GCM")
 
@@ -127,7 +127,7 @@ public struct AESGCMKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 }
 
-/// Stops the program when a call fails that can only fail for want of memory or by a fault of this wrapper.
+/// Stops the program if a call fails. Such a call can fail only without memory or through a bug of this wrapper.
 private func mustSucceed(_ status: Int32, _ function: StaticString = #function) {
     precondition(status == 1, "libcrypto failed in \(function)")
 }

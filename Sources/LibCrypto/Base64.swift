@@ -2,12 +2,12 @@
 public enum Base64 {
     private static let padding = UInt8(ascii: "=")
 
-    /// Writes bytes as base64 with padding.
+    /// Encodes bytes as base64 with padding.
     public static func encode(_ bytes: [UInt8]) -> String {
         encode(bytes.span)
     }
 
-    /// Writes bytes as base64 with padding.
+    /// Encodes bytes as base64 with padding.
     public static func encode(_ bytes: Span<UInt8>) -> String {
         String(room: (bytes.count + 2) / 3 * 4) { output in
             for start in stride(from: 0, to: bytes.count, by: 3) {
@@ -32,10 +32,10 @@ public enum Base64 {
         }
     }
 
-    /// Reads base64; `nil` unless the text is exactly what ``encode(_:)`` writes for some bytes.
+    /// Decodes base64; `nil` unless ``encode(_:)`` writes exactly this text for some bytes.
     ///
-    /// White space, missing padding, other alphabets and stray bits in the last character are all refused,
-    /// so that no two texts stand for the same bytes.
+    /// White space, missing padding, other alphabets and stray bits in the last character are refused, so that no two
+    /// texts decode to the same bytes.
     public static func decode(_ text: String) -> [UInt8]? {
         let characters = text.utf8Span.span
         let count = characters.count
@@ -55,7 +55,7 @@ public enum Base64 {
                 output.append(UInt8(truncatingIfNeeded: bits >> 8))
                 output.append(UInt8(truncatingIfNeeded: bits))
             }
-            // What the padding stands for are zeros, or the text is not the only one.
+            // The bits before the padding are zeros; otherwise another text would decode to the same bytes.
             for _ in 0..<paddingCount where output.removeLast() != 0 { flaws |= notInAlphabet }
         }
         return flaws & notInAlphabet == 0 ? bytes : nil
@@ -63,7 +63,7 @@ public enum Base64 {
 
     private static let notInAlphabet: UInt32 = 1 << 31
 
-    /// What a character stands for, or ``notInAlphabet``.
+    /// The value of a character, or ``notInAlphabet``.
     private static func value(of character: UInt8) -> UInt32 {
         switch character {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))

@@ -1,6 +1,6 @@
 /// Base64 with the alphabet of URLs and no padding (RFC 4648, section 5), as JOSE writes it.
 public enum Base64URL {
-    /// Writes bytes.
+    /// Encodes bytes.
     public static func encode(_ bytes: [UInt8]) -> String {
         let text = Base64.encode(bytes).utf8.compactMap { byte -> UInt8? in
             switch byte {
@@ -13,7 +13,7 @@ public enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads bytes; `nil` unless the text is the only one that stands for them.
+    /// Decodes a text; `nil` unless it is the canonical encoding of its bytes.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var standard: [UInt8] = []
         standard.reserveCapacity(text.count + 3)

@@ -1,15 +1,15 @@
 /// Why a cryptographic operation was refused.
 public enum CryptoError: Error, Sendable, Equatable {
-    /// A key has another length than its cipher takes.
+    /// The length of a key does not fit its cipher.
     case invalidKeyLength(expected: Int, actual: Int)
-    /// Sealed bytes are shorter than nonce and tag together.
+    /// Sealed bytes are shorter than a nonce and a tag.
     case sealedBytesTooShort
-    /// Sealed bytes, their associated data or the key are not those of the sealing.
+    /// Sealed bytes, associated data or key differ from those at sealing.
     case authenticationFailed
-    /// A private key cannot be read, is of another kind, too short, or made of numbers that do not fit together.
+    /// A private key cannot be read, is of another kind, is too short, or consists of numbers that do not fit together.
     case invalidPrivateKey
-    /// A public key cannot be read, is of another kind, too short or too long.
+    /// A public key cannot be read, is of another kind, or is too short or too long.
     case invalidPublicKey
-    /// The system gave no random bytes.
+    /// The system returned no random bytes.
     case randomUnavailable
 }

@@ -1,12 +1,12 @@
-/// The value of a hash function or of an HMAC.
+/// The result of a hash function or of an HMAC.
 ///
-/// Held in place, so that making one allocates nothing.
+/// It is stored in place, so that making one allocates nothing.
 public struct Digest: Sendable, Equatable {
     @usableFromInline var storage: InlineArray<32, UInt8>
-    /// Number of bytes: 32, 20 or 16; of none yet, 0.
+    /// Number of bytes: 32, 20 or 16; 0 before the first result.
     public private(set) var byteCount: Int
 
-    /// Makes room for one.
+    /// Makes an empty digest, to be filled later.
     public init() {
         storage = InlineArray(repeating: 0)
         byteCount = 0
@@ -22,14 +22,14 @@ public struct Digest: Sendable, Equatable {
         }
     }
 
-    /// Lends the bytes, in place.
+    /// The bytes, without a copy.
     @inlinable
     @inline(__always)
     public func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(storage.span.extracting(first: byteCount))
     }
 
-    /// The bytes, copied.
+    /// A copy of the bytes.
     public var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(addingCapacity: byteCount) { output in withSpan { output.append(copying: $0) } }
@@ -41,7 +41,7 @@ public struct Digest: Sendable, Equatable {
         String(room: 2 * byteCount) { appendHex(to: &$0) }
     }
 
-    /// Appends the bytes as lower-case hexadecimal text, for which there must be room.
+    /// Appends the bytes as lower-case hexadecimal text. The output needs room for it.
     public func appendHex(to output: inout OutputSpan<UInt8>) {
         Hex.append(storage.span.extracting(first: byteCount), to: &output)
     }
@@ -51,12 +51,12 @@ public struct Digest: Sendable, Equatable {
         withSpan { Base64.encode($0) }
     }
 
-    /// Compares in a time that does not depend on the content.
+    /// Compares in constant time.
     public static func == (left: Digest, right: Digest) -> Bool {
         left.withSpan { left in right.withSpan { right in constantTimeEqual(left, right) } }
     }
 
-    /// Whether these are the bytes, in a time that depends on their number alone.
+    /// Whether the digest consists of these bytes. The time of the comparison depends only on their number.
     public func isSame(as bytes: [UInt8]) -> Bool {
         withSpan { constantTimeEqual($0, bytes.span) }
     }

@@ -4,9 +4,9 @@ import CLibCrypto
 public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
     /// SHA-256, 32 bytes (FIPS 180-4).
     case sha256
-    /// SHA-1, 20 bytes (FIPS 180-4). For protocols that prescribe it, never for new ones.
+    /// SHA-1, 20 bytes (FIPS 180-4). Only for protocols that require it, never for new ones.
     case sha1
-    /// MD5, 16 bytes (RFC 1321). For `Content-MD5` only, which guards against accidents and not against attackers.
+    /// MD5, 16 bytes (RFC 1321). Only for `Content-MD5`, which detects accidents, not attacks.
     case md5
 
     /// Length of the digest in bytes.
@@ -18,7 +18,7 @@ public enum DigestAlgorithm: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Gives the digest of a whole message in place of another one, which costs least.
+    /// Overwrites a digest with that of a whole message, which is the fastest way.
     public func hash(_ message: Span<UInt8>, into digest: inout Digest) {
         switch self {
         case .sha256: SHA256_CTX.hash(message, into: &digest)

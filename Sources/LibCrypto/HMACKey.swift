@@ -1,14 +1,13 @@
 import CLibCrypto
 
-/// A key of HMAC (RFC 2104) that has already gone through the hash function.
+/// An HMAC key (RFC 2104) that is already hashed.
 ///
-/// The state after the padded key is kept for the inner and the outer hash,
-/// so that each message costs only its own blocks.
+/// The inner and the outer hash state after the padded key are kept, so that each message costs only its own blocks.
 ///
-/// - Invariant: `init` alone writes the states, before anybody else has the key. After that any thread copies from
-///   them, which only reads them; `deinit` wipes and frees them once nobody has the key.
+/// - Invariant: Only `init` writes the states, before any other code has the key. After that, threads only copy from
+///   them. `deinit` wipes and frees them once nobody uses the key.
 @safe public final class HMACKey: @unchecked Sendable {
-    /// The state of the inner hash and, behind it, of the outer one.
+    /// The state of the inner hash, followed by that of the outer one.
     @unsafe private enum States {
         case sha256(UnsafeMutablePointer<SHA256_CTX>)
         case sha1(UnsafeMutablePointer<SHA_CTX>)
@@ -31,7 +30,7 @@ import CLibCrypto
         self.init(key.span, algorithm: algorithm)
     }
 
-    /// Prepares a key for messages that all begin with the same bytes, which then are left out of them.
+    /// Prepares a key for messages that all begin with the same bytes. These bytes are then left out of the messages.
     public init(_ key: HMACKey, messagesBeginningWith prefix: Span<UInt8>) {
         switch unsafe key.states {
         case .sha256(let states): unsafe self.states = .sha256(Self.states(states, after: prefix))
@@ -48,7 +47,7 @@ import CLibCrypto
         }
     }
 
-    /// Gives the authentication code of a message in place of a digest, which costs least.
+    /// Overwrites a digest with the authentication code of a message, which is the fastest way.
     public func authenticate(_ message: Span<UInt8>, into code: inout Digest) {
         switch unsafe states {
         case .sha256(let states): unsafe Self.authenticate(message, after: states, into: &code)
@@ -69,7 +68,7 @@ import CLibCrypto
         authenticationCode(for: message.span)
     }
 
-    // Either copy of a state is overwritten by what it gives: it is wiped as soon as it is used.
+    // The result overwrites the copy of each state, so the copy is wiped as soon as it is used.
     @inline(__always)
     private static func authenticate<State: HashState>(
         _ message: Span<UInt8>, after states: UnsafeMutablePointer<State>, into code: inout Digest
@@ -121,7 +120,7 @@ import CLibCrypto
         unsafe states.deallocate()
     }
 
-    /// Overwrites what could give the key away.
+    /// Overwrites data that could reveal the key.
     private static func wipe<Value>(_ value: inout Value) {
         unsafe withUnsafeMutableBytes(of: &value) { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
     }

@@ -1,17 +1,17 @@
 import CLibCrypto
 
-/// A hash function part-way through a message: a plain structure of libcrypto, which is copied like any number.
+/// The state of a hash function within a message: a plain structure of libcrypto that can be copied like a number.
 protocol HashState {
     /// The state before the first byte.
     static func begin() -> Self
     /// Adds the next bytes of the message.
     mutating func update(_ bytes: Span<UInt8>)
-    /// Gives the digest of everything added, after which the state is of no use.
+    /// Returns the digest of all added bytes. The state cannot be used after that.
     mutating func finalize(into digest: inout Digest)
 }
 
 extension HashState {
-    /// Gives the digest of a whole message.
+    /// Returns the digest of a whole message.
     @inline(__always)
     static func hash(_ message: Span<UInt8>, into digest: inout Digest) {
         var state = begin()
@@ -20,7 +20,7 @@ extension HashState {
     }
 }
 
-// None of these functions fails, whatever it is given; they answer a number because others of their family may.
+// None of these functions can fail. They return a number only because related functions can.
 extension SHA256_CTX: HashState {
     static func begin() -> SHA256_CTX {
         var state = SHA256_CTX()

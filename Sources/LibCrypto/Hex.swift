@@ -7,7 +7,7 @@ public enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends bytes as lower-case hexadecimal text, for which there must be room.
+    /// Appends bytes as lower-case hexadecimal text. The output needs room for it.
     public static func append(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
         precondition(2 * bytes.count <= output.freeCapacity, "There is no room for so many digits")
         let source = unsafe bytes.bytes
@@ -34,14 +34,15 @@ public enum Hex {
         }
     }
 
-    /// The digits of the four lowest bytes of each number, the lowest first, all at once.
+    /// The digits of the four lowest bytes of each number, lowest first, computed in parallel.
     @inline(__always)
     private static func digits(of fours: SIMD4<UInt64>) -> SIMD4<UInt64> {
         func all(_ byte: UInt64) -> SIMD4<UInt64> { SIMD4(repeating: byte) }
         let twos = (fours | fours &<< all(16)) & all(0x0000_FFFF_0000_FFFF)
         let ones = (twos | twos &<< all(8)) & all(0x00FF_00FF_00FF_00FF)
         let values = (ones &>> all(4) | ones &<< all(8)) & all(0x0F0F_0F0F_0F0F_0F0F)
-        // Six more than nine ends in the next digit; 39, which is 32 and 8 less 1, lie between `9` and `a`.
+        // Adding six to a value above nine carries into the next digit. The distance between `9` and `a` is 39, which
+        // is 32 + 8 - 1.
         let isLetter = (values &+ all(0x0606_0606_0606_0606)) &>> all(4) & all(0x0101_0101_0101_0101)
         let letters = isLetter &<< all(5) &+ isLetter &<< all(3) &- isLetter
         return (values &+ all(0x3030_3030_3030_3030) &+ letters)
@@ -63,18 +64,18 @@ public enum Hex {
         }
     }
 
-    /// The eight digits of a number, each a byte, worked out all at once.
+    /// The eight digits of a number, one per byte, computed in parallel.
     private static func eightDigits(of value: UInt32) -> UInt64 {
         var nibbles = UInt64(value)
         nibbles = (nibbles << 16 | nibbles) & 0x0000_FFFF_0000_FFFF
         nibbles = (nibbles << 8 | nibbles) & 0x00FF_00FF_00FF_00FF
         nibbles = (nibbles << 4 | nibbles) & 0x0F0F_0F0F_0F0F_0F0F
         let letters = ((nibbles &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
-        // 39 lie between `9` and `a`.
+        // The distance between `9` and `a` is 39.
         return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* 39
     }
 
-    /// Reads hexadecimal text of either case; `nil` for an odd number of digits or any other character.
+    /// Decodes hexadecimal text of either case; `nil` for an odd number of digits or any other character.
     public static func decode(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var high: UInt8?

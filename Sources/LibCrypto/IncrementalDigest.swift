@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// A digest of bytes that arrive piece by piece.
+/// A digest of bytes that arrive in pieces.
 public struct IncrementalDigest: Sendable {
     private enum State {
         case sha256(SHA256_CTX)
@@ -46,7 +46,7 @@ public struct IncrementalDigest: Sendable {
         update(bytes.span)
     }
 
-    /// The digest of everything added; the next ``update(_:)-([UInt8])`` begins a new message.
+    /// The digest of all added bytes. The next ``update(_:)-([UInt8])`` begins a new message.
     public mutating func finalize() -> Digest {
         var digest = Digest()
         switch state {

@@ -1,27 +1,27 @@
-/// Writing many bytes at once, which the standard library's type cannot yet.
+/// Appends many bytes at once, which the standard library's type does not support yet.
 extension OutputSpan where Element == UInt8 {
-    /// Appends bytes, for which there must be room.
+    /// Appends bytes. The output needs room for them.
     @inlinable
     @inline(__always)
     public mutating func append(copying bytes: Span<UInt8>) {
         unsafe bytes.withUnsafeBufferPointer { unsafe append(copying: $0) }
     }
 
-    /// Appends bytes, for which there must be room.
+    /// Appends bytes. The output needs room for them.
     @inlinable
     public mutating func append(copying bytes: [UInt8]) {
         append(copying: bytes.span)
     }
 
-    /// Appends a text, for which there must be room.
+    /// Appends a text. The output needs room for it.
     @inlinable
     public mutating func append(copying text: String) {
         let isDone: Void? = unsafe text.utf8.withContiguousStorageIfAvailable { unsafe append(copying: $0) }
-        // Only texts that belong to another language's runtime have their bytes elsewhere.
+        // Only strings from another language's runtime have no contiguous bytes.
         if isDone == nil { for byte in text.utf8 { append(byte) } }
     }
 
-    /// Appends a text of the program's own, for which there must be room.
+    /// Appends a literal. The output needs room for it.
     @inlinable
     public mutating func append(copying text: StaticString) {
         unsafe append(copying: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
@@ -39,7 +39,7 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
-    /// Appends a number in decimal digits, of which there are at most ``decimalRoom``.
+    /// Appends a number in decimal. The output needs room for it: at most ``decimalRoom`` bytes.
     public mutating func append(decimal value: Int64) {
         if value < 0 { append(UInt8(ascii: "-")) }
         var rest = value.magnitude
@@ -60,10 +60,10 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
-    /// Room that a number takes, its sign included.
+    /// Maximum length of a number in decimal, including its sign.
     public static var decimalRoom: Int { 20 }
 
-    /// Appends bytes that are there already, for which there must be room once more.
+    /// Appends a copy of bytes that were appended before. The output needs room for them.
     public mutating func append(copyingFrom range: Range<Int>) {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "There are not so many bytes")
         precondition(range.count <= freeCapacity, "There is no room for so many bytes")
@@ -74,7 +74,7 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
-    /// Writes bytes over others that are there, the first of them at `start`.
+    /// Overwrites appended bytes, beginning at `start`.
     @inlinable
     public mutating func overwrite(from start: Int, with bytes: Span<UInt8>) {
         precondition(start >= 0 && bytes.count <= count - start, "There are not so many bytes")
@@ -87,7 +87,7 @@ extension OutputSpan where Element == UInt8 {
         }
     }
 
-    /// Takes bytes away in front; those behind move up.
+    /// Removes bytes at the beginning. The following bytes move up.
     public mutating func removeFirst(_ number: Int) {
         precondition(0...count ~= number, "There are not so many bytes")
         unsafe withUnsafeMutableBufferPointer { buffer, count in
@@ -99,7 +99,7 @@ extension OutputSpan where Element == UInt8 {
 }
 
 extension String {
-    /// Makes a text in place of what `fill` writes, for which there is so much room.
+    /// Makes a text from the bytes that `fill` writes, without a copy. The output has room for `room` bytes.
     @inlinable
     public init(room: Int, fill: (inout OutputSpan<UInt8>) -> Void) {
         unsafe self.init(unsafeUninitializedCapacity: room) { buffer in

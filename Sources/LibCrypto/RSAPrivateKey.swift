@@ -2,20 +2,20 @@ import CLibCrypto
 
 /// An RSA key that signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 8017, section 8.2).
 ///
-/// - Invariant: The context is made ready to sign in `init` and afterwards only duplicated, which reads it; the key
-///   inside counts its references atomically and guards what it caches with a lock of its own.
+/// - Invariant: `init` prepares the context for signing. After that it is only duplicated, which reads it. The key
+///   inside counts its references atomically and guards its caches with a lock of its own.
 @safe public final class RSAPrivateKey: @unchecked Sendable {
-    /// Fewer bits than any issuer of keys has made for years.
+    /// No issuer has made shorter keys for years.
     public static let minBits = 2048
 
     private let context: OpaquePointer
     /// Length of a signature in bytes.
     public let signatureByteCount: Int
 
-    /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and
-    /// signs once to see that its numbers fit together.
+    /// Reads an unencrypted private key in PEM, PKCS #8 or PKCS #1, and signs once to check that its numbers fit
+    /// together.
     ///
-    /// - Throws: ``CryptoError/invalidPrivateKey`` for anything else, and for keys of less than ``minBits`` bits.
+    /// - Throws: ``CryptoError/invalidPrivateKey`` for anything else, and for keys with less than ``minBits`` bits.
     public init(pem: String) throws(CryptoError) {
         guard let context = unsafe Self.context(pem: pem) else {
             ERR_clear_error()
@@ -36,14 +36,14 @@ import CLibCrypto
 
     /// The signature of a message, as long as the key's modulus.
     ///
-    /// - Throws: ``CryptoError/invalidPrivateKey``, which only a key whose numbers do not fit together can cause.
+    /// - Throws: ``CryptoError/invalidPrivateKey``, only for a key whose numbers do not fit together.
     public func signature(of message: Span<UInt8>) throws(CryptoError) -> [UInt8] {
         try signature(of: DigestAlgorithm.sha256.digest(of: message))
     }
 
     /// The signature of a message, as long as the key's modulus.
     ///
-    /// - Throws: ``CryptoError/invalidPrivateKey``, which only a key whose numbers do not fit together can cause.
+    /// - Throws: ``CryptoError/invalidPrivateKey``, only for a key whose numbers do not fit together.
     public func signature(of message: [UInt8]) throws(CryptoError) -> [UInt8] {
         try signature(of: message.span)
     }
@@ -77,7 +77,7 @@ import CLibCrypto
             && EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1
     }
 
-    /// A context that is ready to sign, `nil` when the text holds no key that can.
+    /// A context that is ready to sign; `nil` if the text contains no suitable key.
     private static func context(pem: String) -> OpaquePointer? {
         guard let key = unsafe key(pem: Array(pem.utf8)) else { return nil }
         defer { unsafe EVP_PKEY_free(key) }
@@ -96,7 +96,7 @@ import CLibCrypto
             guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
             else { return nil }
             defer { unsafe BIO_free(source) }
-            // An empty password in place of a callback, or libcrypto would ask for one on the terminal.
+            // An empty password replaces the callback; otherwise libcrypto would ask for a password on the terminal.
             var password: [UInt8] = [0]
             return unsafe PEM_read_bio_PrivateKey(source, nil, nil, &password)
         }

@@ -2,12 +2,13 @@ import CLibCrypto
 
 /// An RSA key that verifies RSASSA-PKCS1-v1_5 with MD5 (RFC 8017, section 8.2), as Alibaba OSS signs its callbacks.
 ///
-/// Whoever can make two messages of one MD5 can have one of them signed and show
-/// the other; what is verified so is a hint at most.
+/// Whoever can make two messages with the same MD5 can have one of them signed and present the other. A verified
+/// message is therefore only a hint.
 ///
-/// - Invariant: The context is made ready to verify in `init` and afterwards only duplicated, which reads it.
+/// - Invariant: `init` prepares the context for verifying. After that it is only duplicated, which reads it.
 @safe public final class RSAPublicKey: @unchecked Sendable {
-    /// Fewest and most bits of a key; that of Alibaba OSS has 512. Verification by a very long one would take long.
+    /// Allowed length of a key in bits. The key of Alibaba OSS has 512 bits; verifying with a very long key would take
+    /// long.
     public static let bits = 512...8192
 
     private let context: OpaquePointer
@@ -27,7 +28,7 @@ import CLibCrypto
         unsafe EVP_PKEY_CTX_free(context)
     }
 
-    /// Whether a signature is this key's for a message.
+    /// Whether this key made the signature of a message.
     public func verifiesMD5(_ signature: [UInt8], of message: [UInt8]) -> Bool {
         guard let verifying = unsafe EVP_PKEY_CTX_dup(context) else { preconditionFailure("Out of memory") }
         defer { unsafe EVP_PKEY_CTX_free(verifying) }
@@ -37,7 +38,7 @@ import CLibCrypto
         return isRight
     }
 
-    /// A context that is ready to verify, `nil` when the text holds no key that can.
+    /// A context that is ready to verify; `nil` if the text contains no suitable key.
     private static func context(pem: String) -> OpaquePointer? {
         guard let key = unsafe key(pem: Array(pem.utf8)) else { return nil }
         defer { unsafe EVP_PKEY_free(key) }

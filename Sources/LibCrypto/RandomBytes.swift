@@ -1,16 +1,16 @@
 import CLibCrypto
 import Synchronization
 
-/// Bytes of the system's generator that nobody can predict.
+/// Unpredictable bytes from the system's generator.
 ///
-/// - Throws: ``CryptoError/randomUnavailable`` when the system gives none.
+/// - Throws: ``CryptoError/randomUnavailable`` when the system returns none.
 public func randomBytes(count: Int) throws(CryptoError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     guard unsafe count == 0 || RAND_bytes(&bytes, Int32(count)) == 1 else { throw .randomUnavailable }
     return bytes
 }
 
-/// Random bytes for many small takers: the system's generator is asked for some thousand at a time.
+/// A pool of random bytes for many small requests. It asks the system's generator for some thousand bytes at a time.
 public final class RandomPool: Sendable {
     private static let size = 4096
 
@@ -23,9 +23,9 @@ public final class RandomPool: Sendable {
     /// Makes an empty pool.
     public init() {}
 
-    /// Bytes that nobody can predict, handed out once and then forgotten.
+    /// Unpredictable bytes, which the pool hands out once and then forgets.
     ///
-    /// - Throws: ``CryptoError/randomUnavailable`` when the system gives none.
+    /// - Throws: ``CryptoError/randomUnavailable`` when the system returns none.
     public func bytes(count: Int) throws(CryptoError) -> [UInt8] {
         guard count <= Self.size / 8 else { return try randomBytes(count: count) }
         return try state.withLock { state throws(CryptoError) in
@@ -41,7 +41,7 @@ public final class RandomPool: Sendable {
     }
 }
 
-/// Compares two byte strings in a time that depends on their lengths alone.
+/// Compares two byte strings in a time that depends only on their lengths.
 public func constantTimeEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
     guard left.count == right.count else { return false }
     return unsafe left.withUnsafeBufferPointer { left in
@@ -52,7 +52,7 @@ public func constantTimeEqual(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool
     }
 }
 
-/// Compares two byte strings in a time that depends on their lengths alone.
+/// Compares two byte strings in a time that depends only on their lengths.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     constantTimeEqual(left.span, right.span)
 }

@@ -1,5 +1,5 @@
 extension Span where Element == UInt8 {
-    /// Whether every byte is greater than another one of ASCII; eight are looked at at once.
+    /// Whether every byte is greater than an ASCII limit. It checks eight bytes at a time.
     public func isAbove(_ limit: UInt8) -> Bool {
         precondition(limit < 0x7F, "Only bytes of ASCII are looked for")
         guard count >= 8 else {
@@ -10,7 +10,7 @@ extension Span where Element == UInt8 {
         var place = 0
         while true {
             let eight = eight(at: place)
-            // The topmost bit of a byte that is too small becomes one, that of those beyond ASCII does not.
+            // The top bit is set for bytes that are too small, but not for bytes beyond ASCII.
             found |= (eight &- Self.each &* UInt64(limit + 1)) & ~eight
             if place == count - 8 { break }
             place = Swift.min(place + 8, count - 8)
@@ -18,11 +18,11 @@ extension Span where Element == UInt8 {
         return found & Self.top == 0
     }
 
-    /// Whether all are letters, digits or of `-._~/`: what of a path RFC
-    /// 3986 leaves as it is. Eight are looked at at once.
+    /// Whether all bytes are letters, digits or of `-._~/`, which RFC 3986 does not encode in a path. It checks eight
+    /// bytes at a time.
     public var isPlainPath: Bool {
         guard count >= 8 else {
-            // What is left over is filled with a letter.
+            // The last, incomplete group is filled up with a letter.
             var bytes = UInt64(UInt8(ascii: "a")) &* Self.each
             for index in indices { bytes = bytes << 8 | UInt64(self[index]) }
             return Self.arePlain(bytes)
@@ -45,8 +45,8 @@ extension Span where Element == UInt8 {
 
     @inline(__always)
     private static func arePlain(_ eight: UInt64) -> Bool {
-        // The topmost bit of each byte says whether it is, if only the others were set before, at least as great as a
-        // first one and not as great as the one behind a last.
+        // The top bit of each byte tells whether the byte lies between the first and the last one, provided that the
+        // top bit was not set before.
         func isIn(_ bytes: UInt64, _ first: UInt8, _ last: UInt8) -> UInt64 {
             (bytes &+ each &* UInt64(0x80 - first)) & ~(bytes &+ each &* UInt64(0x7F - last))
         }
@@ -58,7 +58,7 @@ extension Span where Element == UInt8 {
         return (isPlain & ~eight) & top == top
     }
 
-    /// Whether every byte is a letter or digit of ASCII or one of some marks; many are looked at at once.
+    /// Whether every byte is an ASCII letter or digit, or one of some marks. It checks many bytes at a time.
     public func isAlphanumeric(or marks: SIMD4<UInt8>) -> Bool {
         unsafe withUnsafeBufferPointer { bytes in
             var flaws: UInt8 = 0

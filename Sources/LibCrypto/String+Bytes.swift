@@ -1,9 +1,9 @@
 import Glibc
 
 extension String {
-    /// Whether both texts are the same bytes: `==` takes canonical equivalents for the same, too.
+    /// Whether both texts consist of the same bytes. `==` also equates canonically equivalent texts.
     ///
-    /// Not for secrets that somebody guesses at: it ends with the first difference.
+    /// Not suitable for secrets, because it stops at the first difference.
     @inlinable
     public func isSameBytes(as other: String) -> Bool {
         let same = unsafe utf8.withContiguousStorageIfAvailable { left in
@@ -12,7 +12,7 @@ extension String {
         return (same ?? nil) ?? utf8.elementsEqual(other.utf8)
     }
 
-    /// Whether a text is these bytes. Not for secrets that somebody guesses at.
+    /// Whether a text consists of these bytes. Not suitable for secrets, because it stops at the first difference.
     @inlinable
     public func isSameBytes(as bytes: Span<UInt8>) -> Bool {
         guard utf8.count == bytes.count else { return false }
@@ -22,7 +22,7 @@ extension String {
         }
     }
 
-    /// Whether there is no control character below U+0020 in it and neither of two other characters of ASCII.
+    /// Whether the text contains neither control characters below U+0020 nor two given ASCII characters.
     @inlinable
     public func isFree(ofControlsAnd first: UInt8, _ second: UInt8) -> Bool {
         let isFree = unsafe utf8.withContiguousStorageIfAvailable { bytes in
@@ -31,9 +31,9 @@ extension String {
         return isFree ?? !utf8.contains { $0 < 0x20 || $0 == first || $0 == second }
     }
 
-    /// Whether both texts are the same bytes where the other is known to be ASCII, which costs less.
+    /// Whether both texts consist of the same bytes, if the other one is known to be ASCII. This is faster.
     ///
-    /// A text with more than ASCII that is canonically equivalent to one without has more bytes.
+    /// A text beyond ASCII that is canonically equivalent to an ASCII text has more bytes.
     @inlinable
     public func isSame(asASCII other: String) -> Bool {
         self == other && utf8.count == other.utf8.count

@@ -6,10 +6,10 @@ import CLibCurl
     private let share: UnsafeMutableRawPointer
     private let addresses: UnsafeMutablePointer<curl_slist>
 
-    /// Makes a handle that connects to these addresses whatever its URL names; `nil` without memory.
+    /// Makes a handle that connects to these addresses, whatever host its URL names; `nil` without memory.
     ///
-    /// They lie in a share (libcurl-share(3)) that no other handle has: the cache of the multi handle would hand them
-    /// on to transfers that were given others. It is used by one thread, and therefore needs no locks.
+    /// The addresses are in a share (libcurl-share(3)) that no other handle uses, because the cache of the multi handle
+    /// would pass them on to transfers with other addresses. One thread uses the share, so it needs no locks.
     init?(port: Int, addresses texts: [String]) {
         let list = texts.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
         guard CurlLibrary.isSetUp, let pointer = unsafe curl_easy_init() else { return nil }
@@ -33,8 +33,8 @@ import CLibCurl
         unsafe curl_slist_free_all(addresses)
     }
 
-    /// Sets the addresses. A name is never looked up by libcurl: it would do so on a thread of its own, and freeing or
-    /// removing the handle would wait for the end of that thread.
+    /// Sets the addresses. libcurl never looks up a name: it would do so on a thread of its own, and freeing or
+    /// removing the handle would wait for that thread.
     func attachAddresses() -> CURLcode {
         guard unsafe sluice_curl_share_addresses(share) == CURLSHE_OK else { return CURLE_FAILED_INIT }
         let refuse: curl_resolver_start_callback = { _, _, _ in 1 }
@@ -42,11 +42,11 @@ import CLibCurl
     }
 }
 
-/// A transfer as libcurl has it.
+/// A transfer in libcurl.
 ///
-/// Retain contract: libcurl keeps pointers to `progress` and to the headers while the handle exists.
-/// Both live as long as this object, which ``TransferDesk`` holds from before
-/// curl_multi_add_handle(3) until after curl_multi_remove_handle(3).
+/// Retain contract: libcurl keeps pointers to `progress` and to the headers while the handle exists. Both live as long
+/// as this object, which ``TransferDesk`` holds from before curl_multi_add_handle(3) until after
+/// curl_multi_remove_handle(3).
 @safe final class EasyTransfer {
     let handle: EasyHandle
     private let headers: HeaderLines
@@ -55,9 +55,9 @@ import CLibCurl
     /// Prepares a transfer.
     ///
     /// - Parameters:
-    ///   - transfer: What to ask for.
-    ///   - addresses: What its host stands for, as text.
-    ///   - timeout: What is left of its time.
+    ///   - transfer: The request.
+    ///   - addresses: The addresses of its host, as text.
+    ///   - timeout: The time that is left for it.
     init(_ transfer: HTTPTransfer, addresses: [String], timeout: Duration) throws(HTTPTransfer.Failure) {
         guard let headers = HeaderLines(transfer.fields) else { throw .malformedHeader }
         guard let handle = EasyHandle(port: transfer.origin.port, addresses: addresses) else {
@@ -74,10 +74,10 @@ import CLibCurl
         self.progress = progress
     }
 
-    /// Tells it from the other transfers that exist.
+    /// Identifies the transfer among those that exist.
     var identity: UInt { unsafe UInt(bitPattern: handle.pointer) }
 
-    /// What came of it, once it has ended with this code.
+    /// The result of the transfer, once it has ended with this code.
     func result(_ code: CURLcode) -> Result<HTTPTransfer.Answer, HTTPTransfer.Failure> {
         guard code == CURLE_OK else { return .failure(failure(code)) }
         let length = unsafe sluice_curl_content_length(handle.pointer)
@@ -108,14 +108,15 @@ import CLibCurl
             handle, url: transfer.url,
             [
                 (CURLOPT_NOBODY, transfer.method == .head ? 1 : 0),
-                // The desk keeps the deadline; by this libcurl divides the time between several addresses.
+                // ``TransferDesk`` enforces the deadline. libcurl uses this timeout to divide the time between several
+                // addresses.
                 (CURLOPT_TIMEOUT_MS, max(1, Int(timeout / .milliseconds(1)))),
                 (CURLOPT_FRESH_CONNECT, 1), (CURLOPT_FORBID_REUSE, 1), (CURLOPT_SSL_SESSIONID_CACHE, 0),
                 (CURLOPT_CA_CACHE_TIMEOUT, 600),
             ])
-        // To read the certificates takes 40 ms, in which no other transfer goes on. libcurl keeps
-        // what it has read from a file (CURLOPT_CA_CACHE_TIMEOUT(3)), unless there is a folder
-        // besides, as in Debian, which holds the same ones.
+        // Reading the certificates takes 40 ms, during which no other transfer proceeds. libcurl caches certificates
+        // from a file (CURLOPT_CA_CACHE_TIMEOUT(3)), but not if there is also a folder. Debian has both, with the same
+        // certificates.
         guard code == CURLE_OK, CurlLibrary.hasCertificateFile else { return code }
         return unsafe sluice_curl_set_no_certificate_folder(handle)
     }

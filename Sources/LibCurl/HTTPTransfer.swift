@@ -1,29 +1,29 @@
-/// One HTTP request and its answer, on a connection of its own; ``HTTPTransfers`` makes it.
+/// One HTTP request and its answer, on a connection of its own. ``HTTPTransfers`` performs it.
 ///
-/// Nothing is taken from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept
-/// connections. Redirects are answers like others. Certificates are verified against the system's.
+/// It uses nothing from the environment or from other requests: no proxy, cookies, cache, `.netrc` or kept connections.
+/// Redirects are not followed. Certificates are verified against the system's.
 public struct HTTPTransfer: Sendable {
-    /// What is asked for.
+    /// The method, and the body that goes with it.
     public enum Method: Sendable, Equatable {
-        /// The body too.
+        /// GET.
         case get
-        /// The head alone.
+        /// HEAD: the answer has no body.
         case head
-        /// What the body asks for; the type of the body is among the headers.
+        /// POST; the type of the body is among the headers.
         case post(body: [UInt8])
-        /// That the body lies there; its type is among the headers.
+        /// PUT; the type of the body is among the headers.
         case put(body: [UInt8])
-        /// What may be asked for, as browsers do before they ask.
+        /// OPTIONS, as browsers ask before they send another request.
         case options
-        /// That what lies there goes.
+        /// DELETE.
         case delete
     }
 
-    /// A header field that is sent besides those that every request has.
+    /// A header field in addition to those of every request.
     public struct Field: Sendable, Equatable {
         /// A token.
         public var name: String
-        /// Without line breaks.
+        /// The value, without line breaks.
         public var value: String
 
         /// Pairs a name with a value.
@@ -37,14 +37,14 @@ public struct HTTPTransfer: Sendable {
     public struct Answer: Sendable {
         /// The status.
         public let status: Int
-        /// The length that the head states, if it does.
+        /// The length that the head states, if there is one.
         public let contentLength: Int64?
         /// The body; empty for ``Method/head``.
         public let body: [UInt8]
         /// The fields of the head, in order.
         public let fields: [Field]
 
-        /// The value of a field that stands there once; names compare without regard to case.
+        /// The value of a field that occurs exactly once. Names compare regardless of case.
         public func field(_ name: String) -> String? {
             let matches = fields.filter { $0.name.lowercased() == name.lowercased() }
             return matches.count == 1 ? matches.first?.value : nil
@@ -57,25 +57,26 @@ public struct HTTPTransfer: Sendable {
         case addressRefused
         /// The body is longer than allowed, or the head is longer than 16 KiB.
         case tooLarge
-        /// There was no whole answer in time.
+        /// The whole answer did not arrive in time.
         case timedOut
-        /// A header has a line break in it.
+        /// A header contains a line break.
         case malformedHeader
         /// The task was cancelled.
         case cancelled
-        /// Too many wait for the same already.
+        /// Too many transfers wait for the same already.
         case busy
-        /// The name stands for no address.
+        /// The name has no address.
         case nameNotFound
-        /// No address took the connection.
+        /// No address accepted the connection.
         case notConnected
-        /// There is no TLS with the other side, or its certificate is not one for the name.
+        /// TLS with the other side failed, or its certificate is not valid for the name.
         case tls
-        /// libcurl's own number for anything else.
+        /// Any other error, with libcurl's number.
         case other(code: UInt32)
     }
 
-    /// Answers whether a connection to an address may be opened, just before it is: its 4 or 16 bytes in network order.
+    /// Decides whether a connection to an address may be opened, just before it is opened. The argument is the address:
+    /// 4 or 16 bytes in network order.
     public typealias AddressCheck = @Sendable (_ address: [UInt8]) -> Bool
 
     /// Where a request goes.
@@ -94,7 +95,7 @@ public struct HTTPTransfer: Sendable {
             self.port = port
         }
 
-        /// What addresses are looked up by.
+        /// The name by which addresses are looked up.
         var name: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
     }
 
@@ -109,13 +110,13 @@ public struct HTTPTransfer: Sendable {
     /// Describes a request.
     ///
     /// - Parameters:
-    ///   - method: What is asked for.
+    ///   - method: Method, with the body.
     ///   - url: An absolute `http` or `https` URL without user and password.
     ///   - origin: What the URL begins with.
     ///   - fields: Further header fields.
-    ///   - maxBytes: Longest body that is taken.
-    ///   - timeout: Time for all of it, from the call to the last byte.
-    ///   - permits: Decides about each address that the name stands for.
+    ///   - maxBytes: Maximum length of the answer's body.
+    ///   - timeout: Time for the whole transfer, from the call to the last byte.
+    ///   - permits: Decides about each address of the name.
     public init(
         _ method: Method, _ url: String, at origin: Origin, fields: [Field] = [], maxBytes: Int, timeout: Duration,
         permits: @escaping AddressCheck

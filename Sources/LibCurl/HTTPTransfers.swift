@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The way in which a process makes its transfers: all on one thread, so many at once, none at the expense of others.
+/// Performs the transfers of a process on one thread. Their number is limited, and they share the limits fairly.
 ///
-/// Transfers belong to shares, each with limits of its own, so that what one share waits for takes nothing from
-/// another. Within a share, ``TransferTurns`` is fair between origins. A transfer's time begins with the call: waiting
-/// for a turn and looking the name up are part of it. Whoever waits is told at the deadline, whatever hangs.
+/// Transfers belong to shares. Each share has its own limits, so that slow transfers of one share do not delay another.
+/// Within a share, ``TransferTurns`` divides the limits fairly between origins. The time of a transfer includes waiting
+/// for a turn and looking up the name. A caller gets its error at the deadline, whatever hangs.
 public final class HTTPTransfers: Sendable {
-    /// How much a share may have under way.
+    /// The limits of a share.
     public struct Limits: Sendable {
-        /// Most transfers.
+        /// Maximum number of simultaneous transfers.
         public var atOnce: Int
-        /// Most transfers with one origin.
+        /// Maximum number of simultaneous transfers with one origin.
         public var perOrigin: Int
-        /// Most that wait for their turn; those beyond are refused at once.
+        /// Maximum number of waiting transfers. Further ones are refused at once.
         public var waiting: Int
-        /// Most names that are looked up, each on a thread that blocks meanwhile.
+        /// Maximum number of simultaneous look-ups. Each blocks a thread.
         public var lookUps: Int
 
         /// Sets the limits.
@@ -28,7 +28,7 @@ public final class HTTPTransfers: Sendable {
 
     private let loop: TransferLoop
 
-    /// Sets up; the thread starts with the first transfer and ends with this object.
+    /// Prepares the transfers. The thread starts with the first transfer and ends with this object.
     ///
     /// - Parameters:
     ///   - shares: The limits of each share.
@@ -42,8 +42,8 @@ public final class HTTPTransfers: Sendable {
     /// Makes a transfer.
     ///
     /// - Parameters:
-    ///   - transfer: What to ask for.
-    ///   - share: The place of a share among those given at the beginning.
+    ///   - transfer: The request.
+    ///   - share: The index of the share among those given to the initialiser.
     public func perform(
         _ transfer: HTTPTransfer, share: Int
     ) async throws(HTTPTransfer.Failure) -> HTTPTransfer.Answer {
@@ -61,7 +61,7 @@ public final class HTTPTransfers: Sendable {
     }
 }
 
-/// A transfer that somebody waits for.
+/// A transfer that a caller waits for.
 struct TransferOrder: Sendable {
     let ticket: TransferTurns.Ticket
     let transfer: HTTPTransfer

@@ -4,16 +4,16 @@ import CLibCurl
 @safe struct HeaderLines: ~Copyable {
     private var list: UnsafeMutablePointer<curl_slist>?
 
-    /// Writes the lines; `nil` for a field that would be more than one line, or without memory.
+    /// Makes the list; `nil` for a field with a line break, or without memory.
     init?(_ fields: [HTTPTransfer.Field]) {
-        // Neither a question whether the body is wanted, nor a type of libcurl's own choice.
+        // This keeps libcurl from sending `Expect`, and a content type of its own choice.
         unsafe list = nil
         var lines = ["Expect:"]
         if !fields.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
         for field in fields {
             guard !field.name.isEmpty, !(field.name + field.value).utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
             else { return nil }
-            // An empty value would take the header away, unless it is written so.
+            // libcurl removes a header with an empty value, unless it is written like this.
             lines.append(field.value.isEmpty ? field.name + ";" : "\(field.name): \(field.value)")
         }
         for line in lines {
@@ -24,12 +24,12 @@ import CLibCurl
 
     deinit { unsafe curl_slist_free_all(list) }
 
-    /// Sets the headers of a transfer that ends before this does.
+    /// Sets the headers of a transfer, which must end before this object does.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe sluice_curl_set_headers(handle, list)
     }
 
-    /// Sets method, body and headers of a transfer that ends before this does.
+    /// Sets method, body and headers of a transfer, which must end before this object does.
     func attach(to handle: UnsafeMutableRawPointer, _ method: HTTPTransfer.Method) -> CURLcode {
         switch method {
         case .get, .head:
@@ -48,7 +48,7 @@ import CLibCurl
 
     private func attach(_ body: [UInt8], to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe body.withUnsafeBytes { bytes in
-            // A pointer even where there are no bytes: without one libcurl would read them from elsewhere.
+            // An empty body needs a pointer too; otherwise libcurl would use its read callback.
             unsafe sluice_curl_set_body(handle, bytes.baseAddress ?? UnsafeRawPointer(handle), bytes.count, list)
         }
     }

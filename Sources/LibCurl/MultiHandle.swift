@@ -3,10 +3,9 @@ import Glibc
 
 /// Owns a multi handle.
 ///
-/// - Invariant: One thread uses it, that of its ``TransferLoop``, except for ``wakeUp()``: libcurl
-///   allows curl_multi_wakeup(3) from every thread and at every time, and nothing else
-///   (libcurl-thread(3)). The loop holds this object, and its thread and whoever wakes it hold the loop,
-///   so that nobody is left who could use the handle when it is freed.
+/// - Invariant: Only the thread of its ``TransferLoop`` uses it, except for ``wakeUp()``: curl_multi_wakeup(3) is the
+///   one function that libcurl allows from every thread at any time (libcurl-thread(3)). The loop holds this object,
+///   and the thread and all callers of ``wakeUp()`` hold the loop, so nobody can use the handle when it is freed.
 @safe final class MultiHandle: @unchecked Sendable {
     private let pointer: UnsafeMutableRawPointer
 
@@ -28,20 +27,20 @@ import Glibc
         unsafe curl_multi_add_handle(pointer, transfer.handle.pointer) == CURLM_OK
     }
 
-    /// Ends a transfer, wherever it is; never inside a callback (curl_multi_remove_handle(3)). It closes sockets and
-    /// waits for nothing, since no name is being looked up for it.
+    /// Ends a transfer at any stage. It must not be called inside a callback (curl_multi_remove_handle(3)). It closes
+    /// sockets without waiting, because libcurl looks up no names.
     func remove(_ transfer: EasyTransfer) {
         unsafe curl_multi_remove_handle(pointer, transfer.handle.pointer)
     }
 
-    /// Does what can be done without waiting (curl_multi_perform(3)).
+    /// Does all work that needs no waiting (curl_multi_perform(3)).
     func perform() {
         var count: Int32 = 0
         unsafe curl_multi_perform(pointer, &count)
     }
 
-    /// A transfer that has ended, and how. What libcurl hands out is good
-    /// until the next call only (curl_multi_info_read(3)).
+    /// A transfer that has ended, and its code. libcurl's data is valid only until the next call
+    /// (curl_multi_info_read(3)).
     func nextEnded() -> (identity: UInt, code: CURLcode)? {
         var left: Int32 = 0
         while let message = unsafe curl_multi_info_read(pointer, &left) {
@@ -54,10 +53,10 @@ import Glibc
     /// Waits until a socket is ready, libcurl has something to do, somebody calls ``wakeUp()``, or the time is over
     /// (curl_multi_poll(3)).
     func wait(until deadline: ContinuousClock.Instant?) {
-        // Rounded up, so that nobody spins through the last millisecond.
+        // The time is rounded up, so that the loop does not spin in the last millisecond.
         let left = deadline.map { ContinuousClock.now.duration(to: $0) / .milliseconds(1) + 1 } ?? 60_000
         let isDone = unsafe curl_multi_poll(pointer, nil, 0, Int32(min(60_000, max(0, left))), nil) == CURLM_OK
-        // Without memory it returns at once, and would again.
+        // Without memory the call returns at once, repeatedly.
         if !isDone { usleep(10_000) }
     }
 }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Finds the addresses that a name stands for, as text, the best first; none where there are none. It may block.
+/// Finds the addresses of a name, as text, best first. It may block. Without addresses the result is empty.
 public typealias NameLookUp = @Sendable (_ name: String) -> [String]
 
-/// Asks the system for the addresses of a name: its files first, then its name servers, for as long as those take.
+/// Asks the system for the addresses of a name: first its files, then its name servers, without a time limit.
 @Sendable public func systemNameLookUp(_ name: String) -> [String] {
     addresses(of: name, flags: 0)
 }
 
-/// The address that a name is rather than stands for, in any of the forms that the system reads; it asks nobody.
+/// The address if the name is an address itself, in any form that the system accepts. No server is asked.
 func literalAddresses(in name: String) -> [String] {
     addresses(of: name, flags: AI_NUMERICHOST)
 }
@@ -30,7 +30,7 @@ private func addresses(of name: String, flags: Int32) -> [String] {
     return found
 }
 
-/// Without the zone of an address that is good on one link only: such an address cannot be handed on.
+/// Addresses with a zone are valid on one link only, and are left out because they cannot be passed on.
 private func text(of address: UnsafeMutablePointer<sockaddr>?) -> String? {
     guard let address = unsafe address else { return nil }
     var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

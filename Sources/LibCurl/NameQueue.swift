@@ -1,13 +1,13 @@
-/// Which names of one share are being looked up, and who waits for them.
+/// The names that one share looks up, and the transfers that wait for them.
 ///
-/// There is one look-up of a name at a time, and a bounded number of all. One whose callers have all gone still counts
-/// until it ends, so that look-ups that hang cannot pile up.
+/// Each name is looked up once at a time, and the number of look-ups is bounded. A look-up counts until it ends, even
+/// if no caller waits any more, so that hanging look-ups cannot pile up.
 struct NameQueue {
     typealias Ticket = TransferTurns.Ticket
 
     private let limit: Int
     private var underWay: Set<String> = []
-    /// Names that nobody looks up yet, in order.
+    /// Names whose look-up has not begun, in order.
     private var next: [String] = []
     private var callers: [String: [Ticket]] = [:]
 
@@ -21,7 +21,7 @@ struct NameQueue {
         callers[name, default: []].append(ticket)
     }
 
-    /// Waits no more.
+    /// Stops waiting.
     mutating func leave(_ ticket: Ticket, for name: String) {
         callers[name]?.removeAll { $0 == ticket }
         guard callers[name]?.isEmpty == true else { return }
@@ -29,7 +29,7 @@ struct NameQueue {
         next.removeAll { $0 == name }
     }
 
-    /// The next name to be looked up, where there may be one more; it counts until ``end(_:)``.
+    /// The next name to look up, if the limit allows one. It counts until ``end(_:)``.
     mutating func begin() -> String? {
         guard underWay.count < limit, !next.isEmpty else { return nil }
         let name = next.removeFirst()
@@ -37,7 +37,7 @@ struct NameQueue {
         return name
     }
 
-    /// A look-up has ended; gives those who wait for it.
+    /// Notes the end of a look-up, and returns the transfers that wait for it.
     mutating func end(_ name: String) -> [Ticket] {
         underWay.remove(name)
         return callers.removeValue(forKey: name) ?? []

@@ -1,18 +1,18 @@
 import CLibCurl
 
-/// One HTTP request whose bodies need not fit into memory, from a program to a server that its user chose.
+/// One HTTP request with streamed bodies, from a program to a server that its user chose.
 ///
-/// Nothing is taken from the environment: no proxy, cookies or `.netrc`. Redirects are answers like others.
-/// Certificates are verified against the system's.
+/// It uses nothing from the environment: no proxy, cookies or `.netrc`. Redirects are not followed. Certificates are
+/// verified against the system's.
 ///
-/// The call blocks its thread, and so do the closures that read and write files for it: for commands, which do nothing
-/// else meanwhile. What serves others makes an ``HTTPTransfer``.
+/// The call blocks its thread, as do the closures that read and write files for it. It is meant for commands, which do
+/// nothing else meanwhile. Servers use ``HTTPTransfer``.
 public struct StreamedTransfer: Sendable {
     /// The body of a request.
     public enum Upload: Sendable {
-        /// There is none.
+        /// No body.
         case none
-        /// Bytes that come by and by: at most as many as asked for, none at the end, `nil` to give up.
+        /// A closure that returns the next bytes: at most as many as asked for, none at the end, `nil` to give up.
         case stream(length: Int64?, @Sendable (_ most: Int) -> [UInt8]?)
     }
 
@@ -20,10 +20,10 @@ public struct StreamedTransfer: Sendable {
     public struct Head: Sendable {
         /// The status.
         public let status: Int
-        /// Name and value of each header field, in order.
+        /// Names and values of the header fields, in order.
         public let fields: [(name: String, value: String)]
 
-        /// Value of the first field of that name, whatever its case.
+        /// Value of the first field with that name. Names compare regardless of case.
         public subscript(name: String) -> String? {
             fields.first { $0.name.lowercased() == name.lowercased() }?.value
         }
@@ -31,11 +31,11 @@ public struct StreamedTransfer: Sendable {
 
     /// Why there is no whole answer.
     public enum Failure: Error, Equatable {
-        /// A header has a line break in it.
+        /// A header contains a line break.
         case malformedHeader
         /// One of the closures gave up.
         case givenUp
-        /// What libcurl says of anything else.
+        /// Any other error, in libcurl's words.
         case failed(String)
     }
 
@@ -53,8 +53,8 @@ public struct StreamedTransfer: Sendable {
     ///   - url: An absolute `http` or `https` URL.
     ///   - fields: Further header fields.
     ///   - upload: The body.
-    ///   - connectTimeout: Time until the connection stands.
-    ///   - idleTimeout: Time in which nothing at all may move before the transfer is given up.
+    ///   - connectTimeout: Time for opening the connection.
+    ///   - idleTimeout: Time without any progress after which the transfer is given up.
     public init(
         _ method: String, _ url: String, fields: [HTTPTransfer.Field], upload: Upload = .none,
         connectTimeout: Duration, idleTimeout: Duration
@@ -70,7 +70,7 @@ public struct StreamedTransfer: Sendable {
     /// Sends the request and hands over the answer's body as it arrives.
     ///
     /// - Parameter receive: Takes the next bytes; `false` ends the transfer.
-    /// - Returns: The head, once the body is at its end.
+    /// - Returns: The head, once the whole body has arrived.
     public func perform(
         receive: @escaping @Sendable (Head, [UInt8]) -> Bool
     ) throws(Failure) -> Head {
@@ -91,7 +91,7 @@ public struct StreamedTransfer: Sendable {
 
     private func perform(_ handle: UnsafeMutableRawPointer, _ streams: TransferStreams) -> CURLcode {
         var code = unsafe streams.attach(to: handle)
-        // Named last: an upload would make it PUT.
+        // The method is set last, because an upload sets it to PUT.
         if code == CURLE_OK { code = unsafe sluice_curl_set_text(handle, CURLOPT_CUSTOMREQUEST, method) }
         return code == CURLE_OK ? unsafe curl_easy_perform(handle) : code
     }
@@ -102,7 +102,7 @@ public struct StreamedTransfer: Sendable {
             handle, url: url,
             [
                 (CURLOPT_PATH_AS_IS, 1), (CURLOPT_CONNECTTIMEOUT_MS, max(1, Int(connectTimeout / .milliseconds(1)))),
-                // Less than a byte a second, for so long.
+                // The transfer ends after this many seconds at less than one byte a second.
                 (CURLOPT_LOW_SPEED_LIMIT, 1), (CURLOPT_LOW_SPEED_TIME, seconds),
             ])
     }

@@ -1,6 +1,6 @@
 import CLibCurl
 
-/// The orders that the transfers' thread works on; that thread alone has it.
+/// The orders that the transfers' thread works on. Only that thread uses it.
 struct TransferDesk {
     private typealias Ticket = TransferTurns.Ticket
 
@@ -16,13 +16,13 @@ struct TransferDesk {
     }
 
     private let multi: MultiHandle
-    /// Begins to look a name up for a share; `false` where that is not possible.
+    /// Starts to look up a name for a share; `false` if that is not possible.
     private let lookUp: (_ name: String, _ share: Int) -> Bool
     private var turns: [TransferTurns]
     private var names: [NameQueue]
     private var entries: [Ticket: Entry] = [:]
     private var running: [UInt: Ticket] = [:]
-    /// No deadline lies before this.
+    /// No deadline is earlier than this.
     private(set) var nextDeadline: ContinuousClock.Instant?
 
     init(
@@ -34,7 +34,7 @@ struct TransferDesk {
         names = shares.map { NameQueue(limit: $0.lookUps) }
     }
 
-    /// Takes in what others tell.
+    /// Processes the messages of other threads.
     mutating func take(_ event: TransferLoop.Event) {
         switch event {
         case .begun(let order):
@@ -52,7 +52,7 @@ struct TransferDesk {
         }
     }
 
-    /// Does what can be done without waiting.
+    /// Does all work that needs no waiting.
     mutating func work() {
         endLate()
         repeat {
@@ -61,7 +61,7 @@ struct TransferDesk {
         } while endFinished()
     }
 
-    /// Ends all orders, as nobody will work on them.
+    /// Ends all orders, because nobody will work on them any more.
     mutating func endAll() {
         for ticket in Array(entries.keys) { end(ticket, .failure(.cancelled)) }
     }
@@ -111,7 +111,7 @@ struct TransferDesk {
         nextDeadline = entries.values.lazy.map(\.order.deadline).min()
     }
 
-    /// Whether there was a transfer that has ended.
+    /// Finishes one ended transfer, and returns whether there was one.
     private mutating func endFinished() -> Bool {
         var isFirst = true
         while let (identity, code) = multi.nextEnded() {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The thread of the transfers, and how others reach it.
 final class TransferLoop: Sendable {
-    /// What others tell the thread.
+    /// Messages to the thread.
     enum Event: Sendable {
         case begun(TransferOrder)
         case cancelled(TransferTurns.Ticket)
@@ -27,15 +27,15 @@ final class TransferLoop: Sendable {
         self.lookUp = lookUp
     }
 
-    /// A ticket that nobody has.
+    /// A ticket that is not in use.
     func nextTicket() -> TransferTurns.Ticket {
         tickets.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Hands an order in, on behalf of the task that runs.
+    /// Submits an order for the current task.
     func begin(_ order: TransferOrder) {
         let failure = inbox.withLock { inbox -> HTTPTransfer.Failure? in
-            // Looked at under the lock: a cancellation before this point finds no order to end.
+            // Checked under the lock, because a cancellation before this point finds no order to end.
             if Task.isCancelled { return .cancelled }
             guard inbox.isOpen, let multi else { return .busy }
             if !inbox.hasThread { inbox.hasThread = startThread { [self] in run(multi) } }
@@ -77,9 +77,9 @@ final class TransferLoop: Sendable {
         }
     }
 
-    /// Looks a name up on a thread that belongs to nobody: where it hangs, it is left to itself.
+    /// Looks up a name on a detached thread, which is abandoned if it hangs.
     ///
-    /// - Returns: Whether there was a thread to spare.
+    /// - Returns: Whether a thread could be started.
     private func look(up name: String, for share: Int) -> Bool {
         startThread { [self] in tell(.lookedUp(name: name, share: share, addresses: lookUp(name))) }
     }

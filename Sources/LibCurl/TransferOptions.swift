@@ -1,12 +1,12 @@
 import CLibCurl
 import Glibc
 
-/// What is done once in a process.
+/// Set-up that happens once in a process.
 enum CurlLibrary {
-    /// Whether libcurl is ready. It must be set up by one thread alone (curl_global_init(3)).
+    /// Whether libcurl is ready. Only one thread may set it up (curl_global_init(3)).
     static let isSetUp = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// Whether the certificates that libcurl trusts lie in the one file that it was built to read.
+    /// Whether the certificates that libcurl trusts are in the file that it was built to read.
     static let hasCertificateFile = {
         guard let version = unsafe curl_version_info(CURLVERSION_SEVENTH), let path = unsafe version.pointee.cainfo
         else { return false }
@@ -14,15 +14,15 @@ enum CurlLibrary {
     }()
 }
 
-/// Sets what every transfer has in common, and numbers of its own: no redirects, no proxy of the environment, no other
-/// protocols, TLS 1.2 at least, and HTTP/1.1, since one answer per connection has no use for HTTP/2.
+/// Sets the options that all transfers share, and the given ones: no redirects, no proxy from the environment, no other
+/// protocols, TLS 1.2 or later, and HTTP/1.1, because HTTP/2 has no advantage for one answer per connection.
 func setOptions(_ handle: UnsafeMutableRawPointer, url: String, _ own: [(CURLoption, Int)]) -> CURLcode {
     let numbers: [(CURLoption, Int)] = [
         (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_NOSIGNAL, 1), (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
         (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
     ]
     let texts: [(CURLoption, String)] = [
-        // An empty proxy keeps libcurl from reading those of the environment.
+        // An empty proxy keeps libcurl from reading proxies from the environment.
         (CURLOPT_PROXY, ""), (CURLOPT_NOPROXY, "*"), (CURLOPT_PROTOCOLS_STR, "http,https"),
         (CURLOPT_USERAGENT, "sluice"), (CURLOPT_URL, url),
     ]

@@ -2,7 +2,7 @@ import CLibCurl
 import Glibc
 import Synchronization
 
-/// What libcurl's callbacks read and write while a transfer is under way. They are called on the transfers' thread.
+/// The data of libcurl's callbacks during a transfer. They are called on the transfers' thread.
 final class TransferProgress: Sendable {
     private struct State {
         var body: [UInt8] = []
@@ -12,7 +12,7 @@ final class TransferProgress: Sendable {
         var isPermitted = false
         var isRefused = false
 
-        /// Takes a line of a head. An interim answer has one of its own, which counts for nothing.
+        /// Reads a line of a head. The head of an interim answer is ignored.
         mutating func takeLine(_ line: String) {
             if line.hasPrefix("HTTP/") { fields = [] }
             guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return }
@@ -33,13 +33,13 @@ final class TransferProgress: Sendable {
         self.permits = permits
     }
 
-    /// What ended the transfer early, if that was decided here.
+    /// Why the callbacks ended the transfer early, if they did.
     var failure: HTTPTransfer.Failure? { state.withLock { $0.failure } }
 
-    /// Whether addresses were refused, and none was permitted.
+    /// Whether all addresses were refused.
     var isRefused: Bool { state.withLock { $0.isRefused && !$0.isPermitted } }
 
-    /// Hands the body over.
+    /// Moves the body out.
     func takeBody() -> [UInt8] {
         state.withLock { state in
             defer { state.body = [] }
@@ -47,13 +47,12 @@ final class TransferProgress: Sendable {
         }
     }
 
-    /// Hands the fields of the head over.
+    /// Moves the fields of the head out.
     func takeFields() -> [HTTPTransfer.Field] {
         state.withLock { $0.fields }
     }
 
-    /// Sets the callbacks, which get a pointer that retains nothing: the
-    /// caller holds this object until the handle is freed.
+    /// Sets the callbacks. They get an unretained pointer: the caller holds this object until the handle is freed.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         unsafe sluice_curl_set_callbacks(
             handle, Unmanaged.passUnretained(self).toOpaque(), takeBodyPart, takeHeadPart, openSocket)
@@ -75,7 +74,7 @@ final class TransferProgress: Sendable {
         }
     }
 
-    /// Whether a connection may be opened. A name may stand for addresses of both kinds.
+    /// Whether a connection may be opened. A name may have IPv4 and IPv6 addresses.
     fileprivate func permits(_ address: [UInt8]) -> Bool {
         let isPermitted = permits(address)
         state.withLock { state in
@@ -90,7 +89,7 @@ final class TransferProgress: Sendable {
     }
 }
 
-/// Called with each part of the body; any other number than its length ends the transfer.
+/// Called with each part of the body. Any result other than its length ends the transfer.
 private func takeBodyPart(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
 ) -> Int {
@@ -112,7 +111,7 @@ private func take(
     return unsafe TransferProgress.from(context)?.take(buffer, isHead: isHead) == true ? count : 0
 }
 
-/// Called with an address that a name stands for, for a socket to connect to exactly that address.
+/// Called with an address of the name. Returns a socket for exactly that address.
 private func openSocket(
     context: UnsafeMutableRawPointer?, purpose: curlsocktype, address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
@@ -126,7 +125,7 @@ private func openSocket(
             return unsafe withUnsafeBytes(of: name.sin_addr) { unsafe Array($0) }
         }
     case AF_INET6:
-        // libcurl keeps room for the whole address behind the field, whose own type is shorter.
+        // libcurl reserves room for the whole address behind the field, whose own type is shorter.
         bytes = unsafe withUnsafePointer(to: &address.pointee.addr) { pointer in
             let name = unsafe UnsafeRawPointer(pointer).loadUnaligned(as: sockaddr_in6.self)
             return unsafe withUnsafeBytes(of: name.sin6_addr) { unsafe Array($0) }

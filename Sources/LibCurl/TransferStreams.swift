@@ -1,7 +1,7 @@
 import CLibCurl
 import Synchronization
 
-/// What libcurl's callbacks read and write while the bodies of a transfer stream.
+/// The data of libcurl's callbacks while the bodies of a transfer are streamed.
 final class TransferStreams: Sendable {
     private struct State {
         var status = 0
@@ -28,7 +28,8 @@ final class TransferStreams: Sendable {
         state.withLock { StreamedTransfer.Head(status: $0.status, fields: $0.fields) }
     }
 
-    /// Sets the callbacks. The transfer runs inside one call of the caller, who holds this object until it has ended.
+    /// Sets the callbacks. The transfer runs within one call of the caller, who holds this object until the call
+    /// returns.
     func attach(to handle: UnsafeMutableRawPointer) -> CURLcode {
         let length: Int64 =
             switch upload {
@@ -55,7 +56,7 @@ final class TransferStreams: Sendable {
         return isTaken
     }
 
-    /// Reads one line of a head; the head of an interim answer goes when the next one begins.
+    /// Reads one line of a head. The next head replaces the head of an interim answer.
     fileprivate func takeLine(_ line: String) {
         state.withLock { state in
             if line.hasPrefix("HTTP/") {
@@ -86,7 +87,7 @@ private func giveUploadPart(
     return next.count
 }
 
-/// Called with each part of the answer's body; any other number than its length ends the transfer.
+/// Called with each part of the answer's body. Any result other than its length ends the transfer.
 private func takeStreamPart(
     bytes: UnsafeMutablePointer<CChar>?, size: Int, count: Int, context: UnsafeMutableRawPointer?
 ) -> Int {

@@ -1,7 +1,8 @@
-/// Whose turn it is among those who wait for the use of one share of transfers.
+/// The queue of the transfers that wait for one share.
 ///
-/// An origin has at most as many transfers at once as are free to the others: one that hangs holds half of them, three
-/// that hang a quarter each, and the next origin finds room whatever they do. The same goes for waiting.
+/// An origin may have at most as many transfers as are left for the others. One origin that hangs therefore holds half
+/// of the share, three that hang hold a quarter each, and there is always room for the next origin. The same holds for
+/// places in the queue.
 struct TransferTurns {
     /// Names a transfer.
     typealias Ticket = UInt64
@@ -13,7 +14,7 @@ struct TransferTurns {
 
     private let limits: HTTPTransfers.Limits
     private var lines: [HTTPTransfer.Origin: Line] = [:]
-    /// Origins that somebody waits for; the first was served longest ago.
+    /// Origins with waiting transfers; the first one was served longest ago.
     private var order: [HTTPTransfer.Origin] = []
     private var running = 0
     private var waiting = 0
@@ -22,7 +23,7 @@ struct TransferTurns {
         self.limits = limits
     }
 
-    /// Joins the line of an origin; `false` where there is no room in it.
+    /// Adds a transfer to the queue of an origin; `false` if the queue is full.
     mutating func join(_ ticket: Ticket, for origin: HTTPTransfer.Origin) -> Bool {
         var line = lines[origin] ?? Line()
         guard line.waiting.count < limits.waiting - waiting else { return false }
@@ -33,7 +34,7 @@ struct TransferTurns {
         return true
     }
 
-    /// Takes the next out whose turn it is; it counts as running until ``end(for:)``.
+    /// Removes and returns the next transfer. It counts as running until ``end(for:)``.
     mutating func next() -> Ticket? {
         let most = min(limits.perOrigin, limits.atOnce - running)
         guard let place = order.firstIndex(where: { lines[$0, default: Line()].running < most }) else { return nil }
@@ -48,7 +49,7 @@ struct TransferTurns {
         return ticket
     }
 
-    /// Leaves the line before its turn.
+    /// Removes a transfer from the queue before its turn.
     mutating func leave(_ ticket: Ticket, for origin: HTTPTransfer.Origin) {
         guard var line = lines[origin], let place = line.waiting.firstIndex(of: ticket) else { return }
         line.waiting.remove(at: place)
@@ -57,7 +58,7 @@ struct TransferTurns {
         keep(line, for: origin)
     }
 
-    /// One of the origin's transfers has ended.
+    /// Notes that one of the origin's transfers has ended.
     mutating func end(for origin: HTTPTransfer.Origin) {
         guard var line = lines[origin], line.running > 0 else { return }
         line.running -= 1

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// How much memory the bodies of requests take together, and how much they may.
+/// The memory that all request bodies use together, and its limit.
 ///
-/// Bytes count from their arrival until the request is over. The last quarter is for bodies that are
-/// short, so that long ones do not keep them out.
+/// Bytes count from their arrival until the request is over. The last quarter is reserved for short bodies, so that
+/// long ones cannot keep them out.
 public final class BodyMemory: Sendable {
-    /// Bytes that there may be.
+    /// The limit in bytes.
     public let limit: Int
     private let taken = Atomic<Int>(0)
 
-    /// Allows so many bytes.
+    /// Sets the limit.
     public init(limit: Int = 256 << 20) {
         self.limit = limit
     }
 
-    /// Counts bytes that have arrived; `false`, and they do not count, where they are too many.
+    /// Counts bytes that have arrived; `false` if they exceed the limit, in which case they do not count.
     func take(_ count: Int, isLarge: Bool = false) -> Bool {
         let sum = taken.wrappingAdd(count, ordering: .relaxed).newValue
         guard sum > (isLarge ? limit - limit / 4 : limit) else { return true }
@@ -22,7 +22,7 @@ public final class BodyMemory: Sendable {
         return false
     }
 
-    /// Bytes that were counted are there no more.
+    /// Releases counted bytes.
     func giveBack(_ count: Int) {
         taken.wrappingSubtract(count, ordering: .relaxed)
     }

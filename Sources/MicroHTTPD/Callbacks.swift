@@ -2,9 +2,9 @@ import CMicroHTTPD
 import Glibc
 import Logging
 
-// The entry points that libmicrohttpd calls; `context` is the event loop, which outlives the daemon.
+// The functions that libmicrohttpd calls. `context` is the event loop, which outlives the daemon.
 
-/// The request line is there: makes the exchange and retains it, until `requestCompleted` releases it.
+/// Called when the request line has arrived. Makes the exchange and retains it until `requestCompleted` releases it.
 func requestBegan(
     context: UnsafeMutableRawPointer?, target: UnsafePointer<CChar>?, connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
@@ -19,7 +19,7 @@ func requestBegan(
     return unsafe Unmanaged.passRetained(exchange).toOpaque()
 }
 
-/// The head is there, or a piece of the body, or its end, or a resumed connection goes on.
+/// Called when the head, a piece of the body or its end has arrived, and when a resumed connection continues.
 func requestArrived(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?, target: UnsafePointer<CChar>?,
     method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
@@ -46,7 +46,7 @@ func requestCompleted(
     unsafe state?.pointee = nil
 }
 
-/// A socket is taken on, or about to be closed: retains and releases what describes it.
+/// Called when a socket is added, and before it is closed. Retains and releases the object that describes it.
 func socketChanged(
     context: UnsafeMutableRawPointer?, connection: OpaquePointer?,
     state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, what: MHD_ConnectionNotificationCode
@@ -68,7 +68,7 @@ func socketChanged(
     }
 }
 
-/// libmicrohttpd's own messages, most of them about a client's mistakes, which must not fill the log.
+/// Called with libmicrohttpd's own messages. Most are about mistakes of clients, which must not fill the log.
 func messageLogged(context: UnsafeMutableRawPointer?, format: UnsafePointer<CChar>?, arguments: CVaListPointer?) {
     guard let context = unsafe context, let format = unsafe format, let arguments = unsafe arguments else { return }
     let loop = unsafe Unmanaged<ServerLoop>.fromOpaque(context).takeUnretainedValue()

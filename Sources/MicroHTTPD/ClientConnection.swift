@@ -22,15 +22,15 @@ final class ClientConnection: Sendable {
         state = Mutex(State(socket: socket, exchange: nil, idleSince: .now))
     }
 
-    /// The request under way, from the end of its first line.
+    /// The current request, from the end of its first line.
     var exchange: Exchange? { state.withLock { $0.exchange } }
 
-    /// A request has begun.
+    /// Notes the beginning of a request.
     func begin(_ exchange: Exchange) {
         state.withLock { $0.exchange = exchange }
     }
 
-    /// The request is over; the connection waits for the next.
+    /// Notes the end of the request. The connection waits for the next one.
     func end() {
         state.withLock {
             $0.exchange = nil
@@ -38,13 +38,13 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// The descriptor is about to be closed.
+    /// Notes that the descriptor is about to be closed.
     func close() {
         state.withLock { $0.socket = -1 }
     }
 
-    /// Writes a whole answer past libmicrohttpd, which takes none while a
-    /// body arrives, and ends our side of the connection.
+    /// Writes a whole answer directly to the socket, and closes our side of the connection. libmicrohttpd accepts no
+    /// answer while a body arrives.
     func answer(raw bytes: [UInt8]) {
         state.withLock {
             sendNow(bytes, to: $0.socket)
@@ -52,8 +52,8 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// Ends the connection with an answer, or without one where nothing may be
-    /// written past libmicrohttpd, which has more to say.
+    /// Ends the connection with an answer; without one if libmicrohttpd still has data to send, so that nothing may be
+    /// written directly.
     func answerAtOnce(_ response: ServerResponse) {
         if !core.isSecure, let bytes = rawBytes(of: response) { return answer(raw: bytes) }
         state.withLock { state in
@@ -62,7 +62,7 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// Cuts off a client that has been idle or too slow, and gives up on answers that take too long.
+    /// Disconnects a client that has been idle or too slow, and gives up on answers that take too long.
     func sweep(now: Moment) {
         state.withLock { state in
             guard state.socket >= 0 else { return }
@@ -76,13 +76,13 @@ final class ClientConnection: Sendable {
         }
     }
 
-    /// Ends whatever is suspended on this connection; called once the server stops for good.
+    /// Ends whatever is suspended on this connection. It is called once, when the server stops.
     func abort() {
         state.withLock { $0.exchange }?.abort()
     }
 }
 
-/// Hands bytes to the kernel as far as it takes them without waiting: they are few, and the connection is at its end.
+/// Sends as many bytes as the kernel accepts without waiting. The bytes are few, and the connection ends.
 func sendNow(_ bytes: [UInt8], to socket: Int32) {
     unsafe bytes.withUnsafeBytes { buffer in
         _ = unsafe send(socket, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))

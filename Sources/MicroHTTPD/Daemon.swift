@@ -3,11 +3,11 @@ import Glibc
 
 /// Owns one `MHD_Daemon`, which has no thread of its own.
 ///
-/// - Invariant: pointer and descriptor are constant from start to stop. All but `init` is called on the one thread
-///   of its event loop, `stop()` once, as the last.
+/// - Invariant: Pointer and descriptor are constant from start to stop. Everything but `init` is called on the thread
+///   of its event loop; `stop()` is called once, as the last.
 @safe final class Daemon: @unchecked Sendable {
     private let pointer: OpaquePointer
-    /// Readable when ``work()`` has something to do.
+    /// A descriptor that is readable when ``work()`` has something to do.
     let epollDescriptor: Int32
 
     /// Starts a daemon; `loop` must live until ``stop()`` has returned.
@@ -18,9 +18,10 @@ import Glibc
             | MHD_USE_ERROR_LOG.rawValue
         let options: [(MHD_OPTION, Int)] = [
             (.CONNECTION_MEMORY_LIMIT, limits.maxHeadBytes + 4_096),
-            // Left to the clients that do not take their answers: for all else the sweep is first, and says why.
+            // This timeout affects only clients that do not read their answers. For everything else the sweep comes
+            // first and sends a reason.
             (.CONNECTION_TIMEOUT, Int((limits.idleTimeout / .seconds(1)).rounded(.up)) + 2),
-            // The limits are enforced where clients are accepted; this one only must not come first.
+            // The limits are enforced when clients are accepted. This one must only not take effect earlier.
             (.CONNECTION_LIMIT, limits.maxConnections + 64),
         ]
         var texts: [UnsafeMutablePointer<CChar>?] = unsafe []
@@ -50,20 +51,19 @@ import Glibc
         epollDescriptor = unsafe sluice_epoll_descriptor(pointer)
     }
 
-    /// How long libmicrohttpd may be left alone unless something happens, in
-    /// milliseconds: 0 where it has work, -1 for ever.
+    /// How long libmicrohttpd can wait if nothing happens, in milliseconds: 0 if it has work, -1 for ever.
     var timeout: Int32 {
         var milliseconds: UInt64 = 0
         guard unsafe MHD_get_timeout(pointer, &milliseconds) == MHD_Result.YES else { return -1 }
         return Int32(clamping: milliseconds)
     }
 
-    /// Does what can be done without waiting.
+    /// Does all work that needs no waiting.
     func work() {
         unsafe MHD_run(pointer)
     }
 
-    /// Takes on a connected socket, which is libmicrohttpd's to close from here on; `false` where it has none to spare.
+    /// Adds a connected socket, which libmicrohttpd then owns and closes; `false` if it cannot take more.
     func add(_ socket: Int32, address: inout sockaddr_storage, length: socklen_t) -> Bool {
         unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -72,7 +72,7 @@ import Glibc
         }
     }
 
-    /// Closes every connection; none may be suspended.
+    /// Closes all connections. None may be suspended.
     func stop() {
         unsafe MHD_stop_daemon(pointer)
     }

@@ -2,12 +2,13 @@ import Glibc
 
 /// How many files the process may have open.
 enum DescriptorLimit {
-    /// More is of no use here, and some systems put the hard limit at a thousand million.
+    /// More descriptors are of no use here, and some systems set the hard limit to a billion.
     private static let most: rlim_t = 1 << 20
 
-    /// Raises the soft limit, which is low for the sake of programs that call `select`, as far as the hard one lets it.
+    /// Raises the soft limit as far as the hard limit allows. The soft limit is low for the sake of programs that call
+    /// `select`.
     ///
-    /// - Returns: The limit that holds now.
+    /// - Returns: The limit that is now in force.
     static func raise() -> Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

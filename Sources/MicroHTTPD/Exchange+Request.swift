@@ -4,9 +4,9 @@ import HTTPServing
 import Synchronization
 import HTTPTypes
 
-/// The calls of libmicrohttpd's thread: the head, the body, the final call. `false` closes the connection.
+/// The calls on libmicrohttpd's thread: the head, the body, the final call. `false` closes the connection.
 extension Exchange {
-    /// Takes one call of the access handler.
+    /// Handles one call of the access handler.
     func handle(line: HeadGuard.RequestLine, data: UnsafeRawBufferPointer, left: inout Int) -> Bool {
         switch stage {
         case .head:
@@ -90,7 +90,7 @@ extension Exchange {
             IncomingBody(maxBytes: maxBytes, highWater: core.configuration.maxUnreadBodyBytes, isKept: false))
     }
 
-    /// Has the request answered while its body is still to come.
+    /// Starts the answer before the body has arrived.
     private func handOver(_ incoming: IncomingBody) -> Bool {
         guard !isOverloaded else {
             return refuse(.unavailable(retryAfter: core.configuration.retryAfter, lacking: .requests))
@@ -177,7 +177,7 @@ extension Exchange {
         return endsSoon && discard(data.count) || lingerWithAnswer()
     }
 
-    /// Whether what is left of the body may be little enough to be thrown away before the answer.
+    /// Whether the rest of the body may be short enough to be discarded before the answer.
     private var endsSoon: Bool {
         guard case .length(let length) = framing else { return true }
         return length - Int64(keptBytes) <= Int64(core.configuration.maxDiscardedBytes)
@@ -194,7 +194,7 @@ extension Exchange {
         return queueOrWait()
     }
 
-    /// Throws bytes away that nobody wants; `false` once there were too many.
+    /// Discards unwanted bytes; `false` once there were too many.
     private func discard(_ count: Int) -> Bool {
         state.withLock { state in
             state.discarded += count
@@ -228,14 +228,14 @@ extension Exchange {
         answerUnread(core.responder.response(to: failure))
     }
 
-    /// Answers a request none of whose body was read, and no more requests on its connection.
+    /// Answers a request whose body was not read. The connection takes no further requests.
     private func answerUnread(_ response: ServerResponse) -> Bool {
-        // A client that sends its body without waiting would have its data answered with a reset, which can overtake the
-        // answer: it is given the answer at once, and some time to read it.
+        // A client that sends its body without waiting would get a reset, which can overtake the answer. It therefore
+        // gets the answer at once, and some time to read it.
         if framing != .none, !expectsContinue {
             if !core.isSecure, let bytes = rawBytes(of: response) { return linger(bytes) }
             if case .length(let length) = framing, length <= Int64(core.configuration.maxDiscardedBytes) {
-                // Nothing can be written past TLS.
+                // Under TLS nothing can be written directly to the socket.
                 stage = .streaming
                 answerAfterBody(response)
                 return true
@@ -245,7 +245,7 @@ extension Exchange {
         return queue(response, closes: true)
     }
 
-    /// Lets the rest of the body be thrown away first.
+    /// Discards the rest of the body first.
     private func answerAfterBody(_ response: ServerResponse) {
         state.withLock { state in
             state.answer = .ready(response)
@@ -253,7 +253,7 @@ extension Exchange {
         }
     }
 
-    /// libmicrohttpd sends a refusal by itself.
+    /// Called when libmicrohttpd sends a refusal by itself.
     func isRefused() {
         stage = .queued
         state.withLock { state in
@@ -272,7 +272,7 @@ extension Exchange {
         return true
     }
 
-    /// The client goes on with a body that was answered long ago: it gets the answer here, and then no more.
+    /// The client still sends a body that is already answered. It gets the answer here, and nothing after it.
     private func lingerWithAnswer() -> Bool {
         guard !core.isSecure else { return false }
         let response = state.withLock { state -> ServerResponse? in

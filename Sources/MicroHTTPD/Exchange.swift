@@ -5,12 +5,13 @@ import Synchronization
 
 /// One request and its answer, between libmicrohttpd's thread and the task that answers.
 ///
-/// Retain contract: `MHD_OPTION_URI_LOG_CALLBACK` makes it and retains it once, `MHD_OPTION_NOTIFY_COMPLETED` releases that once.
-/// A streamed answer retains it a second time, until its response object is destroyed.
+/// Retain contract: `MHD_OPTION_URI_LOG_CALLBACK` makes it and retains it once; `MHD_OPTION_NOTIFY_COMPLETED` releases
+/// it. A streamed answer retains it again until its response object is destroyed.
 ///
-/// - Invariant: All variables but `state` are touched by the one libmicrohttpd thread that serves the connection, and by
-///   nobody before or after it. `connection` is valid until `complete()`; other threads use it only to resume, under the lock
-///   of `state` and only while suspended, which keeps libmicrohttpd from destroying it. All else is in `state` or constant.
+/// - Invariant: Only the libmicrohttpd thread that serves the connection touches the variables other than `state`.
+///   `connection` is valid until `complete()`. Other threads use it only to resume the connection, under the lock of
+///   `state` and only while it is suspended, which keeps libmicrohttpd from destroying it. Everything else is in
+///   `state` or constant.
 @safe final class Exchange: @unchecked Sendable {
     /// What the next call of libmicrohttpd is about.
     enum Stage {
@@ -20,7 +21,7 @@ import Synchronization
         case beforeStream
         case streaming
         case answering
-        /// Refused past libmicrohttpd; what still arrives is thrown away.
+        /// Refused directly on the socket. What still arrives is discarded.
         case lingering
         case queued
     }
@@ -38,28 +39,28 @@ import Synchronization
         case ready(ServerResponse)
         /// libmicrohttpd sends it.
         case taken
-        /// It went past libmicrohttpd.
+        /// It was written directly to the socket.
         case sent
     }
 
     struct State {
         var pause: Pause?
-        /// Whether libmicrohttpd leaves the connection alone during the pause, so that it has to be told when that is over.
+        /// Whether libmicrohttpd has suspended the connection, so that it must be told when the pause ends.
         var isSuspended = false
         var answer = Answer.none
         var isComplete = false
         var isGivenUp = false
         var isTaskOver = false
         var task: Task<Void, Never>?
-        /// When something last moved, for the deadline of the answer and the idle time of a streamed body.
+        /// When data last moved. The deadline of the answer and the idle time of a streamed body depend on it.
         var progress: Moment
-        /// The route's own, where it has one.
+        /// The route's own deadline, if it has one.
         var answerDeadline: Duration?
-        /// Where the body is streamed.
+        /// The body, if it is streamed.
         var incoming: IncomingBody?
-        /// Where the answer is streamed.
+        /// The answer, if it is streamed.
         var outgoing: OutgoingBody?
-        /// Bytes of the body that nobody was to have.
+        /// Number of discarded bytes of the body.
         var discarded = 0
     }
 
@@ -70,20 +71,20 @@ import Synchronization
     let start: Moment
     let state: Mutex<State>
     var stage = Stage.head
-    /// Once it has arrived, until the task gets it.
+    /// The body, from its arrival until the task takes it.
     var head: RequestHead?
     /// What the responder found out from the head, until the task gets it.
     var context: (any AnyObject & Sendable)?
     var framing = GuardedHead.Framing.none
     var expectsContinue = false
-    /// Whether the answer has a head only.
+    /// Whether the answer consists of a head only.
     var isHead = false
     /// Whether the route streams.
     var isStreamed = false
     var collected: [UInt8] = []
-    /// Bytes of the body that count as memory until nobody holds the exchange any more, and with it the body.
+    /// Bytes of the body that count as memory until the exchange, which holds the body, is freed.
     var keptBytes = 0
-    /// The body of the answer, which libmicrohttpd reads where it is until the request is complete.
+    /// The body of the answer. libmicrohttpd reads it in place until the request is complete.
     var sent: [UInt8] = []
 
     var core: ServerCore { loop.core }
@@ -102,7 +103,7 @@ import Synchronization
         if keptBytes > 0 { loop.core.configuration.bodyMemory.giveBack(keptBytes) }
     }
 
-    /// Suspends the connection; the caller holds the lock, so nobody can resume before this is done.
+    /// Suspends the connection. The caller holds the lock, so nobody can resume it before this returns.
     func suspend(_ state: inout State, for pause: Pause) -> Bool {
         guard !core.isStopping.load(ordering: .sequentiallyConsistent) else { return false }
         state.pause = pause
@@ -111,7 +112,7 @@ import Synchronization
         return true
     }
 
-    /// Ends the pause, if there is one; the caller holds the lock.
+    /// Ends the pause, if there is one. The caller holds the lock.
     func resume(_ state: inout State) {
         state.pause = nil
         guard state.isSuspended else { return }
@@ -122,20 +123,20 @@ import Synchronization
 
     // MARK: The task
 
-    /// How far a task came before it had to wait for something.
+    /// How far a task came before it had to wait.
     enum Start {
         /// It did not start: the server is stopping.
         case stopping
-        /// The connection is suspended until it goes on.
+        /// It waits; the connection is suspended until it continues.
         case waiting
         /// It reads the body.
         case reading
-        /// The answer is there, and the caller's to queue.
+        /// The answer is ready, and the caller queues it.
         case answered(ServerResponse)
     }
 
-    /// Starts the task that answers. It runs at once and on this thread, up to where it has to wait for something; only then
-    /// is the connection suspended.
+    /// Starts the task that answers. It runs at once on this thread until it has to wait. Only then is the connection
+    /// suspended.
     func launch(_ body: RequestBody, pause: Pause) -> Start {
         guard let head = head.take() else { return .stopping }
         let request = ServerRequest(
@@ -183,7 +184,7 @@ import Synchronization
         state.withLock { $0.taskIsOver() }
     }
 
-    /// Hands the answer over, with what goes with it; `false` where it comes too late.
+    /// Hands over the answer; `false` if it comes too late.
     @discardableResult
     private func publish(_ response: ServerResponse, _ change: (inout State) -> Void) -> Bool {
         state.withLock { state in
@@ -201,7 +202,7 @@ import Synchronization
 
     // MARK: The end
 
-    /// The request is over, however it ended; called once by libmicrohttpd.
+    /// Ends the request, however it went. libmicrohttpd calls it once.
     func complete() {
         let (task, reader, writer) = state.withLock { state in
             state.isComplete = true
@@ -217,12 +218,13 @@ import Synchronization
         core.openExchanges.subtract(1, ordering: .relaxed)
     }
 
-    /// Gives up whatever the connection is suspended for.
+    /// Gives up what the connection is suspended for.
     func abort() {
         state.withLock { giveUp(&$0) }
     }
 
-    /// A slow answer becomes 503, a slow stream ends; a client that owes bytes for too long is to be cut off.
+    /// A slow answer becomes 503, and a slow stream ends. A client that sends nothing for too long is to be
+    /// disconnected.
     func sweep(now: Moment) -> SweepVerdict? {
         let limits = core.configuration
         return state.withLock { state in
@@ -263,22 +265,22 @@ import Synchronization
 }
 
 extension Exchange.State {
-    /// The answer, where there is one that nobody took yet.
+    /// The answer, if there is one that nobody has taken yet.
     mutating func takeAnswer() -> ServerResponse? {
         guard case .ready = answer, case .ready(let response) = exchange(&answer, with: .taken) else { return nil }
         return response
     }
 
-    /// The task does no more that could be cancelled.
+    /// The task does nothing more that could be cancelled.
     fileprivate mutating func taskIsOver() {
         isTaskOver = true
         task = nil
     }
 }
 
-/// What is to happen to a client that owes bytes for too long.
+/// What happens to a client that sends nothing for too long.
 struct SweepVerdict {
-    /// What to send before the connection is cut, if anything.
+    /// What to send before the connection is closed, if anything.
     var farewell: [UInt8]?
 }
 

@@ -1,4 +1,4 @@
-/// Names and values of header fields, as bytes in libmicrohttpd's buffer or in ours.
+/// Names and values of header fields as bytes, in libmicrohttpd's buffer or in ours.
 enum FieldBytes {
     /// Whether bytes are a token (RFC 9110, 5.6.2).
     static func isToken(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -19,7 +19,7 @@ enum FieldBytes {
         }
     }
 
-    /// Whether bytes are a word, given in lower case, but for the case of their letters.
+    /// Whether bytes equal a word in lower case, regardless of their case.
     static func spell(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
         guard bytes.count == word.utf8CodeUnitCount else { return false }
         for index in 0..<bytes.count {
@@ -30,13 +30,13 @@ enum FieldBytes {
         return true
     }
 
-    /// A value without the spaces around it; `nil` where it holds a control character or is not UTF-8.
+    /// A value without surrounding spaces; `nil` if it contains a control character or is not UTF-8.
     static func trimmed(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var range = 0..<bytes.count
         while let last = range.last, unsafe isBlank(bytes[last]) { range.removeLast() }
         while let first = range.first, unsafe isBlank(bytes[first]) { range.removeFirst() }
         let kept = unsafe UnsafeRawBufferPointer(rebasing: bytes[range])
-        // Without a way out of the loop, it takes many bytes at a time.
+        // The loop has no early exit, so that it can process many bytes at a time.
         var isDoubtful = false
         for index in 0..<kept.count {
             let byte = unsafe kept[index]
@@ -51,7 +51,7 @@ enum FieldBytes {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-    /// A number of digits; `nil` where there are others or none, or it is too large.
+    /// A decimal number; `nil` for anything but digits, and if it is too large.
     static func number(_ bytes: UnsafeRawBufferPointer) -> Int64? {
         guard bytes.count > 0 else { return nil }
         var number: Int64 = 0
@@ -66,7 +66,7 @@ enum FieldBytes {
         return number
     }
 
-    /// Letters, digits and what else a host, a port or an IPv6 literal is made of.
+    /// Letters, digits and the other characters of a host, a port or an IPv6 literal.
     static func isAuthority(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -77,7 +77,7 @@ enum FieldBytes {
         }
     }
 
-    /// Whether the server itself writes the field of a name.
+    /// Whether the server itself writes the field with this name.
     static func isServers(_ name: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 4: unsafe spell(name, "date")

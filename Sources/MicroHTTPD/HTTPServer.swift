@@ -8,11 +8,11 @@ import Synchronization
 
 /// An HTTP/1.1 server on one address and port.
 ///
-/// It listens from the moment it is made, so that a busy port is an error at once and clients wait rather than fail; it
-/// answers while ``run()`` runs. On graceful shutdown it stops accepting, lets the answers under way finish until the
-/// drain deadline, and ends. When its task is cancelled it ends without waiting.
+/// It listens from the moment it is made, so that a busy port is an error at once, and clients wait rather than fail.
+/// It answers while ``run()`` runs. On graceful shutdown it stops accepting, lets running answers finish until the
+/// drain deadline, and ends. When its task is cancelled, it ends without waiting.
 public final class HTTPServer: Service, Sendable {
-    /// Where it listens and what it allows.
+    /// Its address and limits.
     public let configuration: HTTPServerConfiguration
     private let core: ServerCore
     private let listener: ListeningSocket
@@ -21,8 +21,9 @@ public final class HTTPServer: Service, Sendable {
     /// Binds the address and listens.
     ///
     /// - Parameters:
-    ///   - loops: The threads that serve, which ``run()`` runs; by default new ones, as many as the configuration says.
-    /// - Throws: ``HTTPServerError`` where the address is none, or taken.
+    ///   - loops: The event loops that serve, which ``run()`` runs. By default they are new, as many as the
+    ///     configuration says.
+    /// - Throws: ``HTTPServerError`` when the address is invalid or in use.
     public init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder, logger: Logger, loops: [EventLoop] = []
     ) throws(HTTPServerError) {
@@ -38,12 +39,12 @@ public final class HTTPServer: Service, Sendable {
         listener = try ListeningSocket(address: configuration.address, port: configuration.port)
     }
 
-    /// The port it listens on, also where the configuration left the choice to the system.
+    /// The port it listens on, even if the system chose it.
     public var port: UInt16 { listener.port }
 
     /// Serves until graceful shutdown or cancellation.
     ///
-    /// - Throws: ``HTTPServerError`` where it cannot start.
+    /// - Throws: ``HTTPServerError`` when it cannot start.
     public func run() async throws {
         defer {
             for loop in loops { loop.events.stop() }
@@ -61,7 +62,7 @@ public final class HTTPServer: Service, Sendable {
         core.logger.info("stopped", metadata: ["port": "\(port)"])
     }
 
-    /// Takes on clients until the end, and sees to it that nothing is suspended then.
+    /// Serves clients until the end, and makes sure that nothing stays suspended.
     private func serve() async {
         let accepting = DispatchQueue(label: "sluice.accept")
         accepting.async { [core, listener, loops] in acceptClients(listener, loops: loops, core: core) }
@@ -77,7 +78,7 @@ public final class HTTPServer: Service, Sendable {
         await wait(until: .now + configuration.drainDeadline)
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
         for connection in core.connections { connection.abort() }
-        // What was just given up still gets its 503.
+        // Requests that were just given up still get their 503.
         await wait(until: .now + .seconds(1))
     }
 
@@ -89,7 +90,7 @@ public final class HTTPServer: Service, Sendable {
             metadata: ["connections": "\(max(0, room))", "limit": "\(core.descriptorLimit)"])
     }
 
-    /// Waits until no request is open; not at all once cancelled.
+    /// Waits until no request is open, or the task is cancelled.
     private func wait(until deadline: ContinuousClock.Instant) async {
         while core.openExchanges.load(ordering: .relaxed) > 0, ContinuousClock.now < deadline, !Task.isCancelled {
             try? await Task.sleep(for: .milliseconds(5))
@@ -98,21 +99,21 @@ public final class HTTPServer: Service, Sendable {
 }
 
 extension HTTPServerConfiguration {
-    /// A quarter of the shortest time to be kept, between 10 ms and half a second.
+    /// A quarter of the shortest timeout, between 10 ms and half a second.
     fileprivate var sweepInterval: Duration {
         let shortest = min(idleTimeout, requestTimeout, answerDeadline)
         return max(.milliseconds(10), min(.milliseconds(500), shortest / 4))
     }
 }
 
-/// Waits for what the queue still does.
+/// Waits for the remaining work of the queue.
 private func ended(_ queue: DispatchQueue) async {
     await withCheckedContinuation { continuation in
         queue.async { continuation.resume() }
     }
 }
 
-/// Takes on clients until the listener stops; those beyond the limits get 503 and are closed.
+/// Accepts clients until the listener stops. Clients beyond the limits get 503 and are closed.
 private func acceptClients(_ listener: ListeningSocket, loops: [ServerLoop], core: ServerCore) {
     var turn = 0
     while var client = listener.accept() {

@@ -1,8 +1,8 @@
-/// Where an HTTP server listens, and what it lets a client take.
+/// Address and limits of an HTTP server.
 public struct HTTPServerConfiguration: Sendable {
     /// A certificate chain and its private key, both PEM files, read once when the server is made.
     public struct TLS: Sendable, Equatable {
-        /// Path of the certificate, followed in the same file by those that signed it.
+        /// Path of the certificate chain, the server's certificate first.
         public var certificateFile: String
         /// Path of the unencrypted private key.
         public var keyFile: String
@@ -14,53 +14,55 @@ public struct HTTPServerConfiguration: Sendable {
         }
     }
 
-    /// Numeric IPv4 or IPv6 address; `::` takes IPv4 clients too. Default `127.0.0.1`.
+    /// Numeric IPv4 or IPv6 address; `::` accepts IPv4 clients too. Default `127.0.0.1`.
     public var address: String
-    /// TCP port, 0 for one that the system picks. Default 0.
+    /// TCP port; 0 to let the system choose. Default 0.
     public var port: UInt16
-    /// Speaks HTTPS where set. Default plain HTTP.
+    /// Certificate and key for HTTPS. Default `nil`, for plain HTTP.
     public var tls: TLS?
-    /// Threads that read and write sockets, at least 1. Default 2.
+    /// Number of threads that serve sockets, at least 1. Default 2.
     public var threads = 2
-    /// Open connections; further ones are answered with 503 and closed. Default 10,000.
+    /// Maximum number of open connections. Further ones are answered with 503 and closed. Default 10,000.
     public var maxConnections = 10_000
-    /// Open connections of one IPv4 address or one IPv6 /64 network; further ones are answered as above. Default 1,024.
+    /// Maximum number of open connections of one IPv4 address or one IPv6 /64 network. Further ones are answered as
+    /// above. Default 1,024.
     public var maxConnectionsPerAddress = 1_024
-    /// File descriptors that stay free for the rest of the process, for example to reach a database; clients that
-    /// would take them are answered as above. Default 128.
+    /// File descriptors that are reserved for the rest of the process, for example for a database. Clients that would
+    /// need them are answered as above. Default 128.
     public var reservedDescriptors = 128
-    /// Requests whose answer is being made; further ones are answered with 503. Default 4,096.
+    /// Maximum number of requests that are answered at the same time. Further ones get 503. Default 4,096.
     public var maxRequestsInFlight = 4_096
-    /// Bytes of the request target; a longer one is answered with 414. Default 8 KiB.
+    /// Maximum length of the request target in bytes. A longer one is answered with 414. Default 8 KiB.
     public var maxTargetBytes = 8 * 1_024
-    /// Bytes of request line and header section; a longer one is answered with 431. Default 12 KiB.
+    /// Maximum length of request line and header section in bytes. Longer ones are answered with 431. Default 12 KiB.
     ///
-    /// The memory of a connection is 4 KiB more, and never grows. It is cleared
-    /// after each request, which is felt in the rate.
+    /// The memory of a connection is 4 KiB more, and never grows. It is cleared after each request, which lowers the
+    /// rate.
     public var maxHeadBytes = 12 * 1_024
-    /// Header fields of a request; more are answered with 431. Default 100.
+    /// Maximum number of header fields of a request. More are answered with 431. Default 100.
     public var maxHeaderFields = 100
-    /// Bytes of a body that are gathered before anybody asks for them; a longer one is handed over as it arrives. With
-    /// as many on each of the connections that there may be, there is still memory for bodies. Default 16 KiB.
+    /// Bytes of a body that are collected in advance. A longer body is handed over as it arrives. If every allowed
+    /// connection holds this much, there is still memory for bodies. Default 16 KiB.
     public var maxGatheredBodyBytes = 16 * 1_024
-    /// Bytes that were asked for and may wait unread. Default 64 KiB.
+    /// Maximum number of requested bytes that wait unread. Default 64 KiB.
     public var maxUnreadBodyBytes = 64 * 1_024
-    /// What bodies that are held whole may take; servers can share one. Default 256 MiB.
+    /// The memory for bodies that are held whole. Servers can share it. Default 256 MiB.
     public var bodyMemory = BodyMemory()
-    /// Bytes that are read and thrown away so that a client sees the
-    /// refusal of a body it is still sending. Default 1 MiB.
+    /// Maximum number of bytes that are read and discarded, so that a client sees the refusal of a body that it is
+    /// still sending. Default 1 MiB.
     public var maxDiscardedBytes = 1_024 * 1_024
-    /// How long a connection may do nothing, between requests, in a streamed body or in taking an answer; for
-    /// the last it may be up to 3 s more. Default 30 s.
+    /// How long a connection may be idle: between requests, within a streamed body, or while it reads an answer. In the
+    /// last case it may take up to 3 s more. Default 30 s.
     public var idleTimeout: Duration = .seconds(30)
-    /// How long the head of a request and a body that is held whole may take to arrive; 408 after that. Default 30 s.
+    /// How long the head of a request and a body that is held whole may take to arrive. After that the answer is 408.
+    /// Default 30 s.
     public var requestTimeout: Duration = .seconds(30)
-    /// How long making an answer may take; then 503, and its task is cancelled. It starts anew with every
-    /// piece of a streamed body, in or out. Default 15 s.
+    /// How long making an answer may take. After that the answer is 503, and the task is cancelled. The time restarts
+    /// with every piece of a streamed body in either direction. Default 15 s.
     public var answerDeadline: Duration = .seconds(15)
-    /// How long answers under way may take to finish after a graceful shutdown began. Default 20 s.
+    /// How long running answers may take after a graceful shutdown has begun. Default 20 s.
     public var drainDeadline: Duration = .seconds(20)
-    /// Seconds in the `Retry-After` of a 503. Default 1.
+    /// Value of `Retry-After` in a 503, in seconds. Default 1.
     public var retryAfter = 1
 
     /// Listens on an address and port with the default limits.
@@ -73,15 +75,15 @@ public struct HTTPServerConfiguration: Sendable {
 
 /// Why a server cannot start.
 public enum HTTPServerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The address is no numeric IPv4 or IPv6 address.
+    /// The address is not a numeric IPv4 or IPv6 address.
     case invalidAddress(String)
-    /// The system refuses the address and port; `reason` is its text.
+    /// The system refuses the address and port; `reason` is the system's text.
     case cannotListen(address: String, port: UInt16, reason: String)
     /// A certificate or key file cannot be read; `reason` is the system's text.
     case unreadableFile(path: String, reason: String)
     /// This build of libmicrohttpd has no HTTPS.
     case tlsUnsupported
-    /// libmicrohttpd does not start; its reason is in the log.
+    /// libmicrohttpd does not start; the log has its reason.
     case cannotStart
 
     /// One sentence for an operator.

@@ -17,12 +17,11 @@ struct GuardedHead {
     var expectsContinue: Bool
 }
 
-/// Refuses every request that libmicrohttpd 0.9.75 takes but that another reader could read differently.
+/// Refuses requests that libmicrohttpd 0.9.75 accepts but that another reader could read differently.
 ///
-/// libmicrohttpd leaves the head in one buffer and puts NULs over the line ends, so the pieces it hands
-/// over must follow one another without a gap. Where they do not, there was something that it dropped
-/// or moved: a folded line (which it appends to the NAME of the field before), a NUL that ends its view
-/// of a value, a bare LF, or more than one space.
+/// libmicrohttpd keeps the head in one buffer and overwrites the line ends with NULs, so the pieces that it hands over
+/// must be contiguous. A gap means that it dropped or moved something: a folded line (which it appends to the NAME of
+/// the previous field), a NUL that ends its view of a value, a bare LF, or more than one space.
 @safe struct HeadGuard {
     /// The pieces of a request line, pointers into libmicrohttpd's buffer.
     @safe struct RequestLine {
@@ -36,12 +35,12 @@ struct GuardedHead {
     private let maxFields: Int
     /// Where the next field must start.
     private var expected: UnsafePointer<CChar>
-    /// `nil` where there is none.
+    /// `nil` if there is none.
     private var hostLength: Int?
     private var contentLength: Int64?
-    /// Whether the one transfer coding is `chunked`; `nil` where there is none.
+    /// Whether the one transfer coding is `chunked`; `nil` if there is none.
     private var isChunked: Bool?
-    /// Whether all that is expected is `100-continue`; `nil` where nothing is.
+    /// Whether the only expectation is `100-continue`; `nil` if there is none.
     private var expectsContinue: Bool?
     private var hasAuthorization = false
     private var failure: ServerFailure?
@@ -52,7 +51,7 @@ struct GuardedHead {
         unsafe expected = unsafe firstField
     }
 
-    /// Reads the head of a request, or says why it is refused.
+    /// Reads the head of a request, or returns why it is refused.
     static func read(
         _ connection: OpaquePointer, line: RequestLine, target: TargetLine, core: ServerCore
     ) throws(ServerFailure) -> GuardedHead {
@@ -97,7 +96,7 @@ struct GuardedHead {
         return unsafe HTTPRequest.Method(String(decoding: name, as: UTF8.self))
     }
 
-    /// Whether a field read so far is a `Content-Length` that libmicrohttpd takes for no number.
+    /// Whether a field so far is a `Content-Length` that libmicrohttpd does not accept as a number.
     static func hasMalformedLength(_ connection: OpaquePointer) -> Bool {
         guard let value = unsafe MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else {
             return false
@@ -106,7 +105,7 @@ struct GuardedHead {
         return text.isEmpty || !text.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } || UInt64(text) == nil
     }
 
-    /// What the fields say of the body and of what is expected, or why they are refused.
+    /// What the fields say about the body and expectations, or why they are refused.
     private var outcome: Result<(GuardedHead.Framing, Bool), ServerFailure> {
         if let failure { return .failure(failure) }
         guard let hostLength, hostLength > 0 else {
@@ -126,7 +125,7 @@ struct GuardedHead {
         return .success((framing, expectsContinue != nil))
     }
 
-    /// Takes one field; `false` ends the reading.
+    /// Reads one field; `false` ends the reading.
     fileprivate mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
         guard let start = name.baseAddress, unsafe start == UnsafeRawPointer(expected),
             let content = value.baseAddress, unsafe content > start + name.count
@@ -146,7 +145,7 @@ struct GuardedHead {
         return true
     }
 
-    /// Looks at the fields that say where the request ends, and for whom it is.
+    /// Checks the fields that determine the end of the request and its host.
     private mutating func note(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Bool {
         switch name.count {
         case 4 where unsafe FieldBytes.spell(name, "host"):

@@ -1,6 +1,6 @@
 import HTTPServing
 
-/// Writes header fields into memory, in the form that ``HeaderFields`` keeps them in.
+/// Writes header fields into memory, in the format of ``HeaderFields``.
 @safe struct HeaderFieldOutput {
     private let memory: UnsafeMutableRawBufferPointer
     /// Bytes written.
@@ -10,12 +10,12 @@ import HTTPServing
         unsafe self.memory = unsafe memory
     }
 
-    /// How much memory is enough for the fields of a head.
+    /// Bytes that suffice for the fields of a head.
     static func capacity(headBytes: Int, fields: Int) -> Int {
         headBytes + fields * HeaderFields.overhead
     }
 
-    /// Adds a field, of a name that is a token and a legal value.
+    /// Adds a field. The name must be a token and the value valid.
     mutating func append(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
         let size = name.count + value.count + HeaderFields.overhead
         unsafe precondition(
@@ -30,7 +30,7 @@ import HTTPServing
         count += size
     }
 
-    /// Copies bytes to behind those written, and a NUL.
+    /// Appends bytes and a NUL.
     private func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
         let end = count + offset + bytes.count
         unsafe UnsafeMutableRawBufferPointer(rebasing: memory[(count + offset)..<end]).copyMemory(from: bytes)

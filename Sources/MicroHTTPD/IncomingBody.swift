@@ -1,11 +1,12 @@
 import HTTPServing
 import Synchronization
 
-/// What has arrived of a streamed body and is not read yet. An object of its own, as most requests have no such body.
+/// The part of a streamed body that has arrived but is not read yet. It is an object of its own, because most requests
+/// have no such body.
 ///
-/// - Invariant: Touched by who holds the lock of the exchange's state only.
+/// - Invariant: It is touched only under the lock of the exchange's state.
 final class IncomingBody: @unchecked Sendable {
-    /// A reader that waited, and what it waited for.
+    /// A reader, and what it waited for.
     struct Reader {
         var continuation: CheckedContinuation<[UInt8]?, any Error>
         var result: Result<[UInt8]?, any Error>
@@ -15,13 +16,13 @@ final class IncomingBody: @unchecked Sendable {
         }
     }
 
-    /// Whether the reader keeps all of it in memory.
+    /// Whether the reader keeps the whole body in memory.
     let isKept: Bool
     private let maxBytes: Int64
-    /// Beyond this much unread, nothing more is taken from libmicrohttpd, which then reads no more from the socket.
+    /// If this many bytes are unread, no more are taken from libmicrohttpd, which then stops reading from the socket.
     private let highWater: Int
     var isEnded = false
-    /// The reader has asked at least once.
+    /// Whether the reader has asked at least once.
     var isWanted = false
     private(set) var failure: RequestBodyError?
     private var total: Int64 = 0
@@ -36,7 +37,7 @@ final class IncomingBody: @unchecked Sendable {
 
     var isFull: Bool { unread.count >= highWater }
 
-    /// Adds bytes; what a waiting reader is to get, if there is one.
+    /// Adds bytes. Returns the waiting reader, if there is one, and its piece.
     func append(_ bytes: UnsafeRawBufferPointer) -> Reader? {
         total += Int64(bytes.count)
         guard total <= maxBytes else { return failed(.tooLarge) }
@@ -44,14 +45,14 @@ final class IncomingBody: @unchecked Sendable {
         return takeReaderIfReady()
     }
 
-    /// Takes no more bytes, and forgets those unread; what a waiting reader is to get, if there is one.
+    /// Refuses further bytes and drops unread ones. Returns the waiting reader, if there is one, and its piece.
     func failed(_ error: RequestBodyError) -> Reader? {
         failure = error
         unread = []
         return takeReaderIfReady()
     }
 
-    /// What the reader gets at once, `nil` where it must wait.
+    /// What the reader gets at once; `nil` if it must wait.
     func take() -> Result<[UInt8]?, any Error>? {
         if let failure { return .failure(failure) }
         if !unread.isEmpty {
@@ -72,14 +73,14 @@ final class IncomingBody: @unchecked Sendable {
         return Reader(continuation: waiting, result: result)
     }
 
-    /// Ends the body early; the reader that waits, if there is one, is the caller's to resume.
+    /// Ends the body early. The caller resumes the waiting reader, if there is one.
     func fail(_ error: RequestBodyError) -> CheckedContinuation<[UInt8]?, any Error>? {
         if !isEnded, failure == nil { failure = error }
         defer { reader = nil }
         return reader
     }
 
-    /// Takes back the waiting reader.
+    /// Removes the waiting reader.
     func cancel() -> CheckedContinuation<[UInt8]?, any Error>? {
         defer { reader = nil }
         return reader
@@ -87,9 +88,9 @@ final class IncomingBody: @unchecked Sendable {
 }
 
 extension Exchange {
-    /// The next piece of the streamed body; resumes the connection that waits for the reader.
+    /// Returns the next piece of the streamed body, and resumes a connection that waits for the reader.
     func nextChunk() async throws -> [UInt8]? {
-        // No answer is being made meanwhile: who sends slowly takes nobody's place.
+        // A request does not count as being answered meanwhile, so slow senders take nobody's place.
         core.runningTasks.subtract(1, ordering: .relaxed)
         defer { core.runningTasks.add(1, ordering: .relaxed) }
         return try await withTaskCancellationHandler {

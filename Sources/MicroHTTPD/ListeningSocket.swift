@@ -3,9 +3,9 @@ import Glibc
 
 /// Owns a listening TCP socket.
 ///
-/// The server accepts by itself instead of leaving that to libmicrohttpd: then a client beyond the limits gets an
-/// answer, and the end of accepting does not race with libmicrohttpd's threads, which abort the process when they lose
-/// (0.9.75, `MHD_quiesce_daemon` beside a worker that takes the socket out of its epoll set).
+/// The server accepts clients itself, so that a client beyond the limits gets an answer. libmicrohttpd's own threads
+/// could also abort the process when accepting ends: in 0.9.75, `MHD_quiesce_daemon` races with a worker that removes
+/// the socket from its epoll set.
 final class ListeningSocket: Sendable {
     let port: UInt16
     private let descriptor: Int32
@@ -37,7 +37,7 @@ final class ListeningSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Waits for the next client; `nil` once ``stopAccepting()`` was called.
+    /// Waits for the next client; `nil` after ``stopAccepting()``.
     func accept() -> (socket: Int32, address: sockaddr_storage, length: socklen_t)? {
         while true {
             var storage = sockaddr_storage()
@@ -53,7 +53,7 @@ final class ListeningSocket: Sendable {
             }
             switch errno {
             case EINVAL, EBADF, ENOTSOCK: return nil
-            // Out of descriptors or memory: the client stays in the backlog; asking again at once would only spin.
+            // Without descriptors or memory the client stays in the backlog. Trying again at once would only spin.
             case EMFILE, ENFILE, ENOBUFS, ENOMEM: usleep(20_000)
             default: continue
             }
@@ -91,7 +91,7 @@ final class ListeningSocket: Sendable {
                 unsafe getsockname(descriptor, $0, &length)
             }
         }
-        // The port is at the same place for both families.
+        // The port has the same offset in both families.
         return unsafe withUnsafeBytes(of: &storage) { unsafe $0.loadUnaligned(as: sockaddr_in.self).sin_port.bigEndian }
     }
 }

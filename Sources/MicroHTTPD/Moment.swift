@@ -1,10 +1,10 @@
 import Glibc
 
-/// A point on the system's monotonic clock, which is read several times for each request: in nanoseconds, as C has it.
+/// A point on the system's monotonic clock in nanoseconds, as C reports it. It is read several times per request.
 struct Moment: Comparable, Sendable {
     private let nanoseconds: Int64
 
-    /// The moment of the call.
+    /// The current moment.
     static var now: Moment {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -13,6 +13,6 @@ struct Moment: Comparable, Sendable {
 
     static func < (left: Moment, right: Moment) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// From `earlier` to `later`.
+    /// The time from `earlier` to `later`.
     static func - (later: Moment, earlier: Moment) -> Duration { .nanoseconds(later.nanoseconds - earlier.nanoseconds) }
 }

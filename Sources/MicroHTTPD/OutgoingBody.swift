@@ -2,18 +2,19 @@ import CMicroHTTPD
 import HTTPServing
 import Synchronization
 
-/// What was written of a streamed answer and is not sent yet. An object of its own, as most answers have no such body.
+/// The part of a streamed answer that is written but not sent yet. It is an object of its own, because most answers
+/// have no such body.
 ///
-/// - Invariant: Touched by who holds the lock of the exchange's state only.
+/// - Invariant: It is touched only under the lock of the exchange's state.
 final class OutgoingBody: @unchecked Sendable {
-    /// Beyond this much unsent, a writer waits.
+    /// If this many bytes are unsent, a writer waits.
     private static let highWater = 64 * 1_024
 
     private enum End {
         case open
-        /// The writer is done.
+        /// The writer has finished.
         case complete
-        /// The client is gone, the writer threw, or the deadline has passed.
+        /// The client has disconnected, the writer threw, or the deadline has passed.
         case broken
     }
 
@@ -28,7 +29,7 @@ final class OutgoingBody: @unchecked Sendable {
         self.length = length
     }
 
-    /// Takes a piece, `false` where the writer must wait first.
+    /// Takes a piece; `false` if the writer must wait first.
     func accept(_ bytes: [UInt8]) throws -> Bool {
         guard end == .open else { throw ResponseBodyError.closed }
         guard unsent.count - sent < Self.highWater else { return false }
@@ -43,7 +44,7 @@ final class OutgoingBody: @unchecked Sendable {
         return true
     }
 
-    /// Keeps a writer waiting; `false` where there is room by now, or no more sense in waiting.
+    /// Makes a writer wait; `false` if there is room by now, or waiting is pointless.
     func wait(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard end == .open, unsent.count - sent >= Self.highWater else { return false }
         precondition(writer == nil, "an answer has one writer")
@@ -51,22 +52,22 @@ final class OutgoingBody: @unchecked Sendable {
         return true
     }
 
-    /// No more will be written.
+    /// Notes that no more will be written.
     func finish(complete: Bool) {
         guard end == .open else { return }
         end = complete && (length == nil || length == accepted) ? .complete : .broken
     }
 
-    /// Nothing more will be sent; the writer that waits, if there is one, is the caller's to resume.
+    /// Notes that nothing more will be sent. The caller resumes the waiting writer, if there is one.
     func close() -> CheckedContinuation<Void, Never>? {
         if end == .open { end = .broken }
         defer { writer = nil }
         return writer
     }
 
-    /// Moves bytes to where libmicrohttpd wants them.
+    /// Moves bytes into libmicrohttpd's buffer.
     ///
-    /// - Returns: How many, or one of libmicrohttpd's two marks of an end; 0 where the writer has to be waited for.
+    /// - Returns: The number of bytes, 0 to wait for the writer, or one of libmicrohttpd's two values for an end.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> (Int, CheckedContinuation<Void, Never>?) {
         let count = min(buffer.count, unsent.count - sent)
         guard count > 0 else {
@@ -92,9 +93,9 @@ final class OutgoingBody: @unchecked Sendable {
 
 /// Why a piece of an answer was not taken.
 enum ResponseBodyError: Error {
-    /// The client is gone or too slow, or the server stops.
+    /// The client has disconnected or is too slow, or the server stops.
     case closed
-    /// The answer was announced to be shorter.
+    /// The piece exceeds the announced length.
     case tooLong
 }
 

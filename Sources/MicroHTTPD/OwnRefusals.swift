@@ -2,13 +2,13 @@ import CMicroHTTPD
 import HTTPServing
 import HTTPTypes
 
-/// Refuses a request as the service does, where libmicrohttpd would by itself.
+/// Replaces libmicrohttpd's own refusals by those of the service.
 ///
-/// libmicrohttpd 0.9.75 refuses what it cannot read, and what does not fit into the memory of a connection, with a
-/// page of its own, and has no callback for that. But it passes that page to `MHD_queue_response`, which the
-/// dynamic linker finds here first; our own answers go to `sluice_queue_response` and so to libmicrohttpd. It says
-/// 414 of a first line that is too long, 431 of header fields that are too long or too many, 505 of another
-/// protocol, and other statuses of what is malformed.
+/// libmicrohttpd 0.9.75 refuses a request with a page of its own if it cannot read the request or the memory of the
+/// connection is too small. It has no callback for that. It passes the page to `MHD_queue_response`, which the dynamic
+/// linker finds here first. Our own answers go through `sluice_queue_response` to libmicrohttpd. Its status is 414 for
+/// a request line that is too long, 431 for header fields that are too long or too many, 505 for another protocol, and
+/// others for malformed requests.
 @_cdecl("MHD_queue_response")
 public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ page: OpaquePointer?) -> UInt32 {
     guard let connection = unsafe connection, let socket = unsafe sluice_socket_context(connection) else { return 0 }
@@ -28,8 +28,8 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
             }
         }
     let response = client.core.responder.response(to: failure)
-    // Where the head is complete and new, it goes on as if nothing had
-    // happened, and would send the head of the answer twice.
+    // If the head is complete and new, libmicrohttpd continues as if nothing had happened, and would send the head of
+    // the answer twice.
     if isHeadNew, unsafe sluice_head_size(connection) > 0 { client.answerAtOnce(response) }
     exchange?.isRefused()
     guard let made = unsafe copiedResponse(response) else {
@@ -39,7 +39,7 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
     return unsafe sluice_queue_response(connection, UInt32(response.head.status.code), made).rawValue
 }
 
-/// A whole answer of which libmicrohttpd keeps a copy; the caller owns it.
+/// Makes a whole answer that libmicrohttpd copies. The caller owns it.
 private func copiedResponse(_ response: ServerResponse) -> OpaquePointer? {
     guard case .bytes(let bytes) = response.body else { return nil }
     let made = unsafe bytes.withUnsafeBytes {

@@ -4,7 +4,7 @@ import HTTPServing
 import HTTPTypes
 
 extension Exchange {
-    /// Makes libmicrohttpd's response object, which copies no byte of the body; the caller owns it.
+    /// Makes libmicrohttpd's response object without copying the body. The caller owns it.
     func makeResponse(_ response: ServerResponse, closes: Bool) -> OpaquePointer? {
         let made: OpaquePointer? =
             switch response.body {
@@ -21,7 +21,7 @@ extension Exchange {
         return unsafe made
     }
 
-    /// Adds the fields that are not the server's own; libmicrohttpd copies them, and takes no empty ones.
+    /// Adds the fields that the server does not write itself. libmicrohttpd copies them, and accepts no empty values.
     static func add(_ fields: HeaderFields, to response: OpaquePointer) -> Bool {
         unsafe fields.bytes.withUnsafeBytes { bytes in
             var start = 0
@@ -40,7 +40,7 @@ extension Exchange {
 
     private func wholeResponse(_ bytes: [UInt8]) -> OpaquePointer? {
         sent = bytes
-        // The storage of an array that nobody changes stays where it is, and so does an empty one, which is not read.
+        // The storage of an array that nobody changes does not move. An empty array is never read.
         return unsafe sent.withUnsafeBytes {
             unsafe MHD_create_response_from_buffer(
                 $0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_PERSISTENT)
@@ -56,8 +56,8 @@ extension Exchange {
             unsafe Unmanaged<Exchange>.fromOpaque(context).release()
             return nil
         }
-        // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client
-        // would take for the beginning of the next answer.
+        // libmicrohttpd 0.9.75 ends a chunked answer to HEAD with a last chunk, which the client would take for the
+        // next answer.
         if length == nil, isHead { unsafe sluice_end_with_connection(made) }
         return unsafe made
     }
@@ -76,7 +76,7 @@ private func readContent(
     return unsafe exchange.readOutput(into: UnsafeMutableRawBufferPointer(start: buffer, count: size))
 }
 
-/// A whole answer as bytes, for where libmicrohttpd takes none; `nil` where its body is a stream.
+/// A whole answer as bytes, to be written directly to the socket; `nil` if its body is a stream.
 func rawBytes(of response: ServerResponse) -> [UInt8]? {
     guard case .bytes(let body) = response.body else { return nil }
     var bytes = Array("HTTP/1.1 \(response.head.status.code) \(response.head.status.reasonPhrase)\r\n".utf8)

@@ -3,18 +3,18 @@ import HTTPServing
 import Logging
 import Synchronization
 
-/// What all threads of a server share.
+/// The state that all threads of a server share.
 final class ServerCore: Sendable {
     let configuration: HTTPServerConfiguration
     let responder: any HTTPResponder
     let logger: Logger
-    /// Whether the clients speak TLS, so that nothing may be written past it.
+    /// Whether the clients use TLS, so that nothing can be written directly to their sockets.
     let isSecure: Bool
     /// Requests between their first line and their completion.
     let openExchanges = Atomic<Int>(0)
-    /// Tasks that make answers, those whose client is gone included.
+    /// Tasks that make answers, including those whose client has disconnected.
     let runningTasks = Atomic<Int>(0)
-    /// No request after this one on a connection.
+    /// Connections take no further requests.
     let isDraining = Atomic<Bool>(false)
     /// Nothing may be suspended any more.
     let isStopping = Atomic<Bool>(false)
@@ -35,7 +35,7 @@ final class ServerCore: Sendable {
         isSecure = configuration.tls != nil
     }
 
-    /// Counts a new client in, unless there are too many.
+    /// Counts a new client, unless there are too many.
     ///
     /// - Parameters:
     ///   - key: Its address.
@@ -52,7 +52,7 @@ final class ServerCore: Sendable {
         }
     }
 
-    /// Counts a client out.
+    /// Stops counting a client.
     func dismiss(_ key: SocketAddress.Key) {
         clients.withLock { clients in
             clients.admitted -= 1
@@ -70,18 +70,18 @@ final class ServerCore: Sendable {
         dismiss(connection.address.key)
     }
 
-    /// The connections of this moment.
+    /// The current connections.
     var connections: [ClientConnection] {
         clients.withLock { Array($0.connections.values) }
     }
 
-    /// Looks at every connection for what has taken too long.
+    /// Checks every connection for timeouts.
     func sweep() {
         let now = Moment.now
         for connection in connections { connection.sweep(now: now) }
     }
 
-    /// The bytes of a refusal, for where libmicrohttpd cannot send it.
+    /// The bytes of a refusal that libmicrohttpd cannot send.
     func rawAnswer(to failure: ServerFailure) -> [UInt8] {
         rawBytes(of: responder.response(to: failure)) ?? []
     }

@@ -3,12 +3,12 @@ import EventLoops
 import Glibc
 import Synchronization
 
-/// What one event loop has to do with a server: it lets one daemon work, and hands it its clients.
+/// The part of a server on one event loop: it runs one daemon and passes clients to it.
 ///
-/// libmicrohttpd's own epoll threads are of no use: where `epoll_wait` fills their 128 events exactly, version 0.9.75
-/// waits again, for up to the idle time, before it looks at any of them. So the loop waits, and libmicrohttpd only ever
-/// asks without waiting. Without threads of its own it has no channel between threads either: it neither wakes when a
-/// connection is resumed nor takes one from another thread. Hence the queue of arrivals here.
+/// libmicrohttpd's own epoll threads are not usable: if `epoll_wait` returns exactly 128 events, version 0.9.75 waits
+/// again, for up to the idle time, before it handles any of them. So the loop waits, and libmicrohttpd only polls.
+/// Without threads of its own, libmicrohttpd has no channel between threads: it neither wakes when a connection is
+/// resumed nor accepts one from another thread. That is why this class has a queue of arrivals.
 final class ServerLoop: Sendable {
     /// A client on its way to this loop's thread.
     struct Arrival: Sendable {
@@ -19,7 +19,7 @@ final class ServerLoop: Sendable {
     }
 
     let core: ServerCore
-    /// Runs the tasks that answer, too.
+    /// The loop, which also runs the tasks that answer.
     let events: EventLoop
     private let arrivals = Mutex<[Arrival]>([])
     private let requests = Atomic<UInt>(0)
@@ -29,29 +29,29 @@ final class ServerLoop: Sendable {
         self.events = events
     }
 
-    /// Hands a client over, from any thread.
+    /// Passes a client to the loop. It can be called on any thread.
     func add(_ arrival: Arrival) {
         arrivals.withLock { $0.append(arrival) }
         events.wake()
     }
 
-    /// Makes the thread look at what was resumed; to be called after it was.
+    /// Makes the thread handle resumed connections. It must be called after they are resumed.
     func wake() {
         events.wake()
     }
 
-    /// Works until the loop is stopped, then closes every connection, of which none may be suspended; everything that
-    /// libmicrohttpd calls back comes on the thread that calls this.
+    /// Works until the loop is stopped, then closes all connections, none of which may be suspended. libmicrohttpd
+    /// makes all its calls on the thread that calls this.
     func run(_ daemon: Daemon) {
         events.run(DaemonWork(loop: self, daemon: daemon))
     }
 
-    /// Lets tasks of other requests go on, once for every 32 requests; to be called from the callback for the head of
-    /// each.
+    /// Lets tasks of other requests continue, once for every 32 requests. It must be called from the callback for the
+    /// head of each request.
     ///
-    /// libmicrohttpd works through all requests that have arrived, thousands under load, and returns to the loop only
-    /// then. The tasks run inside of its callback, on its thread. They may resume any connection, which libmicrohttpd
-    /// notices on its next turn. They never let the daemon work and never queue an answer: that happens in the
+    /// libmicrohttpd handles all requests that have arrived, which may be thousands under load, before it returns to
+    /// the loop. The tasks run inside its callback, on its thread. They may resume any connection; libmicrohttpd
+    /// notices that on its next turn. They never let the daemon work and never queue an answer: that happens in the
     /// callbacks of their own connections.
     func begin() {
         guard requests.wrappingAdd(1, ordering: .relaxed).newValue % Self.requestsAtOnce == 0 else { return }

@@ -1,9 +1,9 @@
 import CMicroHTTPD
 import Glibc
 
-/// A client's address: its text, and the key under which its connections are counted.
+/// A client's address: its text, and the key by which its connections are counted.
 struct SocketAddress: Sendable {
-    /// The IPv4 address, or the /64 network of an IPv6 address: a single host can use all addresses of the latter.
+    /// The IPv4 address, or the /64 network of an IPv6 address, because a single host can use a whole /64.
     struct Key: Hashable, Sendable {
         var family: Int32
         var bits: UInt64
@@ -12,7 +12,7 @@ struct SocketAddress: Sendable {
     var text: String
     var key: Key
 
-    /// Reads what the system filled in; an IPv4 address mapped into IPv6 counts and reads as IPv4.
+    /// Reads the system's structure. An IPv4 address mapped into IPv6 is treated as IPv4.
     init(reading address: UnsafePointer<sockaddr>) {
         if unsafe Int32(address.pointee.sa_family) == AF_INET6 {
             let bytes = unsafe UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self).sin6_addr

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A target as libmicrohttpd found it in the request line, before it decodes it in place.
+/// The target of the request line, before libmicrohttpd decodes it in place.
 struct TargetLine {
-    /// `nil` where it is neither `*` nor a path, or a byte of it is `#` or no printable ASCII.
+    /// `nil` unless it is `*` or a path of printable ASCII without `#`.
     let text: String?
-    /// Up to the first NUL.
+    /// The bytes up to the first NUL.
     let length: Int
 
     init(reading target: UnsafePointer<CChar>?) {
@@ -15,7 +15,7 @@ struct TargetLine {
         }
         let bytes = unsafe UnsafeRawBufferPointer(start: target, count: strlen(target))
         length = bytes.count
-        // Without a way out of the loop, it takes many bytes at a time.
+        // The loop has no early exit, so that it can process many bytes at a time.
         var isForbidden = false
         for index in 0..<bytes.count {
             let byte = unsafe bytes[index]

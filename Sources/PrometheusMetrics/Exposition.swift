@@ -1,11 +1,11 @@
-/// How names, labels and numbers are written.
+/// The text format of names, labels and numbers.
 enum Exposition {
     /// A name of `[a-zA-Z_:][a-zA-Z0-9_:]*`; every other character becomes `_`.
     static func metricName(_ label: String) -> String {
         name(label, allowsColon: true)
     }
 
-    /// `name="value",…` sorted by name, values escaped. Of two that share a name the first counts.
+    /// `name="value",…` sorted by name, values escaped. Of several labels with the same name, the first one counts.
     static func labels(_ dimensions: [(String, String)]) -> String {
         var seen: Set<String> = []
         return
@@ -17,7 +17,7 @@ enum Exposition {
             .joined(separator: ",")
     }
 
-    /// A number as Go's `ParseFloat` reads it, without a fraction where there is none.
+    /// A number as Go's `ParseFloat` reads it; whole numbers have no fraction.
     static func number(_ value: Double) -> String {
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
         if let whole = Int64(exactly: value), abs(value) < 1e15 { return String(whole) }

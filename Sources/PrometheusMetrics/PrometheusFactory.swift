@@ -1,11 +1,11 @@
 public import CoreMetrics
 import Synchronization
 
-/// A factory of swift-metrics that keeps every series in memory and writes them for Prometheus.
+/// A swift-metrics factory that keeps all series in memory and writes them for Prometheus.
 ///
-/// Counters become counters, recorders that do not aggregate and meters become gauges, timers and
-/// recorders that aggregate become histograms. Timers are in seconds. Names and labels are made
-/// valid; two labels that become one are one series.
+/// Counters stay counters; meters and recorders that do not aggregate become gauges; timers and recorders that
+/// aggregate become histograms. Timers are in seconds. Invalid characters in names and labels are replaced, which can
+/// merge two series into one.
 public final class PrometheusFactory: MetricsFactory {
     /// Upper bounds of histogram buckets, ascending.
     public static let defaultBuckets: [Double] = [
@@ -20,8 +20,8 @@ public final class PrometheusFactory: MetricsFactory {
     ///
     /// - Parameters:
     ///   - buckets: Upper bounds of histogram buckets, ascending, without infinity.
-    ///   - maxSeriesPerMetric: Most combinations of labels that one metric keeps; further ones share a series whose
-    ///     labels all read `other`, so that no client can fill memory by what it sends.
+    ///   - maxSeriesPerMetric: Maximum number of label combinations per metric. Further combinations share a series
+    ///     whose labels are all `other`, so that no client can fill the memory.
     public init(buckets: [Double] = defaultBuckets, maxSeriesPerMetric: Int = 1000) {
         self.buckets = buckets
         self.maxSeriesPerMetric = maxSeriesPerMetric
@@ -44,7 +44,7 @@ public final class PrometheusFactory: MetricsFactory {
         series(label, dimensions, .gauge)
     }
 
-    /// A histogram, or a gauge of the last value where nothing is to be aggregated.
+    /// A histogram, or without aggregation a gauge of the last value.
     public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         series(label, dimensions, aggregate ? .histogram : .gauge)
     }
@@ -54,19 +54,19 @@ public final class PrometheusFactory: MetricsFactory {
         series(label, dimensions, .histogram)
     }
 
-    /// Series stay: a counter that vanished and came again would read as a restart.
+    /// Series are kept, because a counter that disappears and reappears looks like a restart.
     public func destroyCounter(_ handler: any CounterHandler) {}
 
-    /// Series stay.
+    /// Series are kept.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
 
-    /// Series stay.
+    /// Series are kept.
     public func destroyMeter(_ handler: any MeterHandler) {}
 
-    /// Series stay.
+    /// Series are kept.
     public func destroyRecorder(_ handler: any RecorderHandler) {}
 
-    /// Series stay.
+    /// Series are kept.
     public func destroyTimer(_ handler: any TimerHandler) {}
 
     /// Writes every series in the text exposition format, version 0.0.4, sorted.
@@ -87,7 +87,7 @@ public final class PrometheusFactory: MetricsFactory {
         let labels = Exposition.labels(dimensions)
         return families.withLock { families in
             let family = families[name, default: Family(kind: kind, series: [:])]
-            // One name has one type; what asks for another is counted, but on nobody's page.
+            // A name has one type. A metric that asks for another type is counted but never written.
             guard family.kind == kind else { return Series(kind, buckets: buckets) }
             if let series = family.series[labels] { return series }
             let isFull = family.series.count >= maxSeriesPerMetric

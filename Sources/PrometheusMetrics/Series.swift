@@ -5,13 +5,13 @@ import Synchronization
 final class Series: Sendable {
     private struct Histogram {
         var sum = 0.0
-        /// Observations per bucket, the last one beyond all bounds.
+        /// Observations per bucket; the last bucket is beyond all bounds.
         var counts: [UInt64]
     }
 
     private let kind: Kind
     private let bounds: [Double]
-    /// The bits of the number.
+    /// The number, as bits.
     private let number = Atomic<UInt64>(0)
     private let histogram: Mutex<Histogram>
 
@@ -69,7 +69,7 @@ extension Series: CounterHandler, FloatingPointCounterHandler {
     func increment(by amount: Int64) { increment(by: Double(amount)) }
 
     func increment(by amount: Double) {
-        // A counter only grows; what is negative is a caller's slip that rate() would take for a restart.
+        // A counter only grows. A negative amount is a caller's mistake, which rate() would take for a restart.
         if kind == .gauge || amount > 0 { add(amount) }
     }
 

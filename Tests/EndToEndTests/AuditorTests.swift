@@ -6,13 +6,14 @@ import Logging
 import PostgresTesting
 import Testing
 
-/// What an auditor's key can do at the running program: read everything, change nothing. The operations are those of the
-/// contract.
+/// What an auditor's key can do at the running program: read everything, change nothing. The operations are those of
+/// the contract.
 @Suite struct AuditorTests {
     /// Every row of the database that a request could change, as digests by table.
     private func state(of site: Deployment) async throws -> [String: String] {
         let session = try site.session()
-        // Refusals are counted, and that is all that a refused request may leave. Gateways make themselves known all the time.
+        // Refusals are counted, and that is all that a refused request may leave. Gateways make themselves known all
+        // the time.
         let tables = try await session.texts(
             """
             SELECT c.relname::text FROM pg_class c

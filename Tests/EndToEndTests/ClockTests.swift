@@ -4,11 +4,11 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-/// Clocks that do not agree: those of gateway and database are really other ones, that of the store is this machine's. Whatever they
-/// say, no more bytes land at the store than the quota allows.
+/// Clocks that do not agree: those of gateway and database are really other ones, that of the store is this machine's.
+/// Whatever they say, no more bytes land at the store than the quota allows.
 @Suite struct ClockTests {
-    /// Seconds that the clocks of gateway and database are ahead of the store's, once a link is out: more than it lives, and more
-    /// than the time that uploads have afterwards.
+    /// Seconds that the clocks of gateway and database are ahead of the store's, once a link is out: more than it
+    /// lives, and more than the time that uploads have afterwards.
     struct Shift: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let gateway: Int
@@ -26,7 +26,8 @@ import Testing
         Shift(testDescription: "the store's is ahead", gateway: -far, database: -far),
         Shift(testDescription: "the store's is behind", gateway: far, database: far),
     ]
-    /// A gateway under libfaketime now and then stands still when it starts, and has to be started again: those take long.
+    /// A gateway under libfaketime now and then stands still when it starts, and has to be started again: those take
+    /// long.
     static let shifts =
         ProcessInfo.processInfo.environment["SLUICE_TEST_CLOCKS"] == nil ? all.filter { $0.gateway == 0 } : all
 

@@ -79,7 +79,8 @@ extension LoadTests {
             }
         }
 
-        /// A gateway on a server that keeps what it says is committed, as the very sessions that record have seen; and a user.
+        /// A gateway on a server that keeps what it says is committed, as the very sessions that record have seen; and
+        /// a user.
         private func withDurableDeployment(_ body: (Deployment, Asker, [Way]) async throws -> Void) async throws {
             var options = ClusterOptions()
             options.fsync = true

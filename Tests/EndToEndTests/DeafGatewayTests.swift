@@ -13,7 +13,8 @@ import Testing
         END $$;
         """
 
-    /// A deployment of two gateways without notifications, with a bucket and a user who may download everything from it.
+    /// A deployment of two gateways without notifications, with a bucket and a user who may download everything from
+    /// it.
     private func withDeafGateway(
         _ body: (_ site: Deployment, _ alice: User, _ ask: () async throws -> Answer) async throws -> Void
     ) async throws {

@@ -101,7 +101,8 @@ import Testing
         return tokens
     }
 
-    /// A name server that hangs is among them where this user may have one; elsewhere the tests of the client have one in its place.
+    /// A name server that hangs is among them where this user may have one; elsewhere the tests of the client have one
+    /// in its place.
     @Test func `tokens of new issuers are verified at once while stores hang, and every answer comes in time`()
         async throws
     {

@@ -8,7 +8,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Callbacks signed by a made-up key, which a peer serves that stands for Alibaba OSS, as does the store behind the bucket.
+/// Callbacks signed by a made-up key, which a peer serves that stands for Alibaba OSS, as does the store behind the
+/// bucket.
 @Suite struct OSSCallbackTests {
     /// Serves a key, and one object that can be asked for.
     private final class Peer: HTTPResponder {

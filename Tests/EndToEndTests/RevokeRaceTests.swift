@@ -6,8 +6,8 @@ import Synchronization
 import Testing
 
 extension LoadTests {
-    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them in every way; the
-    /// server's own commit times judge.
+    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them in every
+    /// way; the server's own commit times judge.
     ///
     /// The judge is shown to be able to convict: on a copy of the recording function that has lost its lock, it does.
     @Suite struct RevokeRaceTests {
@@ -217,7 +217,8 @@ extension LoadTests {
             return findings
         }
 
-        /// Counts rows of the ledger and their grants by how they left; what shared its request with others left in a batch.
+        /// Counts rows of the ledger and their grants by how they left; what shared its request with others left in a
+        /// batch.
         private func rows(at site: Deployment, where condition: String) async throws -> [String: Int] {
             let counts = try await site.session().texts(
                 """

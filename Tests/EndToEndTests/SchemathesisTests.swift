@@ -2,8 +2,8 @@ import ContractTesting
 import Foundation
 import Testing
 
-/// What schemathesis makes of the contract, sent to a gateway: requests as described and requests that break each of the
-/// rules, alone and in sequences. `Schemathesis` holds what it has to be told.
+/// What schemathesis makes of the contract, sent to a gateway: requests as described and requests that break each of
+/// the rules, alone and in sequences. `Schemathesis` holds what it has to be told.
 @Suite(
     .enabled(
         if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has schemathesis"),

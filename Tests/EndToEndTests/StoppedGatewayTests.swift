@@ -4,8 +4,8 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-/// Gateways that stop between two statements, as a paused container or a swapped-out process does: what PostgreSQL holds for
-/// them must delay nobody.
+/// Gateways that stop between two statements, as a paused container or a swapped-out process does: what PostgreSQL
+/// holds for them must delay nobody.
 @Suite struct StoppedGatewayTests {
     /// How many of the last statements of each kind of work are tried, counted from its end, where all matters is held.
     private static let stops = setting("SLUICE_TEST_STOPS", default: 3)

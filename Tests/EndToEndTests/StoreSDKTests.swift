@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Links and forms for stores that cannot run here are those that the stores' own SDKs for Python make of the same request at the
-/// same instant; `StoreSDKs` has them made and compared.
+/// Links and forms for stores that cannot run here are those that the stores' own SDKs for Python make of the same
+/// request at the same instant; `StoreSDKs` has them made and compared.
 @Suite(
     .enabled(if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has the SDKs"),
     .timeLimit(.minutes(3)))
@@ -111,8 +111,8 @@ enum StoreSDK {
         return process.output
     }
 
-    /// Asks a gateway for links for each bucket, and for forms; expects all of them to be what the SDKs make, and none of
-    /// them any longer once it is changed.
+    /// Asks a gateway for links for each bucket, and for forms; expects all of them to be what the SDKs make, and none
+    /// of them any longer once it is changed.
     static func report(on buckets: [Bucket]) async throws -> Report {
         let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
         let script = try #require(

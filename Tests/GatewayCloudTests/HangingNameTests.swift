@@ -9,7 +9,8 @@ import Testing
 
 /// Names that no name server ever says anything of.
 @Suite struct HangingNameTests {
-    /// Looks names up in a table; one that ends in `.hangs` hangs until the end of the test, or until nobody can wait any more.
+    /// Looks names up in a table; one that ends in `.hangs` hangs until the end of the test, or until nobody can wait
+    /// any more.
     private final class Names: Sendable {
         private let gate = DispatchSemaphore(value: 0)
         private let limit = DispatchTime.now() + 8

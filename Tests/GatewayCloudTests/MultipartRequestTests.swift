@@ -7,8 +7,8 @@ import Testing
 
 @testable import GatewayCloud
 
-/// What the gateway asks of stores that cannot run here, held against the verifying halves of the schemes and against URLs that
-/// the stores' own SDKs made for the same calls at the same instant.
+/// What the gateway asks of stores that cannot run here, held against the verifying halves of the schemes and against
+/// URLs that the stores' own SDKs made for the same calls at the same instant.
 @Suite(.timeLimit(.minutes(2))) struct MultipartRequestTests {
     /// A URL of an SDK's.
     struct Vector: Decodable, CustomTestStringConvertible {
@@ -185,7 +185,8 @@ import Testing
     @Test(arguments: Vector.all) func `the stores' own SDKs sign the same request alike`(vector: Vector) async throws {
         let (head, _) = try await received(vector)
         let verified = try verified(head, vector)
-        // The port of the peer is part of what some schemes sign, and so the same request is signed for the store's own host.
+        // The port of the peer is part of what some schemes sign, and so the same request is signed for the store's own
+        // host.
         let own = ["host", "content-md5"]
         let headers = verified.signedHeaders.filter { !own.contains($0) }.compactMap { name in
             head.headerFields.first { $0.name.canonicalName == name }.map { NamedValue(name, $0.value) }

@@ -4,7 +4,8 @@ import GatewayCore
 import Synchronization
 import Testing
 
-/// Uploads in parts of `user:alice` at a store, with rows in memory: every step goes the way that it goes in the gateway.
+/// Uploads in parts of `user:alice` at a store, with rows in memory: every step goes the way that it goes in the
+/// gateway.
 final class UploadDesk: Sendable {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
     static let key = "uploads/large ü+.mov"

@@ -104,8 +104,8 @@ struct OutcomeTests {
         }
     }
 
-    /// Calls a server, whose script may say that it waits for a request to cancel: with more and
-    /// more time, until it has come so far within it.
+    /// Calls a server, whose script may say that it waits for a request to cancel: with more and more time, until it
+    /// has come so far within it.
     private static func judge(
         _ script: [String: [Step]], _ call: (ScriptedServer, Duration) async throws -> Outcome
     ) async throws -> (ScriptedServer, Outcome) {

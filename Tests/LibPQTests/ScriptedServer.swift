@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that speaks as much of PostgreSQL's protocol as a statement
-/// needs, and says to each what a test wants it to.
+/// A server that speaks as much of PostgreSQL's protocol as a statement needs, and says to each what a test wants it
+/// to.
 ///
 /// - SeeAlso: PostgreSQL 15 documentation, 55.7 "Message Formats".
 final class ScriptedServer: Sendable {

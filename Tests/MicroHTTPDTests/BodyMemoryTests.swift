@@ -8,8 +8,8 @@ import Testing
     private static let limit = 1 << 20
     private static let long = 300_000
 
-    /// Answers 401 unread without `X-Token`; else gathers the body, waits at the gate where the target
-    /// is `/held`, and tells how many bytes there were.
+    /// Answers 401 unread without `X-Token`; else gathers the body, waits at the gate where the target is `/held`, and
+    /// tells how many bytes there were.
     private static func gathering(_ gate: Gate = Gate()) -> TestResponder {
         TestResponder { _ in
             .collect(maxBytes: limit)

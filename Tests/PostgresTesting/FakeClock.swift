@@ -7,8 +7,8 @@ public enum FakeClock {
     /// Whether it is installed.
     public static var isThere: Bool { FileManager.default.fileExists(atPath: library) }
 
-    /// The environment of a process whose clock is so many seconds ahead of this machine's, or
-    /// behind; how long things take is told as it is.
+    /// The environment of a process whose clock is so many seconds ahead of this machine's, or behind; how long things
+    /// take is told as it is.
     public static func environment(ahead seconds: Int) -> [String: String] {
         base.merging(["FAKETIME": text(ahead: seconds)]) { $1 }
     }

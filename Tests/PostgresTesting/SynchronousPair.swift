@@ -2,8 +2,8 @@ import LibPQ
 
 /// A server whose commits wait for a standby, and that standby.
 ///
-/// The standby may be stopped, killed or suspended as any cluster may be;
-/// the primary's commits then wait for its return.
+/// The standby may be stopped, killed or suspended as any cluster may be; the primary's commits then wait for its
+/// return.
 public final class SynchronousPair: Sendable {
     /// Where all is written, until ``failOver()``.
     public let primary: TestCluster

@@ -1,9 +1,9 @@
-# Shared by the scripts: sourced after `set -euo pipefail`, does nothing by itself.
+# Functions for the scripts. Source this file after `set -euo pipefail`; it does nothing by itself.
 # shellcheck shell=bash
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 venv=$root/.build-venv
-# How the program is built to be used: Swift's own library inside it saves a tenth of the cycles of a request.
+# How a release is built. Linking Swift's library statically saves a tenth of the cycles of a request.
 release_build=(--package-path "$root" --configuration release --product sluice --static-swift-stdlib)
 
 say() { printf '==> %s\n' "$*" >&2; }
@@ -52,7 +52,7 @@ apt_install() {
         --no-install-recommends install "$@" </dev/null >&2
 }
 
-# Installs the packages named that are not there yet; asks the network for nothing when all of them are.
+# Installs the missing ones of the named packages. It does not use the network if all are installed.
 install_packages() {
     local package missing=()
     for package in "$@"; do
@@ -72,8 +72,8 @@ install_packages() {
     if ((${#others[@]})); then apt_install "${others[@]}"; fi
 }
 
-# Debian makes and starts a cluster on port 5432 together with the server's package. Nobody asked for one, so the switch
-# that Debian has for this is off while the package is installed.
+# Debian's server package creates and starts a cluster on port 5432. Debian's setting for this is off while the package
+# is installed.
 install_postgresql() {
     local switch=/etc/postgresql-common/createcluster.conf kept
     apt_install postgresql-common
@@ -87,8 +87,8 @@ install_postgresql() {
     return "$outcome"
 }
 
-# Debian starts nginx on port 80 together with its package, and again with the machine. Nobody asked for that either. Where
-# there is a policy for services already, it decides.
+# Debian's package starts nginx on port 80, now and at each boot. This prevents both, unless the machine already has a
+# policy for services.
 install_nginx() {
     local policy=/usr/sbin/policy-rc.d outcome=0
     if [[ -e $policy ]]; then
@@ -103,15 +103,16 @@ install_nginx() {
     return "$outcome"
 }
 
-# What the program is built with and needs beside it.
+# Installs what the program needs at build time and at run time.
 install_build_packages() {
     install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
 }
 
-# The Python environment of the tests: the store Swift, and the stores' SDKs that the answers are compared with.
+# Makes the Python environment of the tests: the store Swift, and the SDKs of the stores, with which answers are
+# compared.
 ensure_venv() { make_venv "$venv" "$root/script/lib/requirements.txt"; }
 
-# make_venv DIR REQUIREMENTS: makes a Python environment, anew where the requirements have changed.
+# make_venv DIR REQUIREMENTS: makes a Python environment, and makes it again if the requirements have changed.
 make_venv() {
     local dir=$1 wanted=$2
     if [[ -x $dir/bin/python ]] && cmp -s "$wanted" "$dir/requirements.txt"; then return 0; fi
@@ -122,10 +123,11 @@ make_venv() {
     cp "$wanted" "$dir/requirements.txt"
 }
 
-# True when something listens on the loopback port.
+# Succeeds if something listens on the loopback port.
 answers() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Prints the first of as many neighbouring free ports as asked for, below the range that the kernel hands out by itself.
+# free_ports COUNT: prints the first of COUNT consecutive free ports, below the range from which the kernel assigns
+# ports.
 free_ports() {
     local count=$1 base port attempt
     for attempt in {1..50}; do
@@ -139,7 +141,8 @@ free_ports() {
     die "no $count free ports in a row found in $attempt attempts"
 }
 
-# start_process DIR NAME COMMAND…: runs it in the background, its output in DIR/log, its id in DIR/pids.
+# start_process DIR NAME COMMAND…: runs the command in the background, with its output in DIR/log and its id in
+# DIR/pids.
 start_process() {
     local dir=$1 name=$2
     shift 2
@@ -147,7 +150,7 @@ start_process() {
     printf '%d %s\n' "$!" "$name" >>"$dir/pids"
 }
 
-# wait_for_port DIR NAME PORT: returns once the process started under that name listens, fails when it has ended.
+# wait_for_port DIR NAME PORT: returns once the process with that name listens, and fails if it has ended.
 wait_for_port() {
     local dir=$1 name=$2 port=$3 pid attempt
     pid=$(awk -v name="$name" '$2 == name { id = $1 } END { print id }' "$dir/pids")
@@ -167,8 +170,8 @@ show_logs() {
     done
 }
 
-# stop_processes DIR: ends what start_process started there, last one first. A process is known again by its id and by
-# the directory, which every one of them has on its command line: ids are used anew.
+# stop_processes DIR: ends what start_process started there, last one first. A process is recognised by its id and by
+# the directory on its command line, because ids are reused.
 stop_processes() {
     local dir=$1 pid attempt
     [[ -f $dir/pids ]] || return 0
@@ -184,7 +187,7 @@ stop_processes() {
     rm -f "$dir/pids"
 }
 
-# stop_store DIR: ends a store and removes its data; only a directory that a store was started in is removed.
+# stop_store DIR: ends a store and removes its data. It removes only directories in which a store was started.
 stop_store() {
     local dir
     dir=$(cd "$1" 2>/dev/null && pwd) || return 0

@@ -1,4 +1,4 @@
-// Counts the blocks that a program asks the allocator for, and prints the number on standard error when it ends.
+// Counts the allocations of a program, and prints the number on standard error when the program ends.
 
 #define _GNU_SOURCE
 #include <stdatomic.h>

@@ -1,10 +1,11 @@
-// Offers requests at a fixed rate, whether or not answers come (an open loop), and prints what became of them as JSON:
+// Sends requests at a fixed rate, whether or not answers arrive (an open loop), and prints the results as JSON:
 //
 //     offer PORT FILE RATE SETTLE SECONDS CONNECTIONS THREADS GRACE
 //
-// FILE has one JSON body and one bearer token a line, tab between them. A request that is due while every connection waits for
-// an answer is not sent, and counted as such. Latencies are counted from when a request was due. Queues fill for SETTLE seconds;
-// good answers that arrive in the SECONDS after that are in time. Then answers are waited for GRACE seconds.
+// FILE has one JSON body and one bearer token per line, separated by a tab. A request that is due while all connections
+// wait for answers is counted as not sent. Latencies are measured from when a request is due. Queues fill for SETTLE
+// seconds. Good answers that arrive within the following SECONDS are in time. After that the program waits GRACE
+// seconds for answers.
 
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -48,7 +49,7 @@ typedef struct {
     double rate;
     int64_t start, settled, end, grace_end;
     Connection *connections;
-    // Connections that wait for no answer, the one used longest ago first.
+    // Idle connections, the least recently used one first.
     size_t *idle, idle_first, idle_count;
     uint64_t due, unsent, other, broken, unanswered, in_time;
     Latencies good, refused;
@@ -114,7 +115,7 @@ static void read_requests(const char *path) {
     }
 }
 
-// Connects anew; loopback answers at once.
+// Reconnects. Loopback answers at once.
 static int open_connection(Thread *thread, size_t index) {
     Connection *connection = &thread->connections[index];
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)thread->port)};
@@ -162,7 +163,7 @@ static void send_due(Thread *thread, int64_t due) {
     connection->is_waiting = 1;
     connection->head_length = 0;
     connection->body_left = -1;
-    // A request is smaller than any socket's buffer, which is empty.
+    // A request fits into the buffer of a socket, which is empty here.
     if (send(connection->descriptor, request->bytes, request->length, MSG_NOSIGNAL) != (ssize_t)request->length) {
         thread->broken++;
         connection->is_waiting = 0;
@@ -186,7 +187,7 @@ static void finish(Thread *thread, size_t index, int64_t at) {
     put_idle(thread, index);
 }
 
-// Reads what is needed of a complete head.
+// Reads the needed parts of a complete head.
 static void read_head(Connection *connection) {
     connection->status = atoi(connection->head + 9);
     connection->body_left = 0;
@@ -202,7 +203,7 @@ static void receive(Thread *thread, size_t index) {
     ssize_t count = recv(connection->descriptor, thread->buffer, 1 << 16, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) {
-        // Closed by the server: a fault only where it owes an answer.
+        // The server has closed the connection, which is an error only if an answer is due.
         close_connection(connection);
         if (!connection->is_waiting) return;
         thread->broken++;

@@ -1,8 +1,8 @@
 // Lets the thread sanitizer see Swift's Mutex on Linux.
 //
-// A mutex that nobody contends for is taken and given back by atomics compiled into the caller, which the sanitizer sees. A
-// contended one goes through the library Synchronization, which was built without it: what the mutex guards then looks
-// like a race. These functions stand in front of the library's three, call them, and tell the sanitizer.
+// An uncontended mutex uses atomics that are compiled into the caller, which the sanitizer sees. A contended one uses
+// the library Synchronization, which is built without the sanitizer, so that guarded accesses look like races. These
+// functions wrap the library's three functions and tell the sanitizer about them.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 #define SWIFT __attribute__((swiftcall))
 #define SELF __attribute__((swift_context)) void *mutex
 
-// Weak: the programs around the tests are loaded with this library as well, and have no sanitizer.
+// These symbols are weak, because programs without the sanitizer load this library too.
 extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Does the same work so many times and prints nanoseconds of processor time for one, which other programs of the machine
-/// disturb least: `Microbenchmarks WORKLOAD COUNT [PEM]`. Without arguments it lists the workloads.
+/// Does the same work so many times and prints nanoseconds of processor time for one, which other programs of the
+/// machine disturb least: `Microbenchmarks WORKLOAD COUNT [PEM]`. Without arguments it lists the workloads.
 @main
 struct Microbenchmarks {
     static func main() throws {

@@ -1,6 +1,6 @@
 import LibCrypto
 
-/// ACS3-HMAC-SHA256, the signature of Alibaba Cloud's management services such as STS; keys are not derived.
+/// ACS3-HMAC-SHA256, the signature of Alibaba Cloud's management services such as STS. It does not derive keys.
 ///
 /// - SeeAlso: Alibaba Cloud, "Request syntax and signature method V3".
 public enum ACS3 {
@@ -11,11 +11,11 @@ public enum ACS3 {
     /// Signs a call of a service in its `Authorization` header and shows each stage.
     ///
     /// - Parameters:
-    ///   - request: The request, to a service that names no bucket. All its headers are bound, and the hash of its body must be
-    ///     known.
-    ///   - action: What the service shall do, such as `AssumeRole`.
+    ///   - request: The request, to a service that names no bucket. All its headers are bound, and the hash of its body
+    ///     is required.
+    ///   - action: Name of the operation, such as `AssumeRole`.
     ///   - version: Version of the service's interface.
-    ///   - nonce: A text that no other request bears, retries included.
+    ///   - nonce: A text that is unique to this request; a retry needs another one.
     ///   - credential: Who signs.
     ///   - instant: When the request is made.
     /// - Throws: ``SigningError``.
@@ -27,7 +27,7 @@ public enum ACS3 {
         with credential: SigningCredential,
         at instant: SigningInstant
     ) throws(SigningError) -> AuthorizedRequest {
-        try V4Stages.check(method: request.method)
+        try RequestMethod.check(request.method)
         guard request.payload != .unsigned else { throw .payloadNotBound }
         guard credential.accessKeyID.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ",") }),
             !credential.accessKeyID.isEmpty
@@ -59,12 +59,12 @@ public enum ACS3 {
         )
     }
 
-    /// Signs a call of AssumeRole of Alibaba Cloud, whose parameters are the query of a POST without body.
+    /// Signs a call of AssumeRole of Alibaba Cloud, whose parameters are the query of a POST without a body.
     ///
     /// - Parameters:
-    ///   - call: What is asked.
+    ///   - call: The call.
     ///   - endpoint: The service, such as `https://sts.cn-hangzhou.aliyuncs.com`.
-    ///   - nonce: A text that no other request bears, retries included.
+    ///   - nonce: A text that is unique to this request; a retry needs another one.
     ///   - credential: Who may assume the role.
     ///   - instant: When the request is made.
     /// - Throws: ``SigningError``.

@@ -2,7 +2,7 @@ extension AWSV4 {
     /// Signs a call of AssumeRole of AWS and compatible stores, whose parameters are a form in the body.
     ///
     /// - Parameters:
-    ///   - call: What is asked.
+    ///   - call: The call.
     ///   - endpoint: The service, such as `https://sts.eu-west-1.amazonaws.com`.
     ///   - key: Key of the credential that may assume the role, for the service `sts` and the day of `instant`.
     ///   - instant: When the request is made.
@@ -24,7 +24,7 @@ extension AWSV4 {
             headers: [NamedValue("content-type", "application/x-www-form-urlencoded; charset=utf-8")],
             payload: PayloadHash(of: body)
         )
-        let signed = try V4Authorizing(request, vendor: .aws, key: key, instant: instant, payloadHeader: false)
+        let signed = try V4Authorizing(request, vendor: .amazon, key: key, instant: instant, payloadHeader: false)
         return signed.authorizedRequest(body: String(decoding: body, as: UTF8.self))
     }
 }

@@ -1,17 +1,17 @@
-/// What is asked of a security token service: temporary credentials of a role, narrowed by a policy.
+/// A call for temporary credentials of a role, optionally limited by a policy.
 public struct AssumeRole: Sendable, Hashable {
     /// Name of the role, such as `acs:ram::1234567890123456:role/uploader`.
     public var roleARN: String
     /// Names the session in the provider's audit log.
     public var sessionName: String
-    /// Life of the credentials, the provider's default when `nil`.
+    /// Life of the credentials in seconds; `nil` for the provider's default.
     public var durationSeconds: Int?
-    /// JSON that narrows what the role may do; without it the credentials may do all of that.
+    /// JSON that limits what the credentials may do; without it they may do everything that the role may.
     public var policy: String?
-    /// What the role's owner demands of strangers.
+    /// The id that the role's owner requires of callers from other accounts.
     public var externalID: String?
 
-    /// Puts a call together; what it says is for the service to judge.
+    /// Describes a call. Only the service checks its content.
     public init(
         roleARN: String, sessionName: String, durationSeconds: Int? = nil, policy: String? = nil,
         externalID: String? = nil
@@ -23,7 +23,7 @@ public struct AssumeRole: Sendable, Hashable {
         self.externalID = externalID
     }
 
-    /// The parameters by the names that every provider gives them.
+    /// The parameters, by the names that all providers use.
     public var parameters: [NamedValue] {
         let all = [
             ("RoleArn", roleARN), ("RoleSessionName", sessionName),

@@ -6,20 +6,20 @@ public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
     case getObject = "GetObject"
     /// Reads the head of the object.
     case headObject = "HeadObject"
-    /// Reads length, tag and time of the object; Alibaba OSS alone has it.
+    /// Reads length, tag and time of the object. Only Alibaba OSS has this operation.
     case getObjectMeta = "GetObjectMeta"
     /// Starts an upload in parts.
     case initiateMultipartUpload = "InitiateMultipartUpload"
     /// Writes a part.
     case uploadPart = "UploadPart"
-    /// Makes the object of its parts.
+    /// Makes the object from its parts.
     case completeMultipartUpload = "CompleteMultipartUpload"
-    /// Drops the parts.
+    /// Discards the parts.
     case abortMultipartUpload = "AbortMultipartUpload"
     /// Lists the parts.
     case listParts = "ListParts"
 
-    /// Whether the request belongs to the writing of the object; else it reads it.
+    /// Whether the request is a step of writing the object; otherwise it reads the object.
     public var isUpload: Bool {
         switch self {
         case .getObject, .headObject, .getObjectMeta: false
@@ -30,7 +30,7 @@ public enum ObjectOperation: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The query parameters that say what a request does with an object, and those that it may have besides.
+/// The operation of a request, recognised by its method and query parameters.
 struct OperationParameters {
     /// The operation.
     let operation: ObjectOperation
@@ -43,10 +43,10 @@ struct OperationParameters {
     ///
     /// - Parameters:
     ///   - method: Method in upper case.
-    ///   - parameters: All parameters but those of the signature; ascending, each once.
-    ///   - vendor: Whose store it is.
-    ///   - listing: Further parameters that a listing of parts may have.
-    /// - Throws: ``StringToSignRefusal`` for every combination that is not known to do just this.
+    ///   - parameters: All parameters except those of the signature, sorted and distinct.
+    ///   - vendor: Vendor of the store.
+    ///   - listing: Further parameters that a request to list parts may have.
+    /// - Throws: ``StringToSignRefusal`` for every combination that is not known to do exactly one of these operations.
     init(
         method: String, parameters: [NamedValue], vendor: StoreVendor, listing: [String] = []
     ) throws(StringToSignRefusal) {
@@ -70,7 +70,7 @@ struct OperationParameters {
         case ("POST", ["uploads"]): .initiateMultipartUpload
         case ("POST", ["sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
         case ("POST", ["uploadId"]): .completeMultipartUpload
-        // The SDKs of version 4 have the key of the answer encoded; version 1 signs no such parameter.
+        // The version 4 SDKs ask for an encoded key in the answer. Version 1 does not sign this parameter.
         case ("POST", ["encoding-type", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
         case ("POST", ["encoding-type", "sequential", "uploads"]) where vendor == .alibaba: .initiateMultipartUpload
         case ("POST", ["encoding-type", "uploadId"]) where vendor == .alibaba: .completeMultipartUpload
@@ -89,7 +89,7 @@ struct OperationParameters {
         "response-content-language", "response-content-type", "response-expires", "versionId",
     ]
 
-    /// Names whose danger is worth a reason of its own.
+    /// Names that are refused for a reason of their own.
     private static func refusal(of name: String) -> StringToSignRefusal? {
         switch name {
         case "callback", "callback-var": .callback
@@ -123,7 +123,7 @@ struct OperationParameters {
         }
     }
 
-    /// Ids of uploads and versions, as all vendors write them.
+    /// Whether a text is an id of an upload or a version, in the characters that the vendors use.
     private static func isToken(_ text: String) -> Bool {
         1...1024 ~= text.utf8.count && text.utf8.allSatisfy(token.contains)
     }

@@ -1,21 +1,21 @@
-/// A string that has passed every rule and may be signed once grants permit it.
+/// A string that has passed all rules and may be signed if grants permit it.
 ///
-/// Nothing but the rules can make one, so that no text of a client reaches a key unread.
+/// Only the rules can make a value of this type, so that no text of a client is signed unchecked.
 public struct PermittedString: Sendable, Hashable {
-    /// What kind of key may sign it.
+    /// The kind of key that may sign it.
     public enum Scheme: Sendable, Hashable {
-        /// A "version 2" key, in a vendor's words.
+        /// A "version 2" key, in the dialect of a vendor.
         case version2(StoreVendor)
         /// The key of one scope.
         case version4(scope: String)
     }
 
-    /// What its signature allows.
+    /// What the signature allows.
     public let permission: StringPermission
-    /// The string, written again from what was understood.
+    /// The string, rewritten from its parsed parts.
     public let text: String
 
-    /// What kind of key may sign it.
+    /// The kind of key that may sign it.
     public let scheme: Scheme
 
     /// Signs the string with a key of its own "version 2" scheme.

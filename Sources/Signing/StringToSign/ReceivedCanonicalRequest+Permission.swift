@@ -1,7 +1,7 @@
 import LibCrypto
 
 extension ReceivedCanonicalRequest {
-    /// What a "version 4" signature is asked with.
+    /// The bucket and the key for which a "version 4" signature is requested.
     public struct Signer: Sendable {
         /// Where the bucket is.
         public let address: BucketAddress
@@ -10,7 +10,7 @@ extension ReceivedCanonicalRequest {
         /// Access key that would sign.
         public let accessKeyID: String
 
-        /// Puts a signer together.
+        /// Describes a signer.
         public init(address: BucketAddress, scope: CredentialScope, accessKeyID: String) {
             self.address = address
             self.scope = scope
@@ -18,19 +18,18 @@ extension ReceivedCanonicalRequest {
         }
     }
 
-    /// Compares the request with the string to sign that was made of it, and holds it to all rules that can be known without
-    /// grants.
+    /// Compares the request with its string to sign, and applies all rules that do not depend on grants.
     ///
     /// - Parameters:
-    ///   - stringToSign: Algorithm, date, scope and hash, a line each.
-    ///   - signer: Whose signature is asked for.
-    ///   - rules: What it is held to.
+    ///   - stringToSign: Algorithm, date, scope and hash, one per line.
+    ///   - signer: Whose signature is requested.
+    ///   - rules: The rules to apply.
     /// - Throws: ``StringToSignRefusal``.
     public func permitted(
         stringToSign: String, by signer: Signer, _ rules: StringRules
     ) throws(StringToSignRefusal) -> PermittedString {
         let (date, scope) = try check(stringToSign, signer: signer)
-        let vendor = dialect.vendor.store
+        let vendor = dialect.vendor
         let key = try objectKey(at: signer.address)
         let own = dialect.parameters
         guard !query.contains(where: { own.contain($0.name) && !ownNames.contains($0.name) }) else {
@@ -55,7 +54,7 @@ extension ReceivedCanonicalRequest {
                 uploadID: operation.uploadID,
                 partNumber: operation.partNumber,
                 contentType: bound.contentType,
-                bindsAbsentContentType: dialect.vendor == .oss,
+                bindsAbsentContentType: dialect.vendor == .alibaba,
                 contentMD5: bound.contentMD5,
                 contentLength: bound.contentLength,
                 use: use,
@@ -86,7 +85,7 @@ extension ReceivedCanonicalRequest {
         headers.first { $0.name == name }?.value
     }
 
-    /// The four lines of the string to sign; gives its date and scope.
+    /// Checks the four lines of the string to sign, and returns its date and scope.
     private func check(
         _ stringToSign: String, signer: Signer
     ) throws(StringToSignRefusal) -> (date: SigningInstant, scope: String) {
@@ -105,7 +104,7 @@ extension ReceivedCanonicalRequest {
     /// The key that the path names in the bucket.
     private func objectKey(at address: BucketAddress) throws(StringToSignRefusal) -> String {
         let bucketPath: String
-        if dialect.vendor == .oss {
+        if dialect.vendor == .alibaba {
             bucketPath = "/\(address.bucket)/"
         } else {
             guard let base = PercentEncoding.decode(address.path.utf8, plusIsSpace: false) else { throw .invalidPath }
@@ -133,7 +132,7 @@ extension ReceivedCanonicalRequest {
         guard let text = value(own.expires), let seconds = Int(text), "\(seconds)".utf8.elementsEqual(text.utf8),
             V4Dialect.expiryRange.contains(seconds), let expiry = date.advanced(bySeconds: seconds)
         else { throw .invalidDate }
-        // A life that begins later would end after the cap, but stores refuse it as well.
+        // The expiry check bounds a later beginning too, but stores refuse one beyond the tolerance.
         guard date.epochSeconds <= rules.now.epochSeconds + Int64(StringRules.dateToleranceSeconds) else {
             throw .dateOutsideWindow
         }
@@ -170,7 +169,7 @@ extension ReceivedCanonicalRequest {
         let own = ["date", "security-token", "content-sha256"].map { dialect.headerPrefix + $0 }
         var bound = BoundValues()
         let headers =
-            dialect.vendor == .oss
+            dialect.vendor == .alibaba
             ? rules.withoutCallback(self.headers, prefix: dialect.headerPrefix, method: method) : self.headers
         for header in headers where !own.contains(header.name) {
             switch header.name {
@@ -187,7 +186,7 @@ extension ReceivedCanonicalRequest {
                 else { throw .valueNotAllowed }
                 bound.contentLength = length
             case let name where name.utf8.starts(with: dialect.headerPrefix.utf8):
-                try HeaderRules(dialect.vendor.store).check(header)
+                try HeaderRules(dialect.vendor).check(header)
                 bound.others.append(header)
             case let name where Self.harmless.contains(name):
                 bound.others.append(header)
@@ -198,21 +197,10 @@ extension ReceivedCanonicalRequest {
         return bound
     }
 
-    /// Headers of HTTP that say how an object is stored or read, and nothing of which object.
+    /// HTTP headers that say how an object is stored or read, but not which object.
     private static let harmless: Set<String> = [
         "accept", "accept-encoding", "cache-control", "content-disposition", "content-encoding", "content-language",
         "date",
         "expires", "if-match", "if-modified-since", "if-none-match", "if-unmodified-since", "range", "user-agent",
     ]
-}
-
-extension V4Dialect.Vendor {
-    /// Whose stores sign so.
-    var store: StoreVendor {
-        switch self {
-        case .aws: .amazon
-        case .oss: .alibaba
-        case .gcs: .google
-        }
-    }
 }

@@ -1,31 +1,31 @@
-/// A canonical request of a "version 4" scheme that a client brought, taken apart.
+/// A canonical request of a "version 4" scheme from a client, parsed.
 ///
-/// Every part is kept decoded where there is exactly one way to write it, so that writing them again gives the same bytes.
+/// Parts are kept decoded only if their encoding is unique, so that writing them again yields the same bytes.
 public struct ReceivedCanonicalRequest: Sendable, Hashable {
-    /// Most bytes that are read.
+    /// Maximum length in bytes.
     public static let maxByteCount = 16_384
 
     /// Method in upper case.
     public let method: String
     /// The path, decoded.
     public let path: String
-    /// The parameters of the query, decoded, ascending.
+    /// The parameters of the query, decoded and sorted.
     public let query: [NamedValue]
-    /// The headers, names in lower case, ascending.
+    /// The headers, names in lower case and sorted.
     public let headers: [NamedValue]
-    /// Names of the headers that are listed, ascending.
+    /// Names of the listed headers, sorted.
     public let headerNames: [String]
-    /// What stands for the body.
+    /// What represents the body.
     public let payload: String
 
     let dialect: V4Dialect
 
-    /// Takes a canonical request apart.
+    /// Parses a canonical request.
     ///
     /// - Parameters:
     ///   - text: The request as it was hashed.
-    ///   - scope: Of which scheme.
-    /// - Throws: ``StringToSignRefusal`` for anything that is not in the one form of its scheme.
+    ///   - scope: Scope of the key that would sign, which gives the scheme.
+    /// - Throws: ``StringToSignRefusal`` for anything that is not in the canonical form of its scheme.
     public init(_ text: String, scope: CredentialScope) throws(StringToSignRefusal) {
         guard text.utf8.count <= Self.maxByteCount else { throw .tooLong }
         let lineFeed = UInt8(ascii: "\n")
@@ -51,7 +51,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         guard listed == headerNames else { throw .invalidCanonicalRequest }
     }
 
-    /// The canonical request, written again from its parts.
+    /// The canonical request, rewritten from its parts.
     public var text: String {
         var buffer = Array("\(method)\n".utf8)
         PercentEncoding.append(path, keeping: PercentEncoding.unreservedAndSlash, to: &buffer)
@@ -63,7 +63,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         return String(decoding: buffer, as: UTF8.self)
     }
 
-    /// Equal when the texts are, of the same scheme.
+    /// Two requests are equal when scheme and text are.
     public static func == (left: ReceivedCanonicalRequest, right: ReceivedCanonicalRequest) -> Bool {
         left.dialect === right.dialect && left.text.utf8.elementsEqual(right.text.utf8)
     }
@@ -73,7 +73,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
         hasher.combine(text)
     }
 
-    /// Undoes an encoding that is the only one of its text.
+    /// Decodes a text, and refuses any encoding but the canonical one.
     private static func decode(
         _ encoded: some Collection<UInt8>, keeping kept: PercentEncoding.ByteSet
     ) throws(StringToSignRefusal) -> String {
@@ -94,7 +94,7 @@ public struct ReceivedCanonicalRequest: Sendable, Hashable {
             guard !sides[0].isEmpty, isBare == (writesBareNames && (isBare || sides[1].isEmpty)) else {
                 throw .invalidSubResources
             }
-            // No two parameters of a name, and names as all vendors write them.
+            // Names must be distinct and sorted.
             guard last.map({ $0.lexicographicallyPrecedes(sides[0]) }) ?? true else { throw .notAscending }
             last = sides[0]
             parameters.append(

@@ -1,7 +1,7 @@
 import LibCrypto
 
 extension ReceivedStringToSign {
-    /// Holds the string to all rules that can be known without grants.
+    /// Applies all rules that do not depend on grants.
     ///
     /// - Throws: ``StringToSignRefusal``.
     public func permitted(by rules: StringRules) throws(StringToSignRefusal) -> PermittedString {
@@ -11,7 +11,7 @@ extension ReceivedStringToSign {
             headers = rules.withoutCallback(headers, prefix: vendor.headerPrefix, method: method)
             query = rules.withoutCallback(query, prefix: "", method: method)
         }
-        // '?' begins the sub-resources: whoever reads it as part of a key reads a key that is never issued.
+        // '?' starts the sub-resources. Keys with '?' are never issued, so no reader can take it for part of a key.
         let parameters = try OperationParameters(method: method, parameters: query, vendor: vendor)
         for header in headers { try HeaderRules(vendor).check(header) }
         guard contentMD5.isEmpty || Base64.decode(contentMD5)?.count == 16 else { throw .invalidContentMD5 }
@@ -49,7 +49,7 @@ extension ReceivedStringToSign {
         let vendorDate = headers.first { $0.name == vendor.version2.dateHeader }?.value
         var line = date
         if vendor != .alibaba, let vendorDate {
-            // The vendor's header takes the place of the line.
+            // The vendor's header replaces the line.
             guard date.isEmpty else { throw .datesDiffer }
             line = vendorDate
         }
@@ -66,7 +66,7 @@ extension ReceivedStringToSign {
         }
     }
 
-    /// Checks the token and the vendor's date, and gives what else there is.
+    /// Checks the token, and returns the headers and parameters without token and date.
     private func checkToken(
         _ use: StringPermission.Use, _ rules: StringRules
     ) throws(StringToSignRefusal) -> (headers: [NamedValue], query: [NamedValue]) {

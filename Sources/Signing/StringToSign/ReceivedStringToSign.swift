@@ -1,34 +1,35 @@
-/// A string to sign of a "version 2" scheme that a client brought, taken apart.
+/// A string to sign of a "version 2" scheme from a client, parsed.
 ///
-/// Every part is kept as it was, so that writing them again gives the same bytes; nothing is decided yet.
+/// Every part is kept unchanged, so that writing them again yields the same bytes. Parsing does not decide whether to
+/// sign.
 public struct ReceivedStringToSign: Sendable, Hashable {
-    /// Most bytes that are read.
+    /// Maximum length in bytes.
     public static let maxByteCount = 8192
 
-    /// Whose scheme it is of.
+    /// Vendor of the scheme.
     public let vendor: StoreVendor
     /// Method in upper case.
     public let method: String
-    /// Value of `Content-MD5`, empty when there is none.
+    /// Value of `Content-MD5`, empty if there is none.
     public let contentMD5: String
-    /// Value of `Content-Type`, empty when there is none.
+    /// Value of `Content-Type`, empty if there is none.
     public let contentType: String
     /// The date line: a date, seconds since 1970, or empty.
     public let date: String
-    /// The vendor's headers, names in lower case, ascending.
+    /// The vendor's headers, names in lower case and sorted.
     public let headers: [NamedValue]
-    /// The path as it stands: raw for Alibaba OSS, else percent-encoded.
+    /// The path as received: raw for Alibaba OSS, otherwise percent-encoded.
     public let path: String
     /// The bucket in the path.
     public let bucket: String
     /// The key in the path, decoded.
     public let key: String
-    /// The signed query parameters, ascending.
+    /// The signed query parameters, sorted.
     public let subResources: [NamedValue]
 
-    /// Takes a string apart.
+    /// Parses a string.
     ///
-    /// - Throws: ``StringToSignRefusal`` for anything that is not the string of a request for one object.
+    /// - Throws: ``StringToSignRefusal`` unless it is the string of a request for one object.
     public init(_ text: String, vendor: StoreVendor) throws(StringToSignRefusal) {
         guard text.utf8.count <= Self.maxByteCount else { throw .tooLong }
         let lineFeed = UInt8(ascii: "\n")
@@ -54,7 +55,7 @@ public struct ReceivedStringToSign: Sendable, Hashable {
         subResources = try halves.count == 1 ? [] : Self.subResources(Substring(halves[1]), vendor: vendor)
     }
 
-    /// The string, written again from its parts.
+    /// The string, rewritten from its parts.
     public var text: String {
         var lines = [method, contentMD5, contentType, date]
         lines += headers.map { "\($0.name):\($0.value)" }
@@ -109,7 +110,7 @@ public struct ReceivedStringToSign: Sendable, Hashable {
         for piece in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
             let sides = piece.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(Substring(sides[0]))
-            // A value that may be empty is written as the bare name.
+            // A parameter without a value is written as the bare name.
             guard vendor.version2.subResources.contain(name), sides.count == 1 || !sides[1].isEmpty else {
                 throw .invalidSubResources
             }
@@ -124,20 +125,20 @@ public struct ReceivedStringToSign: Sendable, Hashable {
 
 /// Percent-encoded paths in strings to sign.
 enum StringPath {
-    /// The key that a path names; stores and proxies must not be able to read another.
+    /// The key that a path names. Stores and proxies must not be able to read another key.
     static func decode(_ encoded: some Collection<UInt8>) throws(StringToSignRefusal) -> String {
         let bytes = Array(encoded)
         guard bytes.allSatisfy(pathCharacters.contains),
             let decoded = PercentEncoding.decode(bytes, plusIsSpace: false),
             let key = String(validating: decoded, as: UTF8.self)
         else { throw .invalidPath }
-        // An escaped slash is a slash to some and a part of a name to others.
+        // Some readers take an escaped slash for a separator, others for part of a name.
         let slashes = { (bytes: [UInt8]) in bytes.count { $0 == UInt8(ascii: "/") } }
         guard slashes(bytes) == slashes(decoded) else { throw .invalidPath }
         return key
     }
 
-    /// What RFC 3986, section 3.3, allows in a path, but for '+', which some stores read as a space.
+    /// What RFC 3986, section 3.3, allows in a path, except for '+', which some stores read as a space.
     private static let pathCharacters = PercentEncoding.ByteSet(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*,;=:@/%"
     )

@@ -1,32 +1,32 @@
-/// What strings are held to.
+/// The rules for strings to sign from clients.
 public struct StringRules: Sendable, Hashable {
-    /// Seconds by which a date may differ from now; stores allow the same.
+    /// How far a date may be from now, in seconds. Stores allow the same.
     public static let dateToleranceSeconds = 900
 
     /// Now.
     public let now: SigningInstant
-    /// Seconds from now that a URL may live.
+    /// Maximum life of a URL from now, in seconds.
     public let maxLifeSeconds: Int
-    /// Token of the credential that would sign, when that is a temporary one.
+    /// Token of the credential that would sign, if it is temporary.
     public let securityToken: String?
-    /// The one callback that a request may ask for: the value of `callback`, and that of `callback-var` if it has one.
+    /// The only callback that a request may ask for.
     public let callback: Callback?
 
-    /// What a store calls when it has the object.
+    /// The call that a store makes when it has the object.
     public struct Callback: Sendable, Hashable {
-        /// Base64 of the JSON that says whom, and what to send.
+        /// Value of `callback`: base64 of JSON with the address and the body.
         public let value: String
-        /// Base64 of the JSON with the values of variables.
+        /// Value of `callback-var`: base64 of JSON with the values of variables.
         public let variables: String?
 
-        /// Puts both together.
+        /// Describes a callback.
         public init(value: String, variables: String?) {
             self.value = value
             self.variables = variables
         }
     }
 
-    /// Puts rules together.
+    /// Makes rules.
     public init(now: SigningInstant, maxLifeSeconds: Int, securityToken: String? = nil, callback: Callback? = nil) {
         self.now = now
         self.maxLifeSeconds = maxLifeSeconds
@@ -34,7 +34,7 @@ public struct StringRules: Sendable, Hashable {
         self.callback = callback
     }
 
-    /// Checks the date of a request that is signed in a header; gives the instant until which stores accept it.
+    /// Checks the date of a request that is signed in a header, and returns the last instant at which stores accept it.
     func check(date: SigningInstant) throws(StringToSignRefusal) -> SigningInstant {
         guard abs(date.epochSeconds - now.epochSeconds) <= Int64(Self.dateToleranceSeconds) else {
             throw .dateOutsideWindow
@@ -48,9 +48,9 @@ public struct StringRules: Sendable, Hashable {
         guard expiry.epochSeconds - now.epochSeconds <= Int64(max(0, maxLifeSeconds)) else { throw .expiryTooFar }
     }
 
-    /// Takes the callback out of parameters or headers, if it is the one that is allowed; else they stay, to be refused as any other.
+    /// Removes the allowed callback from parameters or headers. Any other callback stays, and is refused later.
     ///
-    /// Only what writes the object at once may have it. One without the variables that go with it, or with them alone, is another.
+    /// Only requests that write the whole object may have it. The callback and its variables are allowed only together.
     func withoutCallback(_ values: [NamedValue], prefix: String, method: String) -> [NamedValue] {
         guard let callback, method == "PUT" || method == "POST" else { return values }
         let allowed =
@@ -63,7 +63,7 @@ public struct StringRules: Sendable, Hashable {
         return values.filter { !given.contains($0) }
     }
 
-    /// Checks a token that the request carries, or the absence of one.
+    /// Checks that the request carries the expected token, or none if none is expected.
     func check(securityToken given: String?) throws(StringToSignRefusal) {
         guard given.map({ Array($0.utf8) }) == securityToken.map({ Array($0.utf8) }) else { throw .securityToken }
     }

@@ -1,34 +1,34 @@
-/// Why a string to sign that a client brought is not signed; the raw value is a stable code.
+/// Why a client's string to sign is refused. The raw value is a stable code.
 ///
-/// Nothing of the string is repeated, so that these can be shown and logged.
+/// A refusal repeats no part of the string, so it can be shown and logged.
 public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable {
     /// It is longer than any request needs.
     case tooLong = "TooLong"
-    /// It holds a control character other than the line feeds that separate its lines.
+    /// It contains a control character other than the line feeds between its lines.
     case controlCharacter = "ControlCharacter"
     /// It has too few lines to be a request; POST policies have one.
     case notARequest = "NotARequest"
-    /// It is of a "version 4" scheme and holds a mere hash of the request.
+    /// It belongs to a "version 4" scheme and contains only a hash of the request.
     case canonicalRequestNeeded = "CanonicalRequestNeeded"
-    /// The method is none that objects know.
+    /// The method is not one for objects.
     case methodNotAllowed = "MethodNotAllowed"
     /// The MD5 is not base64 of 16 bytes.
     case invalidContentMD5 = "InvalidContentMD5"
     /// The content type is not one line of printable ASCII.
     case invalidContentType = "InvalidContentType"
-    /// There is no date, or in no form that the store reads.
+    /// The date is missing, or not in a format that the store reads.
     case invalidDate = "InvalidDate"
     /// The date is too far from now.
     case dateOutsideWindow = "DateOutsideWindow"
     /// The expiry has passed.
     case expired = "Expired"
-    /// The expiry lies beyond what is allowed.
+    /// The expiry is later than allowed.
     case expiryTooFar = "ExpiryTooFar"
-    /// Two dates of the request differ, or there is one where none may be.
+    /// Two dates of the request differ, or there is a date where none is allowed.
     case datesDiffer = "DatesDiffer"
     /// A line is neither a header of the vendor nor, as the last one, a resource.
     case invalidLine = "InvalidLine"
-    /// Headers, parameters or their names are not in ascending order, each once.
+    /// Headers, parameters or their names are not sorted and distinct.
     case notAscending = "NotAscending"
     /// A header is not among those that may be set.
     case headerNotAllowed = "HeaderNotAllowed"
@@ -46,21 +46,21 @@ public enum StringToSignRefusal: String, Error, Sendable, Hashable, CaseIterable
     case serviceResource = "ServiceResource"
     /// The resource is a bucket.
     case bucketResource = "BucketResource"
-    /// The bucket's name is not one.
+    /// The bucket's name is not valid.
     case invalidBucketName = "InvalidBucketName"
-    /// The path is not percent-encoded in a way that everyone reads alike.
+    /// The path is not percent-encoded unambiguously.
     case invalidPath = "InvalidPath"
-    /// The key is one that somebody on the way may rewrite.
+    /// The key is one that a client, proxy or store may rewrite.
     case invalidKey = "InvalidKey"
     /// The text after `?` is not a list of parameters that the store signs.
     case invalidSubResources = "InvalidSubResources"
-    /// The parameters make the request more than reading or writing one object.
+    /// The parameters ask for more than reading or writing one object.
     case subResourceNotAllowed = "SubResourceNotAllowed"
-    /// The processing would store its result, or is more than one.
+    /// The processing would store its result, or there are several.
     case processNotAllowed = "ProcessNotAllowed"
-    /// The canonical request is not what its scheme writes.
+    /// The canonical request is not in the form of its scheme.
     case invalidCanonicalRequest = "InvalidCanonicalRequest"
-    /// The string to sign is not what its scheme writes.
+    /// The string to sign is not in the form of its scheme.
     case invalidStringToSign = "InvalidStringToSign"
     /// The hash in the string to sign is not that of the canonical request.
     case hashMismatch = "HashMismatch"

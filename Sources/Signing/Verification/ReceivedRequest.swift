@@ -1,12 +1,12 @@
-/// A request as a store received it, nothing decoded.
+/// A request as a store receives it. Nothing is decoded.
 public struct ReceivedRequest: Sendable, Hashable {
     /// Method.
     public var method: String
     /// Request target: percent-encoded path, and the query after `?` if there is one.
     public var target: String
-    /// Header lines in the order of arrival, `host` among them.
+    /// Header lines in the order of arrival, including `host`.
     public var headers: [NamedValue]
-    /// The bucket that the host stands for, where the path does not name it.
+    /// The bucket that the host names, if the path does not name it.
     public var hostBucket: String?
 
     /// Puts a request together.
@@ -17,7 +17,7 @@ public struct ReceivedRequest: Sendable, Hashable {
         self.hostBucket = hostBucket
     }
 
-    /// Values by name in lower case; lines of the same name are joined by commas.
+    /// Values by name in lower case. Lines with the same name are joined by commas.
     var joinedHeaders: [String: String] {
         var values: [String: String] = [:]
         for header in headers {
@@ -28,13 +28,13 @@ public struct ReceivedRequest: Sendable, Hashable {
     }
 }
 
-/// What a verified request asks for.
+/// The content of a verified request.
 public struct VerifiedRequest: Sendable, Hashable {
     /// The access key that signed it.
     public let accessKeyID: String
-    /// The path, decoded; not normalised in any way.
+    /// The path, decoded but not normalised.
     public let path: [UInt8]
-    /// The parameters of the query besides those of the signature, decoded, in the order of arrival.
+    /// The parameters of the query except those of the signature, decoded, in the order of arrival.
     public let query: [NamedValue]
     /// Names, in lower case, of the headers that the signature binds.
     public let signedHeaders: [String]

@@ -1,14 +1,14 @@
-/// What a "version 4" signer wrote into a request, read back strictly.
+/// What a "version 4" signer wrote into a request, parsed strictly.
 struct ReceivedSignature {
     let credential: String
     let date: SigningInstant
     /// First instant at which the signature is no longer valid.
     let expiresAt: SigningInstant
-    /// The names of headers that stand beside the signature.
+    /// The names of the headers that are listed beside the signature.
     let headerNames: [String]
     let securityToken: String?
     let signature: String
-    /// Parameters of the query besides the signer's own.
+    /// Parameters of the query that the signer did not write.
     let others: [NamedValue]
 
     /// Reads the parameters of a presigned URL.
@@ -41,12 +41,12 @@ struct ReceivedSignature {
         guard parameters.isEmpty else { throw .malformed("a parameter of the signature is in another case") }
     }
 
-    /// Reads the `Authorization` header and those that go with it.
+    /// Reads the `Authorization` header and the headers that belong to it.
     ///
     /// - Parameters:
     ///   - headers: Headers of the request, names in lower case.
     ///   - query: The request's query.
-    ///   - dialect: The scheme's words.
+    ///   - dialect: The scheme's names and rules.
     ///   - toleranceSeconds: How long after its date the signature is valid.
     /// - Throws: ``VerificationError/malformed(_:)``.
     init(
@@ -69,7 +69,7 @@ struct ReceivedSignature {
         credential = try parts.take("Credential")
         signature = try parts.take("Signature")
         headerNames = try Self.headerNames(
-            parts.takeOptional(dialect.vendor == .oss ? "AdditionalHeaders" : "SignedHeaders"), dialect: dialect
+            parts.takeOptional(dialect.vendor == .alibaba ? "AdditionalHeaders" : "SignedHeaders"), dialect: dialect
         )
         guard parts.isEmpty else { throw .malformed("the authorization has an unknown part") }
         date = try Self.instant(headers["\(dialect.headerPrefix)date"] ?? "")
@@ -112,7 +112,7 @@ struct ReceivedSignature {
     }
 }
 
-/// Named texts, each of which is given once and taken once.
+/// Named values. Each is added once and taken once.
 private struct Fields {
     private var values: [String: String] = [:]
 

@@ -1,4 +1,4 @@
-/// A request target in two decoded parts.
+/// A request target, split and decoded.
 struct ReceivedTarget {
     /// The path, beginning with `/`.
     let path: [UInt8]
@@ -7,8 +7,8 @@ struct ReceivedTarget {
 
     /// Splits and decodes `path[?query]`.
     ///
-    /// - Throws: ``VerificationError/malformed(_:)`` for a bad escape, an empty parameter, a query that is no UTF-8, or bytes
-    ///   that a target cannot hold.
+    /// - Throws: ``VerificationError/malformed(_:)`` for a bad escape, an empty parameter, a query that is no UTF-8, or
+    ///   bytes that a target cannot hold.
     init(_ target: String) throws(VerificationError) {
         let bytes = Array(target.utf8)
         guard bytes.first == UInt8(ascii: "/"),

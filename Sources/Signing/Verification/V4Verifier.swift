@@ -1,6 +1,6 @@
 import LibCrypto
 
-/// What a store knows when it verifies requests that a "version 4" scheme signed.
+/// Verifies requests that are signed by a "version 4" scheme, as a store does.
 public struct V4Verifier: Sendable {
     private let scope: CredentialScope
     private let clockToleranceSeconds: Int
@@ -15,7 +15,7 @@ public struct V4Verifier: Sendable {
     ///   - scope: The scheme, and the only region and service that credentials may name.
     ///   - clockToleranceSeconds: How far in the future the date of a signature may lie, and in the past that of an
     ///     `Authorization` header; stores allow 900.
-    ///   - keys: Where derived keys are kept.
+    ///   - keys: Cache of derived keys.
     ///   - credential: Finds the credential of an access key id.
     public init(
         scope: CredentialScope,
@@ -32,7 +32,7 @@ public struct V4Verifier: Sendable {
     /// Recomputes the signature of a presigned request from its raw parts, and compares.
     ///
     /// Each escape of the path and the query is decoded once and written again in the canonical form; nothing else is
-    /// normalised. The caller still has to hold the request to what its signed headers say, such as the digest of the body.
+    /// normalised. The caller must still compare the request with its signed headers, such as the digest of the body.
     ///
     /// - Parameters:
     ///   - request: The request as received.
@@ -70,7 +70,7 @@ public struct V4Verifier: Sendable {
         received: ReceivedSignature,
         at now: SigningInstant
     ) throws(VerificationError) -> VerifiedRequest {
-        // Before any key is derived, so that nobody can fill the cache with days of the past.
+        // This comes before any key is derived, so that nobody can fill the cache with keys of past days.
         guard received.date.epochSeconds <= now.epochSeconds + Int64(clockToleranceSeconds) else { throw .notYetValid }
         guard now < received.expiresAt else { throw .expired }
         let key = try signingKey(for: received)
@@ -89,7 +89,7 @@ public struct V4Verifier: Sendable {
     }
 
     private func signingKey(for received: ReceivedSignature) throws(VerificationError) -> SigningKeyV4 {
-        // Access key ids hold no slash, the four parts of the scope neither.
+        // Neither access key ids nor the four parts of the scope contain a slash.
         let parts = received.credential.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 5 else { throw .malformed("the credential does not have five parts") }
         guard let credential = credential(String(parts[0])) else { throw .unknownAccessKey }
@@ -136,7 +136,7 @@ public struct V4Verifier: Sendable {
     ) throws(VerificationError) -> V4Signature {
         let query = target.query.filter { $0.name != dialect.parameters.signature }
         var path = target.path
-        if dialect.vendor == .oss, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
+        if dialect.vendor == .alibaba, let bucket = request.hostBucket { path = Array("/\(bucket)".utf8) + path }
         var encodedPath: [UInt8] = []
         PercentEncoding.append(path.span, keeping: PercentEncoding.unreservedAndSlash, to: &encodedPath)
         let canonicalRequest = V4CanonicalRequest(

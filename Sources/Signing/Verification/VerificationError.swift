@@ -6,7 +6,7 @@ public enum VerificationError: Error, Sendable, Equatable {
     case unknownAccessKey
     /// The credential is for another region or service, or for another day than the date.
     case wrongScope
-    /// The security token is not the one of the access key.
+    /// The security token does not belong to the access key.
     case wrongSecurityToken
     /// The life of the URL begins in the future, beyond the tolerance.
     case notYetValid
@@ -14,8 +14,8 @@ public enum VerificationError: Error, Sendable, Equatable {
     case expired
     /// A header that the signature binds was not sent.
     case headerMissing(String)
-    /// A header that must be bound when it is sent is not.
+    /// A header that must be bound if it is sent is not bound.
     case headerNotSigned(String)
-    /// The request is not the one that was signed, or another secret signed it.
+    /// The request differs from the signed one, or another secret signed it.
     case signatureMismatch
 }

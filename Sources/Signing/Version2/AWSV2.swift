@@ -1,9 +1,9 @@
-/// AWS Signature Version 2: HMAC-SHA1, for old stores and for the interoperability of Google Cloud Storage.
+/// AWS Signature Version 2: HMAC-SHA1, for old stores and for the S3-compatible API of Google Cloud Storage.
 ///
-/// - SeeAlso: AWS, "Signing and authenticating REST requests (AWS signature version 2)"; Google Cloud Storage, "V2 signing
-///   process with HMAC keys".
+/// - SeeAlso: AWS, "Signing and authenticating REST requests (AWS signature version 2)"; Google Cloud Storage, "V2
+///   signing process with HMAC keys".
 public enum AWSV2 {
-    /// The words of the signature: parameters, headers and the scheme of `Authorization`.
+    /// The names that the signature uses: parameters, headers and the scheme of `Authorization`.
     public enum Vendor: Sendable, Hashable, CaseIterable {
         /// `AWSAccessKeyId`, `x-amz-…`, `AWS`.
         case amazon
@@ -21,9 +21,9 @@ public enum AWSV2 {
     /// Signs a request and shows each stage.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow. Headers are `Content-Type`, `Content-MD5` and the vendor's own; a URL without
-    ///     a content type holds only for requests without one.
-    ///   - vendor: Whose words are used.
+    ///   - request: What the URL allows. Headers are `Content-Type`, `Content-MD5` and the vendor's own. A URL without
+    ///     a content type is valid only for requests without one.
+    ///   - vendor: Vendor whose names are used.
     ///   - key: Key of the credential.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
@@ -33,7 +33,7 @@ public enum AWSV2 {
         try V2Presigning.presignedURL(for: request, dialect: vendor.dialect, key: key, instant: instant)
     }
 
-    /// Signs a request and gives only the URL; the same as ``presign(_:vendor:with:at:)`` at less cost.
+    /// Signs a request and returns only the URL. It signs like ``presign(_:vendor:with:at:)``, at less cost.
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
     public static func presignedURL(
@@ -45,10 +45,10 @@ public enum AWSV2 {
     /// Signs a request in its `Authorization` header and shows each stage.
     ///
     /// - Parameters:
-    ///   - request: The request. Headers beside the type, the MD5 and the vendor's own are sent unbound. A date that it brings
-    ///     in `Date` or the vendor's header is signed as it is.
-    ///   - pathForm: How the key is written in the path, which is signed as it is sent.
-    ///   - vendor: Whose words are used.
+    ///   - request: The request. Headers other than the type, the MD5 and the vendor's own are sent unbound. A date
+    ///     given in `Date` or in the vendor's header is signed unchanged.
+    ///   - pathForm: How the key is written in the path. The path is signed as it is sent.
+    ///   - vendor: Vendor whose names are used.
     ///   - key: Key of the credential.
     ///   - instant: When the request is made.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.

@@ -2,15 +2,16 @@ import LibCrypto
 
 /// Signature V1 of Alibaba OSS: HMAC-SHA1, also known as the original signature.
 ///
-/// The type, the MD5 and every `x-oss-` header of a request are bound as they are, and must be absent when they are not given.
-/// No other header can be bound.
+/// The type, the MD5 and every `x-oss-` header of a request are bound to their values, and must be absent if they are
+/// not given. No other header can be bound.
 ///
-/// - SeeAlso: Alibaba Cloud OSS, "Include a V1 signature in a URL" and "Include signatures in the Authorization header".
+/// - SeeAlso: Alibaba Cloud OSS, "Include a V1 signature in a URL" and "Include signatures in the Authorization
+///   header".
 public enum OSSV1 {
     /// Signs a URL and shows each stage.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow.
+    ///   - request: What the URL allows.
     ///   - key: Key of the credential.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
@@ -20,7 +21,7 @@ public enum OSSV1 {
         try V2Presigning.presignedURL(for: request, dialect: .oss, key: key, instant: instant)
     }
 
-    /// Signs a URL and gives only that; the same as ``presign(_:with:at:)`` at less cost.
+    /// Signs a URL and returns only the URL. It signs like ``presign(_:with:at:)``, at less cost.
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
     public static func presignedURL(
@@ -32,7 +33,7 @@ public enum OSSV1 {
     /// Signs a request in its `Authorization` header and shows each stage.
     ///
     /// - Parameters:
-    ///   - request: The request. A date that it brings in `Date` or `x-oss-date` is signed as it is.
+    ///   - request: The request. A date given in `Date` or `x-oss-date` is signed unchanged.
     ///   - key: Key of the credential.
     ///   - instant: When the request is made.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
@@ -53,8 +54,8 @@ public enum OSSV1 {
         return try sign(policyBase64: Base64.encode(Array(json.utf8)), for: form, with: key)
     }
 
-    /// Signs a policy in base64 as it is. What it says is not looked at, but nothing other than base64 is signed, so that the
-    /// signature serves no other purpose.
+    /// Signs a policy in base64 unchanged. Its content is not checked, but anything other than base64 is refused, so
+    /// that the signature serves no other purpose.
     ///
     /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
     public static func sign(

@@ -1,10 +1,11 @@
 import LibCrypto
 import Synchronization
 
-/// A credential prepared for "version 2" signatures: the hash state after the secret, or the private key, and the texts that
-/// go into each URL. It has no end of its own, so one can be kept as long as the credential, with what its URLs have in common.
+/// A credential prepared for "version 2" signatures: the hash state after the secret, or the private key, and the
+/// constant texts of its URLs. It does not expire, so it can be kept as long as the credential. It keeps what its URLs
+/// have in common.
 public final class SigningKeyV2: Sendable {
-    /// What makes signatures.
+    /// The key, by kind.
     private enum Secret: Sendable {
         case hmac(HMACKey)
         case rsa(RSAPrivateKey)
@@ -20,14 +21,14 @@ public final class SigningKeyV2: Sendable {
 
     /// Prepares a credential that signs with HMAC-SHA1.
     ///
-    /// - Throws: ``SigningError/invalidCredential(_:)`` when the access key id is empty, or when it or the token holds
-    ///   what would end it early in a header.
+    /// - Throws: ``SigningError/invalidCredential(_:)`` when the access key id is empty, or when the id or the token
+    ///   contains a character that would end it early in a header.
     public convenience init(_ credential: SigningCredential) throws(SigningError) {
         try self.init(credential, secret: .hmac(HMACKey(Array(credential.secretAccessKey.utf8), algorithm: .sha1)))
     }
 
-    /// Prepares a service account of Google Cloud: its access key id is its e-mail address, its secret the private key in
-    /// PEM.
+    /// Prepares a service account of Google Cloud: its access key id is its e-mail address, its secret the private key
+    /// in PEM.
     ///
     /// - Throws: ``SigningError/invalidPrivateKey(_:)``, or ``SigningError/invalidCredential(_:)``.
     public convenience init(serviceAccount credential: SigningCredential) throws(SigningError) {
@@ -59,8 +60,8 @@ public final class SigningKeyV2: Sendable {
 
     /// The value of the `Authorization` header that goes with a signature.
     ///
-    /// - Throws: ``SigningError/invalidCredential(_:)`` for a colon in the id at Alibaba OSS, whose clients split there; other
-    ///   stores take ids such as `account:user`.
+    /// - Throws: ``SigningError/invalidCredential(_:)`` for an id with a colon at Alibaba OSS, whose clients split
+    ///   there. Other stores accept ids such as `account:user`.
     func authorization(_ signature: String, dialect: V2Dialect) throws(SigningError) -> String {
         if case .raw = dialect.resourceForm, accessKeyID.utf8.contains(UInt8(ascii: ":")) {
             throw .invalidCredential("the access key id holds a colon")
@@ -84,15 +85,16 @@ public final class SigningKeyV2: Sendable {
         }
     }
 
-    /// What a request has in common with others, prepared unless it is held.
+    /// What a request has in common with others, prepared unless it is cached.
     ///
-    /// - Throws: ``SigningError`` for what the scheme cannot express, or would sign like something else.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
     func template(
         for request: borrowing PresignRequest, dialect: V2Dialect
     ) throws(SigningError) -> V2Template {
         let isHeld = request.query.isEmpty
         if isHeld, let held = heldTemplate(for: request, dialect: dialect) { return held }
-        let template = try V2Template(copy request, dialect: dialect, key: self)
+        let template = try V2Template(
+            copy request, dialect: dialect, encodedAccessKeyID: encodedAccessKeyID, securityToken: securityToken)
         guard isHeld else { return template }
         templates.withLock { templates in
             if templates.count >= Self.maxTemplates { templates.removeFirst() }
@@ -112,8 +114,8 @@ public final class SigningKeyV2: Sendable {
 
     /// The signature of a text, in base64.
     ///
-    /// - Throws: ``SigningError/keyOfAnotherScheme``, or ``SigningError/invalidPrivateKey(_:)`` when the numbers of a private
-    ///   key do not fit together.
+    /// - Throws: ``SigningError/keyOfAnotherScheme``, or ``SigningError/invalidPrivateKey(_:)`` when the numbers of a
+    ///   private key do not fit together.
     func signature(of text: [UInt8], dialect: V2Dialect) throws(SigningError) -> String {
         guard usesPrivateKey == dialect.usesPrivateKey else { throw .keyOfAnotherScheme }
         return try signature(of: text.span)

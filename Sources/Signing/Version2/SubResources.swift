@@ -1,10 +1,10 @@
 /// The query parameters that a "version 2" scheme signs.
 ///
-/// Names are case sensitive, and whatever is not signed may be changed by whoever holds the URL.
+/// Names are case sensitive. Whoever holds the URL can change the parameters that are not signed.
 enum SubResources: Sendable {
-    /// Those of a list.
+    /// The listed parameters.
     case listed(Set<String>)
-    /// All but those of a list.
+    /// All but the listed parameters.
     case allBut(Set<String>)
 
     /// Whether a parameter is signed.
@@ -15,7 +15,7 @@ enum SubResources: Sendable {
         }
     }
 
-    // As text, a letter beyond ASCII can be equal to one within it.
+    // As text, a character beyond ASCII can equal one within ASCII.
     private static func holds(_ names: Set<String>, _ name: some StringProtocol) -> Bool {
         name.utf8.allSatisfy { $0 < 0x80 } && names.contains(String(name))
     }
@@ -53,6 +53,6 @@ enum SubResources: Sendable {
             versions website
             """))
 
-    /// `google-cloud-storage` adds these after signing and signs what else it is given.
+    /// `google-cloud-storage` adds these after signing, and signs all others.
     static let google = allBut(["response-content-disposition", "response-content-type", "generation"])
 }

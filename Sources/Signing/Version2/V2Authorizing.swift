@@ -1,14 +1,14 @@
 /// A "version 2" signature in the `Authorization` header, stage by stage.
 struct V2Authorizing {
-    /// The request with all stages, as texts.
+    /// The request with all stages.
     let authorizedRequest: AuthorizedRequest
 
     /// Signs a request.
     ///
     /// - Parameters:
-    ///   - request: The request. A date that it brings in `Date` or the vendor's header is signed as it is.
+    ///   - request: The request. A date given in `Date` or in the vendor's header is signed unchanged.
     ///   - pathForm: How the key is written in the path of the URL.
-    ///   - dialect: Whose words.
+    ///   - dialect: The scheme's names and rules.
     ///   - key: Key of the credential.
     ///   - instant: When the request is made.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
@@ -16,11 +16,11 @@ struct V2Authorizing {
         _ request: SignableRequest, pathForm: PresignRequest.PathForm, dialect: V2Dialect, key: SigningKeyV2,
         instant: SigningInstant
     ) throws(SigningError) {
-        try V2StringToSign.check(method: request.method)
+        try RequestMethod.check(request.method)
         var headers = request.headers.map { NamedValue($0.name.lowercased(), $0.value) }
         let date = Self.addDate(to: &headers, dialect: dialect, instant: instant)
         try Self.addToken(to: &headers, dialect: dialect, key: key)
-        // A token in the query would be another's.
+        // A token in the query would belong to another credential.
         if case .subResource(let name) = dialect.tokenForm, request.query.contains(where: { $0.name == name }) {
             throw .reservedQueryParameter(name)
         }
@@ -51,7 +51,7 @@ struct V2Authorizing {
         )
     }
 
-    /// The date line; a date of now is added to headers without one.
+    /// The date line. Headers without a date get the current one.
     private static func addDate(
         to headers: inout [NamedValue], dialect: V2Dialect, instant: SigningInstant
     ) -> String {

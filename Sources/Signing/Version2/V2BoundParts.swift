@@ -2,9 +2,10 @@
 struct V2BoundParts {
     /// Value of `Content-MD5`, empty when it is not sent.
     private(set) var contentMD5: [UInt8] = []
-    /// Value of `Content-Type`, empty when it is not sent: such a signature holds only for a request without one.
+    /// Value of `Content-Type`, empty when it is not sent. The signature is then valid only for a request without a
+    /// type.
     private(set) var contentType: [UInt8] = []
-    /// The vendor's headers, names in lower case, sorted; values as they are signed.
+    /// The vendor's headers, sorted by name: names in lower case, values as they are signed.
     private(set) var vendorHeaders: [(name: [UInt8], value: [UInt8])] = []
     /// Names of headers that the scheme leaves unsigned.
     private(set) var unboundHeaders: [String] = []
@@ -13,9 +14,9 @@ struct V2BoundParts {
 
     private let dialect: V2Dialect
 
-    /// Sorts out what a request brings.
+    /// Sorts the headers and parameters of a request by how the scheme treats them.
     ///
-    /// - Throws: ``SigningError`` for what could be read in two ways.
+    /// - Throws: ``SigningError`` for headers or parameters that could be read in two ways.
     init(headers: [NamedValue], query: [NamedValue], dialect: V2Dialect) throws(SigningError) {
         self.dialect = dialect
         var seen: [[UInt8]] = []
@@ -56,7 +57,7 @@ struct V2BoundParts {
             parameter.name = parameter.name.lowercased()
             parameter.value = String(decoding: HeaderValue.canonical(parameter.value, collapsing: false), as: UTF8.self)
         } else {
-            // Values are signed as they are: after '&', one could go on as a parameter of its own.
+            // Values are not encoded before they are signed, so text after '&' would be read as another parameter.
             let pieces = parameter.value.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
             for piece in pieces.dropFirst() {
                 let name = Substring(piece.prefix { $0 != UInt8(ascii: "=") })
@@ -72,7 +73,7 @@ struct V2BoundParts {
         subResources.append(parameter)
     }
 
-    /// Appends the sub-resources as they stand in the string to sign, with `?` in front of the first.
+    /// Appends the sub-resources as in the string to sign, with `?` before the first.
     func appendSubResources(to buffer: inout [UInt8]) {
         var separator = UInt8(ascii: "?")
         for parameter in subResources {
@@ -86,31 +87,6 @@ struct V2BoundParts {
                 buffer.append(UInt8(ascii: "="))
                 buffer += parameter.value.utf8
             }
-        }
-    }
-}
-
-extension PercentEncoding {
-    /// Appends `name=value`, or the bare name when the value is empty.
-    static func append(_ parameter: NamedValue, to buffer: inout [UInt8]) {
-        append(parameter.name, keeping: unreserved, to: &buffer)
-        guard !parameter.value.isEmpty else { return }
-        buffer.append(UInt8(ascii: "="))
-        append(parameter.value, keeping: unreserved, to: &buffer)
-    }
-
-    /// Appends `name=value` as an HTML form writes it, with `+` for a space.
-    static func appendForm(_ parameter: NamedValue, to buffer: inout [UInt8]) {
-        appendForm(parameter.name, to: &buffer)
-        buffer.append(UInt8(ascii: "="))
-        appendForm(parameter.value, to: &buffer)
-    }
-
-    private static func appendForm(_ text: String, to buffer: inout [UInt8]) {
-        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        for (index, word) in words.enumerated() {
-            if index > 0 { buffer.append(UInt8(ascii: "+")) }
-            append(String(Substring(word)), keeping: unreserved, to: &buffer)
         }
     }
 }

@@ -1,8 +1,8 @@
-/// The words in which the vendors of "version 2" signatures differ.
+/// The names and rules in which the vendors of "version 2" signatures differ.
 final class V2Dialect: Sendable {
     /// How the path and the sub-resources are written into the string to sign.
     enum ResourceForm: Sendable {
-        /// Path and values decoded, as they are; always with the bucket.
+        /// Path and values decoded; the path always includes the bucket.
         case raw
         /// The path percent-encoded, as sent; values decoded.
         case pathAsSent
@@ -12,9 +12,9 @@ final class V2Dialect: Sendable {
 
     /// How the token of temporary credentials travels in a URL.
     enum TokenForm: Sendable {
-        /// Such credentials do not sign in this form.
+        /// The scheme does not support them in a URL.
         case unsupported
-        /// As a parameter, which is a sub-resource like others.
+        /// As a parameter that is a sub-resource.
         case subResource(String)
         /// As a parameter that is signed like the header of that name.
         case header(String)
@@ -26,24 +26,24 @@ final class V2Dialect: Sendable {
         let expires: String
         let signature: String
 
-        /// Whether a parameter is one of these, in whatever case: some stores do not tell cases apart.
+        /// Whether a parameter is one of these, regardless of case, because some stores ignore case.
         func contain(_ name: String) -> Bool {
             let name = name.lowercased()
             return [accessKeyID, expires, signature].contains { $0.lowercased() == name }
         }
     }
 
-    /// Whether the signature is RSA with SHA-256, in place of HMAC with SHA-1.
+    /// Whether the signature is RSA with SHA-256 rather than HMAC with SHA-1.
     let usesPrivateKey: Bool
     /// First word of the `Authorization` header.
     let authorizationScheme: String
     /// The signer's own parameters.
     let parameters: Parameters
-    /// What the names of the headers begin with that are signed when sent.
+    /// Prefix of the headers that are signed if they are sent.
     let headerPrefix: String
-    /// Headers of that prefix which the store leaves out of what it verifies.
+    /// Headers with that prefix that the store does not verify.
     let unsignedHeaders: [String]
-    /// Whether runs of white space inside the value of such a header become one space.
+    /// Whether a run of white space inside the value of such a header becomes one space.
     let collapsesWhiteSpace: Bool
     /// The query parameters that are signed.
     let subResources: SubResources
@@ -51,7 +51,8 @@ final class V2Dialect: Sendable {
     let resourceForm: ResourceForm
     /// Where the token goes in a URL.
     let tokenForm: TokenForm
-    /// Whether a URL shows the type and the MD5 that it binds, as `botocore` writes it; the headers are needed all the same.
+    /// Whether the query of a URL repeats the type and the MD5 that it binds, as `botocore` does. The client must send
+    /// the headers nevertheless.
     let showsContentHeaders: Bool
 
     init(
@@ -71,16 +72,16 @@ final class V2Dialect: Sendable {
         self.showsContentHeaders = showsContentHeaders
     }
 
-    /// Whether the date line repeats the vendor's date header; else it is empty beside one.
+    /// Whether the date line repeats the vendor's date header. Otherwise the line is empty if the header is given.
     var vendorDateFillsLine: Bool {
         if case .raw = resourceForm { true } else { false }
     }
-    /// Header that stands in for `Date`.
+    /// Header that replaces `Date`.
     var dateHeader: String { headerPrefix + "date" }
     /// Header that carries the token of temporary credentials.
     var tokenHeader: String { headerPrefix + "security-token" }
 
-    /// Seconds that a URL may live. The schemes themselves have no bound; this is the one that others have.
+    /// Allowed life of a URL, in seconds. The schemes themselves set no limit; this is the limit of the others.
     static let expiryRange = 1...604_800
 }
 
@@ -99,7 +100,7 @@ extension V2Dialect {
         showsContentHeaders: false
     )
 
-    /// AWS Signature Version 2, also as Google Cloud Storage reads it.
+    /// AWS Signature Version 2, which Google Cloud Storage accepts too.
     static let amazon = V2Dialect(
         usesPrivateKey: false,
         authorizationScheme: "AWS",
@@ -113,7 +114,7 @@ extension V2Dialect {
         showsContentHeaders: true
     )
 
-    /// Google Cloud Storage with an HMAC key and Google's own words.
+    /// Google Cloud Storage with an HMAC key and Google's own names.
     static let googleHMAC = V2Dialect(
         usesPrivateKey: false,
         authorizationScheme: "GOOG1",
@@ -142,4 +143,15 @@ extension V2Dialect {
     )
 
     private static let googleUnsignedHeaders = ["x-goog-encryption-key", "x-goog-encryption-key-sha256"]
+}
+
+extension StoreVendor {
+    /// The names and rules of the vendor's "version 2" signatures.
+    var version2: V2Dialect {
+        switch self {
+        case .alibaba: .oss
+        case .amazon: .amazon
+        case .google: .googleHMAC
+        }
+    }
 }

@@ -2,19 +2,19 @@ import LibCrypto
 
 /// A "version 2" signature in the query.
 ///
-/// One buffer holds the URL up to the signature, and behind it the string to sign.
+/// One buffer holds the URL up to the signature, followed by the string to sign.
 enum V2Presigning {
-    /// What the stages say, for those who want to see it.
+    /// The stages of a signature, recorded on request.
     final class Record {
         fileprivate(set) var stringToSign = ""
         fileprivate(set) var signature = ""
     }
 
-    /// Why a URL cannot be made, found on the way; an error costs more to pass on, even where there is none.
+    /// Why a URL cannot be made. It is returned, because a throwing function costs more even if it does not throw.
     private enum Flaw {
-        /// The value of the header at this place cannot be sent.
+        /// The value of the header at this index cannot be sent.
         case header(Int)
-        /// The key does not sign.
+        /// The private key cannot sign.
         case privateKey
     }
 
@@ -81,77 +81,8 @@ enum V2Presigning {
         }
         record?.signature = signature
         output.removeLast(output.count - urlEnd)
-        // Base64 holds '+', which a store would read as a space.
+        // Base64 contains '+', which a store would read as a space.
         PercentEncoding.append(signature, keeping: PercentEncoding.unreserved, to: &output)
         return nil
-    }
-}
-
-extension V2Dialect {
-    /// Refuses headers and parameters that are the signer's own to write.
-    func checkOwn(_ request: PresignRequest) throws(SigningError) {
-        for header in request.headers {
-            let name = header.name.lowercased()
-            guard name != dateHeader, name != tokenHeader else { throw .reservedHeader(header.name) }
-        }
-        for parameter in request.query {
-            var isReserved = parameters.contain(parameter.name)
-            if case .subResource(let name) = tokenForm { isReserved = isReserved || parameter.name == name }
-            // Stores take the vendor's headers out of the query as well.
-            if case .header = tokenForm {
-                isReserved = isReserved || parameter.name.lowercased().utf8.starts(with: headerPrefix.utf8)
-            }
-            if showsContentHeaders {
-                isReserved = isReserved || ["content-type", "content-md5"].contains(parameter.name.lowercased())
-            }
-            guard !isReserved else { throw .reservedQueryParameter(parameter.name) }
-        }
-    }
-
-    /// The path of a URL where that is not written as the key is.
-    ///
-    /// - Throws: ``SigningError/pathNamesAnotherObject(_:)``, or ``SigningError/ambiguousKey(_:)``.
-    func path(of request: borrowing PresignRequest) throws(SigningError) -> [UInt8]? {
-        // A plain key is not ambiguous.
-        if request.pathForm.isKey, request.key.utf8Span.span.isPlainPath { return nil }
-        return try V2Resource(address: request.address, key: request.key, pathForm: request.pathForm).urlPath(self)
-    }
-
-    /// What stands behind the path in a URL: the parameters that are not the signer's own.
-    func queryStart(_ parameters: [NamedValue], bound: V2BoundParts) -> [UInt8] {
-        var text: [UInt8] = []
-        if case .form = resourceForm {
-            bound.appendSubResources(to: &text)
-            if !text.isEmpty {
-                text.removeFirst()
-                text.append(UInt8(ascii: "&"))
-            }
-        }
-        for parameter in parameters {
-            if case .form = resourceForm, subResources.contain(parameter.name) { continue }
-            PercentEncoding.append(parameter, to: &text)
-            text.append(UInt8(ascii: "&"))
-        }
-        return "?".utf8 + text
-    }
-}
-
-extension PercentEncoding {
-    /// Appends a header as a parameter and `&`, for which there must be room, unless its value is empty.
-    static func append(header name: String, _ value: String, to output: inout OutputSpan<UInt8>) {
-        let bytes = value.utf8Span.span
-        if bytes.isAbove(UInt8(ascii: " ")) {
-            append(header: name, bytes, to: &output)
-        } else {
-            append(header: name, HeaderValue.canonical(value, collapsing: false).span, to: &output)
-        }
-    }
-
-    private static func append(header name: String, _ value: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
-        guard !value.isEmpty else { return }
-        output.append(copying: name)
-        output.append(UInt8(ascii: "="))
-        append(value, keeping: unreserved, to: &output)
-        output.append(UInt8(ascii: "&"))
     }
 }

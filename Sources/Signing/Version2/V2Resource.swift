@@ -4,7 +4,7 @@ struct V2Resource {
     let key: String
     let pathForm: PresignRequest.PathForm
 
-    /// The path as the URL shall show it.
+    /// The path as it is written in the URL.
     ///
     /// - Throws: ``SigningError/pathNamesAnotherObject(_:)``, or ``SigningError/ambiguousKey(_:)``.
     func urlPath(_ dialect: V2Dialect) throws(SigningError) -> [UInt8] {
@@ -30,7 +30,7 @@ struct V2Resource {
         }
     }
 
-    /// The path as it is signed: with the bucket, whether the host or the path names it.
+    /// The path as it is signed: it includes the bucket even if the host names it.
     func signedPath(_ dialect: V2Dialect, urlPath: [UInt8]) -> [UInt8] {
         guard !address.bucket.isEmpty else { return urlPath }
         switch dialect.resourceForm {

@@ -1,6 +1,6 @@
-/// What "version 2" schemes sign: method, MD5, type, date, the vendor's headers, and the resource.
+/// The string to sign of "version 2" schemes: method, MD5, type, date, the vendor's headers, and the resource.
 enum V2StringToSign {
-    /// Writes the text.
+    /// Writes the text of the stage.
     ///
     /// - Parameters:
     ///   - method: Method in upper case.
@@ -28,12 +28,5 @@ enum V2StringToSign {
         text += path
         bound.appendSubResources(to: &text)
         return text
-    }
-
-    /// Refuses what is no method.
-    static func check(method: String) throws(SigningError) {
-        guard !method.isEmpty, method.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) else {
-            throw .invalidMethod(method)
-        }
     }
 }

@@ -1,48 +1,51 @@
 import LibCrypto
 
-/// What is the same in all URLs of a key that allow a method on a bucket, bind headers of the same names and have the same query:
-/// everything but the object's key, the end of the life and the values of the headers.
+/// The constant parts of all URLs of a key for one method, one bucket, the same header names and the same query:
+/// everything but the object's key, the expiry and the values of the headers.
 ///
-/// To prepare it costs more than to sign several times, so that a key keeps the latest ones.
+/// Preparing a template costs more than signing several times, so ``SigningKeyV2`` keeps the latest ones.
 final class V2Template: Sendable {
-    /// A header of the vendor as it is signed: the name up to the value, and where in the request that is, or the value itself.
+    /// A signed header of the vendor: the text up to the value, and the value's index in the request or, for a constant
+    /// value, the value itself.
     private struct Line: Sendable {
         let text: [UInt8]
         let source: Int?
     }
 
     private let dialect: V2Dialect
-    private let method: String
-    private let address: BucketAddress
-    /// The names of the headers as the requests give them, in their order.
-    private let givenNames: [String]
-    /// The places of type and MD5 in the request, if it has them.
+    private let shape: RequestShape
+    /// The indices of the type and the MD5 among the request's headers, if they are given.
     private let typeSource: Int?
     private let md5Source: Int?
     private let lines: [Line]
-    /// What stands behind the path in the URL: up to the headers that it shows, and from there up to the end of its life.
+    /// The text after the path in the URL: up to the headers that the query repeats, and from there up to the expiry.
     private let queryStart: [UInt8]
     private let queryEnd: [UInt8]
-    /// What stands before the signature.
+    /// The text before the signature.
     private let signatureParameter: [UInt8]
-    /// What is signed before and behind the path.
+    /// The signed text before and after the path.
     private let pathStart: [UInt8]
     private let subResources: [UInt8]
-    /// Room for all of that.
+    /// Bytes of all of these texts.
     private let byteCount: Int
 
-    /// Prepares for requests with method, address, names of headers and query of one.
+    /// Prepares a template for requests with the method, address, header names and query of this one.
     ///
-    /// - Throws: ``SigningError`` for what the scheme cannot express, or would sign like something else.
-    init(_ request: PresignRequest, dialect: V2Dialect, key: SigningKeyV2) throws(SigningError) {
-        try V2StringToSign.check(method: request.method)
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - dialect: The scheme's names and rules.
+    ///   - encodedAccessKeyID: Access key id of the key that signs, percent-encoded.
+    ///   - securityToken: Token of that key.
+    /// - Throws: ``SigningError`` for a request that the scheme cannot express, or that it would sign like another one.
+    init(
+        _ request: PresignRequest, dialect: V2Dialect, encodedAccessKeyID: [UInt8], securityToken: String?
+    ) throws(SigningError) {
+        try RequestMethod.check(request.method)
         try dialect.checkOwn(request)
         self.dialect = dialect
-        method = request.method
-        address = request.address
-        givenNames = request.headers.map(\.name)
+        shape = RequestShape(request)
         var (headers, query) = (request.headers, request.query)
-        switch (dialect.tokenForm, key.securityToken) {
+        switch (dialect.tokenForm, securityToken) {
         case (_, nil): break
         case (.unsupported, _?): throw .invalidCredential("the scheme has no place for a security token")
         case (.subResource(let name), let token?): query.append(NamedValue(name, token))
@@ -50,7 +53,7 @@ final class V2Template: Sendable {
         }
         let bound = try V2BoundParts(headers: headers, query: query, dialect: dialect)
         if let name = bound.unboundHeaders.first { throw .headerNotBindable(name) }
-        // A token in a header travels as a parameter.
+        // In a URL, a token that belongs into a header is sent as a parameter.
         for header in headers.dropFirst(request.headers.count) { query.append(header) }
         let names = request.headers.map { Array($0.name.lowercased().utf8) }
         typeSource = names.firstIndex(of: Array("content-type".utf8))
@@ -61,11 +64,12 @@ final class V2Template: Sendable {
         }
         queryStart = dialect.queryStart(query, bound: bound)
         let own = dialect.parameters
-        queryEnd = Array("\(own.accessKeyID)=".utf8) + key.encodedAccessKeyID + "&\(own.expires)=".utf8
+        queryEnd = Array("\(own.accessKeyID)=".utf8) + encodedAccessKeyID + "&\(own.expires)=".utf8
         signatureParameter = Array("&\(own.signature)=".utf8)
         var resources: [UInt8] = []
         bound.appendSubResources(to: &resources)
         subResources = resources
+        let address = request.address
         pathStart =
             switch dialect.resourceForm {
             case _ where address.bucket.isEmpty: []
@@ -74,51 +78,46 @@ final class V2Template: Sendable {
             }
         byteCount =
             2 * address.front.sent.count + queryStart.count + queryEnd.count + signatureParameter.count
-            + method.utf8.count + pathStart.count + subResources.count + 2 * OutputSpan<UInt8>.decimalRoom
+            + request.method.utf8.count + pathStart.count + subResources.count + 2 * OutputSpan<UInt8>.decimalRoom
             + lines.reduce(0) { $0 + $1.text.count + 1 } + Self.shownNames + 4
     }
 
     /// Room for `content-type=&content-md5=&`.
     private static let shownNames = 27
 
-    /// Whether it is for requests such as one without a query.
+    /// Whether a request without a query can be signed with this template.
     func fits(_ request: borrowing PresignRequest, dialect: V2Dialect) -> Bool {
-        guard self.dialect === dialect, request.address === address, request.method.isSame(asASCII: method),
-            request.headers.count == givenNames.count
-        else { return false }
-        for place in givenNames.indices {
-            guard request.headers[place].name.isSame(asASCII: givenNames[place]) else { return false }
-        }
-        return true
+        guard self.dialect === dialect else { return false }
+        return shape.matches(request)
     }
 
-    /// Room that a URL takes while it is made, signature apart.
+    /// Bytes that a URL needs while it is made, without the signature.
     ///
     /// - Parameters:
-    ///   - request: What is signed.
-    ///   - path: Its path, where that is not written as the key is.
+    ///   - request: The request.
+    ///   - path: Its path, unless it equals the plain key.
     func byteCount(of request: borrowing PresignRequest, path: [UInt8]?) -> Int {
         let headers = request.headers.span
         var values = 0
         for place in headers.indices { values += headers[place].value.utf8.count }
-        // Values are signed and, encoded, may be shown.
+        // Values are signed, and may also be encoded into the query.
         return byteCount + 2 * (path?.count ?? 3 * request.key.utf8.count) + request.key.utf8.count + 4 * values
     }
 
     /// Appends the URL up to the signature.
     ///
-    /// - Returns: Where the path is.
+    /// - Returns: The range of the path.
     func appendURL(
         of request: borrowing PresignRequest, path: [UInt8]?, expires: Int64, to output: inout OutputSpan<UInt8>
     ) -> Range<Int> {
         if let path {
-            output.append(copying: address.origin)
+            output.append(copying: shape.address.origin)
             output.append(copying: path)
         } else {
-            output.append(copying: address.front.sent)
+            output.append(copying: shape.address.front.sent)
             PercentEncoding.appendPath(request.key, to: &output)
         }
-        let path = address.origin.utf8.count..<output.count
+        let path = shape.address.origin.utf8.count..<output.count
         output.append(copying: queryStart)
         if dialect.showsContentHeaders {
             let headers = request.headers.span
@@ -133,13 +132,13 @@ final class V2Template: Sendable {
 
     /// Appends the string to sign to a URL.
     ///
-    /// - Returns: The place of a header whose value cannot be sent.
+    /// - Returns: The index of a header whose value cannot be sent, if there is one.
     func appendStringToSign(
         of request: borrowing PresignRequest, path: Range<Int>, expires: Int64, to output: inout OutputSpan<UInt8>
     ) -> Int? {
         let headers = request.headers.span
         let newline = UInt8(ascii: "\n")
-        output.append(copying: method)
+        output.append(copying: shape.method)
         output.append(newline)
         if let md5Source {
             guard HeaderValue.append(headers[md5Source].value, collapsing: false, to: &output) else { return md5Source }

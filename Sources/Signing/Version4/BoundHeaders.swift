@@ -1,11 +1,11 @@
 import LibCrypto
 
-/// The headers that a signature shall bind: those of the request and those that the signer writes, each once, names in lower
-/// case and in their order.
+/// The headers that a signature binds: those of the request and those that the signer writes. Each occurs once; the
+/// names are in lower case and sorted.
 struct BoundHeaders {
     /// The headers.
     let fields: [NamedValue]
-    /// What they make of a canonical request.
+    /// Their part of a canonical request.
     let section: HeaderSection
 
     /// Gathers the headers.
@@ -14,13 +14,13 @@ struct BoundHeaders {
     ///   - given: Headers of the request. One that the signer writes may be among them with the same value.
     ///   - own: Headers that the signer writes, names in lower case; not `host`.
     ///   - address: Gives the value of `host`.
-    ///   - bindsHost: Whether `host` is bound when nobody asks for it.
+    ///   - bindsHost: Whether `host` is bound even if the request does not give it.
     ///   - form: How the vendor writes headers.
-    ///   - vendor: Whose scheme, where that says what names are allowed.
-    /// - Throws: ``SigningError`` for headers that cannot be sent, or not so.
+    ///   - vendor: Vendor whose rules restrict the names; `nil` for none.
+    /// - Throws: ``SigningError`` for headers that cannot be sent or bound.
     init(
         _ given: [NamedValue], own: [NamedValue], address: BucketAddress, bindsHost: Bool, form: CanonicalHeaderForm,
-        vendor: V4Dialect.Vendor?
+        vendor: StoreVendor?
     ) throws(SigningError) {
         let names = try Self.names(of: given, vendor: vendor)
         var fields: [NamedValue] = []
@@ -40,7 +40,7 @@ struct BoundHeaders {
         self.init(fields.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, form: form)
     }
 
-    /// Takes headers that are in order.
+    /// Takes headers whose names are in lower case, sorted and distinct.
     init(_ fields: [NamedValue], form: CanonicalHeaderForm) {
         self.fields = fields
         section = HeaderSection(names: fields.map(\.name), form: form)
@@ -50,14 +50,14 @@ struct BoundHeaders {
 
     /// The names of a request's headers in lower case.
     ///
-    /// - Throws: ``SigningError`` for names that cannot be sent, or not bound, or not twice.
-    static func names(of headers: [NamedValue], vendor: V4Dialect.Vendor?) throws(SigningError) -> [String] {
+    /// - Throws: ``SigningError`` for names that cannot be sent or bound, or occur twice.
+    static func names(of headers: [NamedValue], vendor: StoreVendor?) throws(SigningError) -> [String] {
         var names: [String] = []
         for header in headers {
-            let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .gcs)
+            let name = try HeaderName.lowerCased(header.name, allowingSlash: vendor == .google)
             guard !names.contains(name) else { throw .duplicateHeader(header.name) }
             guard name != "authorization" else { throw .reservedHeader(header.name) }
-            guard vendor != .gcs || !name.utf8.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
+            guard vendor != .google || !name.utf8.starts(with: V4Dialect.aws.headerPrefix.utf8) else {
                 throw .headerNotBindable(header.name)
             }
             names.append(name)
@@ -69,10 +69,10 @@ struct BoundHeaders {
         guard HeaderValue.isSendable(header.value) else { throw .invalidHeaderValue(name: header.name) }
     }
 
-    /// What the client has to send itself: all but `host`, which every client sends.
+    /// The headers that the caller must set: all but `host`, which every client adds.
     var toSend: [NamedValue] { fields.filter { $0.name != Self.host } }
 
-    /// Room that they take at the end of a canonical request.
+    /// Bytes that they need at the end of a canonical request, at most.
     var byteCount: Int {
         fields.indices.reduce(section.byteCount) {
             $0 + section.valueCount(at: $1) * fields[$1].value.utf8.count

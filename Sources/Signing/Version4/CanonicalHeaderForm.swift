@@ -1,11 +1,11 @@
-/// How headers stand in a canonical request: what differs between the vendors.
+/// How headers are written in a canonical request, as far as the vendors differ.
 struct CanonicalHeaderForm: Sendable {
-    /// Header whose value, when bound, stands for the body.
+    /// Header whose value, if it is bound, represents the body.
     let payloadHeader: String
     /// Whether white space inside a value becomes one space.
     let collapsesWhiteSpace: Bool
-    /// What the names of headers begin with that are not listed, because the store binds them whenever they are sent, as it then
-    /// does type and MD5; `nil` where all are listed.
+    /// Prefix of the headers that are not listed, because the store binds them whenever they are sent. The type and the
+    /// MD5 are then not listed either. `nil` if all headers are listed.
     let unlistedPrefix: String?
 
     /// Whether a name, in lower case, is listed beside the signature.

@@ -1,5 +1,5 @@
-/// Query parameters in the form in which "version 4" schemes sign them: each name and value percent-encoded, `name=value`
-/// (or the bare name where the vendor writes that), sorted by the encoded name, then the encoded value, as bytes.
+/// Query parameters as "version 4" schemes sign them. Each is percent-encoded as `name=value`, or as the bare name
+/// where the vendor writes that. They are sorted as bytes, by encoded name and then by encoded value.
 struct CanonicalQuery {
     private struct Parameter {
         let name: Range<Int>
@@ -10,13 +10,13 @@ struct CanonicalQuery {
     private var parameters: [Parameter] = []
     private let writesBareNames: Bool
 
-    /// Puts parameters in order; one without value is written without `=` if so asked.
+    /// Sorts parameters. With `writesBareNames`, a parameter without a value is written without `=`.
     init(_ parameters: [NamedValue], writesBareNames: Bool) {
         self.writesBareNames = writesBareNames
         for parameter in parameters { add(parameter) }
     }
 
-    // Most queries come in order and all are short, so each parameter is put in its place at once.
+    // Most queries are sorted already and all are short, so each parameter is inserted in its place.
     private mutating func add(_ parameter: NamedValue) {
         let start = text.count
         PercentEncoding.append(parameter.name, keeping: PercentEncoding.unreserved, to: &text)
@@ -31,7 +31,7 @@ struct CanonicalQuery {
     /// Number of parameters.
     var count: Int { parameters.count }
 
-    /// Whether the name of a parameter comes before another name, which needs no encoding.
+    /// Whether the name of a parameter sorts before another name, which must need no encoding.
     func name(at place: Int, precedes name: String) -> Bool {
         text[parameters[place].name].lexicographicallyPrecedes(name.utf8)
     }
@@ -54,7 +54,7 @@ struct CanonicalQuery {
         return names < 0 || names == 0 && compare(left.value, right.value) < 0
     }
 
-    /// Negative, zero or positive as the left bytes come before, are, or come after the right ones.
+    /// Negative if the left bytes sort before the right ones, zero if they are equal, otherwise positive.
     private func compare(_ left: Range<Int>, _ right: Range<Int>) -> Int {
         for offset in 0..<min(left.count, right.count) {
             let (leftByte, rightByte) = (text[left.lowerBound + offset], text[right.lowerBound + offset])

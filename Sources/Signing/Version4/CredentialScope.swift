@@ -1,6 +1,6 @@
 import LibCrypto
 
-/// What a key of a "version 4" scheme is narrowed to, besides a day.
+/// What a "version 4" key is limited to, besides a day: scheme, region and service.
 public final class CredentialScope: Sendable {
     let dialect: V4Dialect
     /// Region or location.
@@ -14,7 +14,7 @@ public final class CredentialScope: Sendable {
         self.service = service
     }
 
-    /// Whether both are the same.
+    /// Whether both scopes are the same.
     func matches(_ other: CredentialScope) -> Bool {
         self === other
             || dialect === other.dialect && region.isSameBytes(as: other.region)
@@ -33,7 +33,7 @@ public final class CredentialScope: Sendable {
     /// Alibaba OSS.
     ///
     /// - Parameters:
-    ///   - region: Region name such as `cn-hangzhou`, without `oss-` in front; of a cloud box, its id.
+    ///   - region: Region name such as `cn-hangzhou`, without the prefix `oss-`; for a cloud box, its id.
     ///   - product: `oss`, or `oss-cloudbox`.
     public static func oss(region: String, product: String = "oss") -> CredentialScope {
         CredentialScope(dialect: .oss, region: region, service: product)

@@ -1,18 +1,19 @@
-/// Version 4 signatures of Google Cloud Storage, with the key of a service account or an HMAC key, as the scope says.
+/// Version 4 signatures of Google Cloud Storage, with the key of a service account or an HMAC key, depending on the
+/// scope.
 ///
 /// - SeeAlso: Google Cloud, "V4 signing process".
 public enum GCSV4 {
-    /// Signs a URL and shows each stage; ``V4Presigner`` gives only the URL, at less cost.
+    /// Signs a URL and shows each stage; ``V4Presigner`` returns only the URL, at less cost.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow.
+    ///   - request: What the URL allows.
     ///   - key: Key of the credential for the day of `instant`.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     public static func presign(
         _ request: PresignRequest, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
-        try V4Presigning.presignedURL(for: request, vendor: .gcs, key: key, instant: instant)
+        try V4Presigning.presignedURL(for: request, vendor: .google, key: key, instant: instant)
     }
 
     /// Writes the policy of a browser form and signs it.
@@ -21,15 +22,15 @@ public enum GCSV4 {
     public static func sign(
         _ form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(form, vendor: .gcs, key: key, instant: instant)
+        try V4PostSigning.sign(form, vendor: .google, key: key, instant: instant)
     }
 
-    /// Signs a policy in base64 as it is; what it says is not looked at.
+    /// Signs a policy in base64 unchanged. Its content is not checked.
     ///
     /// - Throws: ``SigningError``; ``SigningError/invalidPolicy`` for anything but base64.
     public static func sign(
         policyBase64: String, for form: PostForm, with key: SigningKeyV4, at instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
-        try V4PostSigning.sign(policyBase64, for: form, vendor: .gcs, key: key, instant: instant)
+        try V4PostSigning.sign(policyBase64, for: form, vendor: .google, key: key, instant: instant)
     }
 }

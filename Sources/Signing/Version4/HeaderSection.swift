@@ -1,19 +1,19 @@
 import LibCrypto
 
-/// The end of a canonical request, behind the query: a line for each bound header, an empty one, their names, and what stands
-/// for the body. All of it but the values, for headers of some names.
+/// The end of a canonical request, after the query: a line for each bound header, an empty line, the names, and what
+/// represents the body. Everything but the values is prepared once for a list of names.
 struct HeaderSection: Sendable {
-    /// What stands before each value, and behind the last.
+    /// The text before each value and after the last one.
     private let text: [UInt8]
-    /// Where in that each piece ends.
+    /// Where each piece of the text ends.
     private let ends: [Int]
     private let collapsesWhiteSpace: Bool
-    /// The place of the header whose value stands for the body, if it is bound.
+    /// The index of the header whose value represents the body, if it is bound.
     private let payloadPlace: Int?
     /// The names that are listed, joined by `;`.
     let names: String
 
-    /// Prepares it for names in lower case, each once, in their order.
+    /// Prepares the text for names that are in lower case, sorted and distinct.
     init(names: [String], form: CanonicalHeaderForm) {
         var text: [UInt8] = []
         var ends: [Int] = []
@@ -29,16 +29,16 @@ struct HeaderSection: Sendable {
         payloadPlace = names.firstIndex { $0 == form.payloadHeader }
     }
 
-    /// Room that it takes, values apart.
+    /// Bytes that it needs, without the values.
     var byteCount: Int { text.count + Self.payloadByteCount }
 
-    /// Room for what stands for the body, unless it is the value of a header.
+    /// Bytes of what represents the body, unless a header gives it.
     private static let payloadByteCount = 64
 
-    /// How often the value of a header is written: once more where it stands for the body.
+    /// How often the value of a header is written: twice if it represents the body.
     func valueCount(at place: Int) -> Int { place == payloadPlace ? 2 : 1 }
 
-    /// Appends the line of a header up to its value, and the value.
+    /// Appends the line of a header.
     ///
     /// - Returns: Whether the value can be sent.
     func appendLine(at place: Int, _ value: String, to output: inout OutputSpan<UInt8>) -> Bool {
@@ -46,12 +46,12 @@ struct HeaderSection: Sendable {
         return HeaderValue.append(value, collapsing: collapsesWhiteSpace, to: &output)
     }
 
-    /// Appends what comes behind the lines of all headers.
+    /// Appends what follows the lines of all headers.
     ///
     /// - Parameters:
-    ///   - payload: What stands for the body, whatever the headers say of it.
-    ///   - value: Gives the value of the header that stands for the body.
-    ///   - output: To what.
+    ///   - payload: What represents the body, regardless of the headers; `nil` to take it from them.
+    ///   - value: Returns the value of the header that represents the body.
+    ///   - output: The canonical request.
     func appendEnd(
         payload: String?, to output: inout OutputSpan<UInt8>, value: (_ place: Int) -> String
     ) {

@@ -1,19 +1,19 @@
-/// A parameter that a "version 4" signer writes into a URL, as far as it is the same in every URL of a day.
+/// A parameter that a "version 4" signer writes into a URL, as far as it is the same in all URLs of a day.
 struct SignerParameter: Sendable {
-    /// What comes after that.
+    /// The part of the value that changes.
     enum Rest: Sendable {
         case nothing
         /// The time of day.
         case time
         /// The life in seconds.
         case life
-        /// The names of the bound headers; without any the parameter is left out.
+        /// The names of the bound headers. Without names the parameter is left out.
         case headerNames
     }
 
     /// The name, which needs no encoding.
     let name: String
-    /// `name=`, or the bare name, and what of the value does not change, percent-encoded.
+    /// `name=` or the bare name, followed by the constant part of the value, percent-encoded.
     let text: [UInt8]
     let rest: Rest
 
@@ -25,7 +25,7 @@ struct SignerParameter: Sendable {
         self.rest = rest
     }
 
-    /// All of a key but the signature, in the order in which they are signed.
+    /// All parameters of a key except the signature, in the order in which they are signed.
     static func all(of dialect: V4Dialect, credential: String, day: String, token: String?) -> [SignerParameter] {
         let names = dialect.parameters
         var parameters = [

@@ -1,10 +1,10 @@
 import LibCrypto
 
-/// A credential narrowed to one day and scope: the key, and the texts that go with it into each signature.
+/// The signing key of a credential for one day and scope, with the constant texts of its signatures.
 ///
 /// - SeeAlso: AWS, "Create a signed AWS API request", step 4.
 public final class SigningKeyV4: Sendable {
-    /// Days since 1970 of the day that the key is for.
+    /// The day that the key is for, in days since 1970.
     public let dayNumber: Int
     /// `day/region/service/terminator`.
     public let scope: String
@@ -13,23 +13,23 @@ public final class SigningKeyV4: Sendable {
     let signer: V4Signer
     let accessKeyID: String
     let securityToken: String?
-    /// The signer's own parameters of a URL but the signature, in the order in which they are signed.
+    /// The parameters that the signer writes into a URL, except the signature, in the order in which they are signed.
     let parameters: [SignerParameter]
-    /// What stands before the signature in a URL, behind the query that is signed.
+    /// The text between the signed query of a URL and the signature.
     let signatureParameter: [UInt8]
-    /// What stands before and after the time of day in a string to sign; the hash follows.
+    /// The text before and after the time of day in a string to sign. The hash follows.
     let stringToSignStart: [UInt8]
     let stringToSignEnd: [UInt8]
 
-    /// Makes the key: HMAC over day, region, service and terminator in turn, or the private key of the credential.
+    /// Derives the key by HMAC over day, region, service and terminator in turn, or reads the private key of the
+    /// credential.
     ///
     /// - Parameters:
     ///   - credential: Whose key.
-    ///   - scope: Of which scheme, region and service.
+    ///   - scope: Scheme, region and service.
     ///   - instant: Any instant of the day, in UTC.
-    /// - Throws: ``SigningError/invalidScope(_:)`` when the access key id, region or service is empty, or would be read as
-    ///   something else between the slashes of the scope; ``SigningError/invalidCredential(_:)``;
-    ///   ``SigningError/invalidPrivateKey(_:)``.
+    /// - Throws: ``SigningError/invalidScope(_:)`` when the access key id, region or service is empty or would be
+    ///   ambiguous in the scope; ``SigningError/invalidCredential(_:)``; ``SigningError/invalidPrivateKey(_:)``.
     public init(
         _ credential: SigningCredential, scope: CredentialScope, at instant: SigningInstant
     ) throws(SigningError) {
@@ -71,7 +71,7 @@ public final class SigningKeyV4: Sendable {
     }
 
     /// Refuses a key of another vendor's scheme or another day.
-    func check(vendor: V4Dialect.Vendor, at instant: SigningInstant) throws(SigningError) {
+    func check(vendor: StoreVendor, at instant: SigningInstant) throws(SigningError) {
         guard dialect.vendor == vendor else { throw .keyOfAnotherScheme }
         guard dayNumber == instant.dayNumber else { throw .keyOfAnotherDay }
     }

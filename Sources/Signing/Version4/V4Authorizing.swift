@@ -1,4 +1,4 @@
-/// A "version 4" signature in the `Authorization` header, stage by stage, as bytes.
+/// A "version 4" signature in the `Authorization` header, stage by stage.
 struct V4Authorizing {
     let canonicalRequest: V4CanonicalRequest
     let stringToSign: [UInt8]
@@ -11,13 +11,13 @@ struct V4Authorizing {
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - vendor: Whose scheme.
+    ///   - vendor: Vendor of the scheme.
     ///   - key: Key of the credential for the day of `instant`.
     ///   - instant: When the request is made.
-    ///   - payloadHeader: Whether a header gives the hash of the body. S3 and OSS want it, other services do not.
+    ///   - payloadHeader: Whether a header gives the hash of the body. S3 and OSS require it, other services do not.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     init(
-        _ request: SignableRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant,
+        _ request: SignableRequest, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant,
         payloadHeader: Bool = true
     ) throws(SigningError) {
         try key.check(vendor: vendor, at: instant)
@@ -43,7 +43,7 @@ struct V4Authorizing {
         self.request = request
     }
 
-    /// The request with all stages, as texts, and with the body where the scheme wrote it.
+    /// The request with all stages, and with the body if the scheme writes it.
     func authorizedRequest(body: String? = nil) -> AuthorizedRequest {
         AuthorizedRequest(
             request,
@@ -63,8 +63,8 @@ struct V4Authorizing {
         var parts = ["\(key.dialect.algorithm) Credential=\(key.credentialText)"]
         let names = headers.section.names
         switch key.dialect.vendor {
-        case .oss: if !names.isEmpty { parts.append("AdditionalHeaders=\(names)") }
-        case .aws, .gcs: parts.append("SignedHeaders=\(names)")
+        case .alibaba: if !names.isEmpty { parts.append("AdditionalHeaders=\(names)") }
+        case .amazon, .google: parts.append("SignedHeaders=\(names)")
         }
         parts.append("Signature=\(signature.hex)")
         return parts.joined(separator: key.dialect.authorizationSeparator)
@@ -72,7 +72,7 @@ struct V4Authorizing {
 }
 
 extension AuthorizedRequest {
-    /// Makes texts of the stages of a scheme that has a canonical request.
+    /// Describes a request by the stages of a scheme that has a canonical request.
     init(
         _ request: SignableRequest,
         canonicalRequest: V4CanonicalRequest,

@@ -1,20 +1,20 @@
 import LibCrypto
 
-/// The first stage of a "version 4" signature of a request whose query is not the signer's to write: the request as one text.
+/// The first stage of a "version 4" signature, for requests into whose query the signer writes nothing.
 struct V4CanonicalRequest {
-    /// The text: method, path, query, headers, an empty line, names of the headers, hash of the body.
+    /// Method, path, query, headers, an empty line, names of the headers, and hash of the body.
     let bytes: [UInt8]
     /// The percent-encoded, sorted query.
     let query: [UInt8]
 
-    /// Writes the text.
+    /// Writes the text of the stage.
     ///
     /// - Parameters:
     ///   - method: Method in upper case.
     ///   - path: The percent-encoded path.
     ///   - query: The query's parameters.
     ///   - headers: The headers.
-    ///   - payload: What stands for the body, whatever the headers say of it.
+    ///   - payload: What represents the body, regardless of the headers; `nil` to take it from them.
     init(
         method: String, path: [UInt8], query: CanonicalQuery, headers: BoundHeaders,
         payload: PayloadHash? = nil

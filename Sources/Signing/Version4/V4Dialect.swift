@@ -1,31 +1,26 @@
-/// The words in which the vendors of "version 4" signatures differ.
+/// The names and rules in which the vendors of "version 4" signatures differ.
 final class V4Dialect: Sendable {
-    /// Whose schemes.
-    enum Vendor: Sendable {
-        case aws, oss, gcs
-    }
-
     /// How a secret becomes a signature.
     enum Secret: Sendable {
-        /// HMAC with a key derived from this text and the secret.
+        /// HMAC with a key that is derived from this prefix and the secret.
         case derivedKey(prefix: String)
         /// RSASSA-PKCS1-v1_5 with SHA-256; the secret is a private key in PEM.
         case privateKey
     }
 
-    /// Names of the query parameters that a signer writes, and in lower case of the fields of a form.
+    /// Names of the query parameters that a signer writes. In lower case they are the names of a form's fields.
     struct Parameters: Sendable {
         let algorithm: String
         let credential: String
         let date: String
         let expires: String
-        /// `nil` where temporary credentials do not exist.
+        /// `nil` if the vendor has no temporary credentials.
         let securityToken: String?
         let headerNames: String
         let signature: String
     }
 
-    let vendor: Vendor
+    let vendor: StoreVendor
     /// Name of the algorithm, first line of the string to sign.
     let algorithm: String
     let secret: Secret
@@ -33,17 +28,17 @@ final class V4Dialect: Sendable {
     let terminator: String
     /// The signer's own parameters.
     let parameters: Parameters
-    /// What the names of the vendor's own headers begin with; such a header must be signed when sent.
+    /// Prefix of the vendor's headers, which must be signed if they are sent.
     let headerPrefix: String
-    /// How headers stand in a canonical request.
+    /// How headers are written in a canonical request.
     let headerForm: CanonicalHeaderForm
-    /// Between the parts of an `Authorization` value.
+    /// Separator between the parts of an `Authorization` value.
     let authorizationSeparator: String
-    /// How the expiration of a policy is written.
+    /// Format of a policy's expiration.
     let expirationForm: PostPolicy.ExpirationForm
 
     init(
-        vendor: Vendor, algorithm: String, secret: Secret, terminator: String, parameters: Parameters,
+        vendor: StoreVendor, algorithm: String, secret: Secret, terminator: String, parameters: Parameters,
         headerPrefix: String, authorizationSeparator: String, expirationForm: PostPolicy.ExpirationForm
     ) {
         self.vendor = vendor
@@ -53,21 +48,21 @@ final class V4Dialect: Sendable {
         self.parameters = parameters
         self.headerPrefix = headerPrefix
         headerForm = CanonicalHeaderForm(
-            payloadHeader: "\(headerPrefix)content-sha256", collapsesWhiteSpace: vendor != .oss,
-            unlistedPrefix: vendor == .oss ? headerPrefix : nil
+            payloadHeader: "\(headerPrefix)content-sha256", collapsesWhiteSpace: vendor != .alibaba,
+            unlistedPrefix: vendor == .alibaba ? headerPrefix : nil
         )
         self.authorizationSeparator = authorizationSeparator
         self.expirationForm = expirationForm
     }
 
-    /// Seconds that a URL or a form may live.
+    /// Allowed life of a URL or a form, in seconds.
     static let expiryRange = 1...604_800
 }
 
 extension V4Dialect {
     /// AWS Signature Version 4.
     static let aws = V4Dialect(
-        vendor: .aws,
+        vendor: .amazon,
         algorithm: "AWS4-HMAC-SHA256",
         secret: .derivedKey(prefix: "AWS4"),
         terminator: "aws4_request",
@@ -87,7 +82,7 @@ extension V4Dialect {
 
     /// Alibaba OSS signature version 4.
     static let oss = V4Dialect(
-        vendor: .oss,
+        vendor: .alibaba,
         algorithm: "OSS4-HMAC-SHA256",
         secret: .derivedKey(prefix: "aliyun_v4"),
         terminator: "aliyun_v4_request",
@@ -113,7 +108,7 @@ extension V4Dialect {
 
     private static func gcs(algorithm: String, secret: Secret) -> V4Dialect {
         V4Dialect(
-            vendor: .gcs,
+            vendor: .google,
             algorithm: algorithm,
             secret: secret,
             terminator: "goog4_request",
@@ -134,25 +129,25 @@ extension V4Dialect {
 }
 
 extension V4Dialect {
-    /// What stands in front of a key in the path that is signed: OSS has the bucket in it wherever the URL does.
+    /// The text before a key in the signed path. OSS always includes the bucket, wherever the URL names it.
     func signedFront(of address: BucketAddress) -> [UInt8] {
-        vendor == .oss ? address.front.naming : address.front.signed
+        vendor == .alibaba ? address.front.naming : address.front.signed
     }
 
     /// Whether a parameter without value is written without `=`.
-    var writesBareNames: Bool { vendor == .oss }
+    var writesBareNames: Bool { vendor == .alibaba }
 
-    /// Whether the host is bound when nobody asks for it.
-    var bindsHost: Bool { vendor != .oss }
+    /// Whether `host` is bound even if the request does not give it.
+    var bindsHost: Bool { vendor != .alibaba }
 
-    /// Whether policies know conditions that list values.
-    var hasListConditions: Bool { vendor == .oss }
+    /// Whether policies support conditions that list values.
+    var hasListConditions: Bool { vendor == .alibaba }
 }
 
 extension V4Dialect.Parameters {
-    /// Whether a parameter is one of these, in whatever case: some stores do not tell cases apart.
+    /// Whether a parameter is one of these, regardless of case, because some stores ignore case.
     func contain(_ name: String) -> Bool {
-        // Of the names that requests bring, few are as long as the shortest of these.
+        // Few names in requests are as long as the shortest of these.
         guard name.utf8.count >= date.utf8.count else { return false }
         let name = name.lowercased()
         return [algorithm, credential, date, expires, securityToken, headerNames, signature].contains {

@@ -6,7 +6,7 @@ enum V4PostSigning {
     ///
     /// - Throws: ``SigningError`` for a form that the scheme cannot express.
     static func sign(
-        _ form: PostForm, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        _ form: PostForm, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
         let policy = try form.policy(
             signerFields: signerFields(key: key, instant: instant), at: instant, life: V4Dialect.expiryRange,
@@ -16,12 +16,12 @@ enum V4PostSigning {
         return try sign(Base64.encode(Array(json.utf8)), for: form, vendor: vendor, key: key, instant: instant)
     }
 
-    /// Signs a policy as it is. What it says is not looked at, but nothing other than base64 is signed, so that the signature
-    /// serves no other purpose.
+    /// Signs a policy in base64 unchanged. Its content is not checked, but anything other than base64 is refused, so
+    /// that the signature serves no other purpose.
     ///
     /// - Throws: ``SigningError``.
     static func sign(
-        _ policyBase64: String, for form: PostForm, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        _ policyBase64: String, for form: PostForm, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> SignedPostForm {
         try key.check(vendor: vendor, at: instant)
         guard !policyBase64.isEmpty, Base64.decode(policyBase64) != nil else { throw .invalidPolicy }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Signs URLs by a "version 4" scheme with one credential. It keeps the key of the day, which it derives when that begins, and
-/// what its URLs have in common. Safe to share between threads.
+/// Signs URLs by a "version 4" scheme with one credential. It derives a key once a day, and keeps it together with what
+/// its URLs have in common. It is safe to share between threads.
 public final class V4Presigner: Sendable {
     private struct State {
         var key: SigningKeyV4?
@@ -14,7 +14,7 @@ public final class V4Presigner: Sendable {
     private let scope: CredentialScope
     private let state = Mutex(State())
 
-    /// Signs with a credential in a scope.
+    /// Makes a signer for a credential in a scope.
     public init(_ credential: SigningCredential, scope: CredentialScope) {
         self.credential = credential
         self.scope = scope
@@ -23,7 +23,7 @@ public final class V4Presigner: Sendable {
     /// Signs a URL.
     ///
     /// - Parameters:
-    ///   - request: What the URL shall allow.
+    ///   - request: What the URL allows.
     ///   - instant: When the life of the URL begins.
     /// - Throws: ``SigningError`` for a request that the scheme cannot express; as ``SigningKeyV4/init(_:scope:at:)``.
     public func url(
@@ -64,7 +64,7 @@ public final class V4Presigner: Sendable {
 
     private func hold(_ template: V4Template) {
         state.withLock { state in
-            // Another thread may have begun another day.
+            // Another thread may have replaced the key on a new day.
             guard state.key === template.key else { return }
             if state.templates.count >= Self.maxTemplates { state.templates.removeFirst() }
             state.templates.append(template)

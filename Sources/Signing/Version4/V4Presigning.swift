@@ -2,17 +2,18 @@ import LibCrypto
 
 /// A "version 4" signature in the query.
 ///
-/// One buffer holds everything in turn: the canonical request; behind its query, once it is hashed, the hash, with which the
-/// string to sign ends; and in the end the URL, which has key and query in common with the canonical request.
+/// One buffer holds each stage in turn. At first it holds the canonical request. Once that is hashed, the hash, which
+/// ends the string to sign, replaces everything after the query. At last it holds the URL, which shares key and query
+/// with the canonical request.
 enum V4Presigning {
-    /// What the stages say, for those who want to see it.
+    /// The stages of a signature, recorded on request.
     final class Record {
         fileprivate(set) var canonicalRequest = ""
         fileprivate(set) var stringToSign = ""
         fileprivate(set) var signature = ""
     }
 
-    /// Signs a request with what it has in common with others.
+    /// Signs a request with its template.
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     static func url(
@@ -38,7 +39,7 @@ enum V4Presigning {
     ///
     /// - Throws: ``SigningError`` for a request that the scheme cannot express.
     static func presignedURL(
-        for request: PresignRequest, vendor: V4Dialect.Vendor, key: SigningKeyV4, instant: SigningInstant
+        for request: PresignRequest, vendor: StoreVendor, key: SigningKeyV4, instant: SigningInstant
     ) throws(SigningError) -> PresignedURL {
         try key.check(vendor: vendor, at: instant)
         let record = Record()
@@ -58,18 +59,18 @@ enum V4Presigning {
         )
     }
 
-    /// Why a URL cannot be made, found on the way; an error costs more to pass on, even where there is none.
+    /// Why a URL cannot be made. It is returned, because a throwing function costs more even if it does not throw.
     private enum Flaw {
-        /// The value of the header at this place cannot be sent.
+        /// The value of the header at this index cannot be sent.
         case header(Int)
-        /// The key does not sign.
+        /// The private key cannot sign.
         case privateKey
     }
 
     private static func write(
         _ request: borrowing PresignRequest, template: V4Template, record: Record?, to output: inout OutputSpan<UInt8>
     ) -> Flaw? {
-        // First stage: the request as one text.
+        // First stage: the canonical request.
         template.text.appendSignedFront(to: &output)
         PercentEncoding.appendPath(request.key, to: &output)
         let keyEnd = output.count
@@ -81,7 +82,8 @@ enum V4Presigning {
         DigestAlgorithm.sha256.hash(output.span.extracting(signedStart..<output.count), into: &digest)
         record?.canonicalRequest = output.text(from: signedStart)
         output.removeLast(output.count - queryEnd)
-        // Second stage: algorithm, time and scope, which the signer has gone through, and the hash of the first.
+        // Second stage: the string to sign. The signer has already hashed algorithm, time and scope; the hash of the
+        // first stage follows.
         digest.appendHex(to: &output)
         record?.stringToSign = String(decoding: template.text.stringToSign, as: UTF8.self) + output.text(from: queryEnd)
         // Last stage: the URL.
@@ -108,7 +110,7 @@ enum V4Presigning {
         return nil
     }
 
-    /// The URL, the path of which may be wanted in another form than the signed one.
+    /// The URL with the path in the form that the request asks for.
     private static func url(_ url: String, for request: borrowing PresignRequest) throws(SigningError) -> String {
         let path: [UInt8]
         switch request.pathForm {

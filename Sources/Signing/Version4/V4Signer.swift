@@ -1,12 +1,12 @@
 import LibCrypto
 
-/// What makes signatures of a "version 4" scheme.
+/// The key of a "version 4" scheme, by kind.
 enum V4Signer: Sendable {
     case hmac(HMACKey)
-    /// Behind bytes that all texts begin with.
+    /// The prefix is prepended to every text.
     case rsa(RSAPrivateKey, prefix: [UInt8])
 
-    /// Signs texts that begin with some bytes, which then are left out of them.
+    /// A signer for texts that begin with a prefix. The prefix is then left out of the texts.
     func beginning(with prefix: [UInt8]) -> V4Signer {
         switch self {
         case .hmac(let key): .hmac(HMACKey(key, messagesBeginningWith: prefix.span))
@@ -32,7 +32,7 @@ enum V4Signer: Sendable {
         }
     }
 
-    /// Room that a signature takes in hexadecimal.
+    /// Length of a signature in hexadecimal.
     var hexByteCount: Int {
         switch self {
         case .hmac: 64
@@ -41,7 +41,7 @@ enum V4Signer: Sendable {
     }
 }
 
-/// A signature of a "version 4" scheme, which writes it in lower-case hexadecimal.
+/// A "version 4" signature, written in lower-case hexadecimal.
 enum V4Signature {
     case code(Digest)
     case rsa([UInt8])

@@ -1,21 +1,11 @@
-import LibCrypto
-
-/// The stages that the query and the header form of "version 4" schemes share.
+/// The stages that "version 4" signatures in the query and in the header share.
 enum V4Stages {
-    /// Refuses what no stage could express.
+    /// Refuses a method or query that the scheme cannot express.
     static func check(method: String, query: [NamedValue], dialect: V4Dialect) throws(SigningError) {
-        try check(method: method)
+        try RequestMethod.check(method)
         for parameter in query where dialect.parameters.contain(parameter.name) {
             throw .reservedQueryParameter(parameter.name)
         }
-    }
-
-    /// Refuses a method that is not made of upper-case letters.
-    static func check(method: String) throws(SigningError) {
-        let bytes = method.utf8Span.span
-        var isMethod = !bytes.isEmpty
-        for index in bytes.indices where !(0x41...0x5A ~= bytes[index]) { isMethod = false }
-        guard isMethod else { throw .invalidMethod(method) }
     }
 
     /// The path that is signed.

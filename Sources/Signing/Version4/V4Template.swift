@@ -1,37 +1,33 @@
 import LibCrypto
 
-/// What is the same in all URLs of a key that are made in one second, allow a method on a bucket and bind headers of the same
+/// The constant parts of all URLs of a key that are made in one second, for one method, one bucket and the same header
 /// names: everything but the object's key, the life and the values of the headers.
 ///
-/// To prepare it costs more than to sign several times, so that a key keeps the latest ones, and sets them to each new second.
+/// Preparing a template costs more than signing several times. ``V4Presigner`` therefore keeps the latest templates and
+/// moves them on to each new second.
 final class V4Template: Sendable {
-    /// The second that it is for.
+    /// The second that the template is for.
     let instant: SigningInstant
     let key: SigningKeyV4
     let text: V4TemplateText
-    /// Signs the hash of a canonical request as the end of the string to sign.
+    /// Signs the hash of a canonical request, which ends the string to sign.
     let signer: V4Signer
-    private let method: String
-    private let address: BucketAddress
-    /// The names of the headers as the requests give them, in their order.
-    private let givenNames: [String]
-    /// The place of `host` in the request, where that gives it.
+    private let shape: RequestShape
+    /// The index of `host` among the request's headers, if it is given.
     private let hostSource: Int?
-    /// The place in the request of the header whose value stands for the body, if it is bound.
+    /// The index of the header whose value represents the body, if it is bound.
     private let payloadSource: Int?
     private let collapsesWhiteSpace: Bool
 
-    /// Prepares for requests with method, address and headers of one, and with its query.
+    /// Prepares a template for requests with the method, address, header names and query of this one.
     ///
-    /// - Throws: ``SigningError`` for a method that is none, and for parameters and names of headers that cannot be bound.
+    /// - Throws: ``SigningError`` for an invalid method, and for parameters and header names that cannot be bound.
     init(_ request: PresignRequest, key: SigningKeyV4, at instant: SigningInstant) throws(SigningError) {
         self.instant = instant
         self.key = key
         let dialect = key.dialect
         try V4Stages.check(method: request.method, query: request.query, dialect: dialect)
-        method = request.method
-        address = request.address
-        givenNames = request.headers.map(\.name)
+        shape = RequestShape(request)
         let names = try BoundHeaders.names(of: request.headers, vendor: dialect.vendor)
         hostSource = names.firstIndex(of: BoundHeaders.host)
         payloadSource = names.firstIndex(of: dialect.headerForm.payloadHeader)
@@ -57,7 +53,7 @@ final class V4Template: Sendable {
         signer = key.signer.beginning(with: text.stringToSign)
     }
 
-    /// The same for another second of the day.
+    /// Copies a template for another second of its day.
     init(_ template: V4Template, at instant: SigningInstant) {
         self.instant = instant
         key = template.key
@@ -65,32 +61,24 @@ final class V4Template: Sendable {
         text.setTime(instant)
         self.text = text
         signer = key.signer.beginning(with: text.stringToSign)
-        method = template.method
-        address = template.address
-        givenNames = template.givenNames
+        shape = template.shape
         hostSource = template.hostSource
         payloadSource = template.payloadSource
         collapsesWhiteSpace = template.collapsesWhiteSpace
     }
 
-    /// Whether it is for requests such as one without a query.
-    func fits(_ request: borrowing PresignRequest) -> Bool {
-        guard request.address === address, request.method.isSame(asASCII: method),
-            request.headers.count == givenNames.count
-        else { return false }
-        for place in givenNames.indices {
-            guard request.headers[place].name.isSame(asASCII: givenNames[place]) else { return false }
-        }
-        return true
-    }
+    /// Whether a request without a query can be signed with this template.
+    func fits(_ request: borrowing PresignRequest) -> Bool { shape.matches(request) }
 
-    /// Refuses another host than the address has.
+    /// Refuses a `host` that is not the host of the address.
     func checkHost(of request: borrowing PresignRequest) throws(SigningError) {
-        guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: address.authority) else { return }
+        guard let hostSource, !request.headers[hostSource].value.isSameBytes(as: shape.address.authority) else {
+            return
+        }
         throw .reservedHeader(request.headers[hostSource].name)
     }
 
-    /// Room that a URL takes while it is made, with its signature.
+    /// Bytes that a URL needs while it is made, including the signature.
     func byteCount(of request: borrowing PresignRequest) -> Int {
         let headers = request.headers.span
         let payload = payloadSource.map { headers[$0].value.utf8.count } ?? 0
@@ -102,9 +90,9 @@ final class V4Template: Sendable {
 
     private static let hashByteCount = 64
 
-    /// Appends the canonical request behind its query.
+    /// Appends the part of the canonical request after its query.
     ///
-    /// - Returns: The place of a header whose value cannot be sent.
+    /// - Returns: The index of a header whose value cannot be sent, if there is one.
     func appendHeaders(of request: borrowing PresignRequest, to output: inout OutputSpan<UInt8>) -> Int? {
         let headers = request.headers.span
         if let place = text.appendHeaders(headers, collapsing: collapsesWhiteSpace, to: &output) { return place }

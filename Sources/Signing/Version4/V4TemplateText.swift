@@ -1,32 +1,32 @@
 import LibCrypto
 
-/// The texts of a ``V4Template``, one behind the other in one array, and where each of them ends.
+/// The texts of a ``V4Template`` in one array, and where each of them ends.
 struct V4TemplateText: Sendable {
     private var bytes: [UInt8]
-    /// Where method and path begin that are signed, and where origin and path do that are sent in their place: both end where the
-    /// key begins.
+    /// Where the signed method and path begin, and where the origin and path that replace them in the URL begin. Both
+    /// end where the key begins.
     let signedStart: Int
     let sentStart: Int
     private let signedFrontEnd: Int
     private let sentFrontEnd: Int
-    /// Where in the query the time of day stands, and where the life is missing.
+    /// Offset of the time of day in the query, and of the life, which is inserted later.
     private var timePlace = 0
     private var lifePlace = 0
     private var queryEnd = 0
-    /// What stands before each value of a header that a request gives, and behind the last.
+    /// The text before each header value that requests supply, and after the last one.
     private var lines: [Line] = []
     private var headersEnd = 0
-    /// The string to sign, in it the time of day; the hash is missing.
+    /// Offset of the time of day in the string to sign, and the end of that string, where the hash follows.
     private var timeToSignPlace = 0
     private var stringToSignEnd = 0
 
-    /// What stands before the value of a header: the name, mostly, and the header's place in the request.
+    /// The text before the value of a header, and the header's index in the request.
     private struct Line: Sendable {
         let text: Range<Int>
         let source: Int
     }
 
-    /// Begins with what stands in front of the key.
+    /// Starts with the text before the key.
     init(_ request: borrowing PresignRequest, dialect: V4Dialect) {
         let signed = Array("\(request.method)\n".utf8) + dialect.signedFront(of: request.address)
         let sent = request.address.front.sent
@@ -38,7 +38,7 @@ struct V4TemplateText: Sendable {
         sentFrontEnd = bytes.count
     }
 
-    /// Adds the signer's own parameters but the signature, and the others, each in its place.
+    /// Adds the signer's parameters, except the signature, and the others, in sorted order.
     mutating func addQuery(_ others: CanonicalQuery, key: SigningKeyV4, names: String) {
         var separator = UInt8(ascii: "\n")
         func add(_ parameter: [UInt8]) {
@@ -68,12 +68,12 @@ struct V4TemplateText: Sendable {
         queryEnd = bytes.count
     }
 
-    /// Adds the line of a header with its value.
+    /// Adds the line of a header whose value is constant.
     mutating func addHeader(_ name: String, value: String) {
         bytes += "\n\(name):\(value)".utf8
     }
 
-    /// Adds the line of a header whose value stands at a place of the request.
+    /// Adds the line of a header whose value each request supplies.
     mutating func addHeader(_ name: String, source: Int) {
         bytes += "\n\(name):".utf8
         lines.append(Line(text: endOfLines..<bytes.count, source: source))
@@ -81,7 +81,8 @@ struct V4TemplateText: Sendable {
 
     private var endOfLines: Int { lines.last?.text.upperBound ?? queryEnd }
 
-    /// Adds the end of the canonical request, the string to sign but time and hash, and what stands before the signature.
+    /// Adds the end of the canonical request, the string to sign without time and hash, and the text before the
+    /// signature.
     mutating func addEnds(names: String, payload: String, key: SigningKeyV4) {
         bytes += "\n\n\(names)\n\(payload)".utf8
         headersEnd = bytes.count
@@ -92,13 +93,13 @@ struct V4TemplateText: Sendable {
         bytes += key.signatureParameter
     }
 
-    /// Adds room for the time of day, and gives its place.
+    /// Adds room for the time of day, and returns its offset.
     private mutating func addTime() -> Int {
         bytes += [UInt8](repeating: 0, count: SigningInstant.timeByteCount)
         return bytes.count - SigningInstant.timeByteCount
     }
 
-    /// Writes the time of day where it belongs.
+    /// Fills in the time of day.
     mutating func setTime(_ instant: SigningInstant) {
         let time = instant.time
         for place in time.indices {
@@ -109,25 +110,25 @@ struct V4TemplateText: Sendable {
 }
 
 extension V4TemplateText {
-    /// Room that a canonical request takes up to the end of its query, key apart.
+    /// Bytes of a canonical request up to the end of its query, without the key.
     var upToQueryByteCount: Int {
         signedFrontEnd + queryEnd - sentFrontEnd + Self.lifeByteCount
     }
-    /// Room that it takes behind that, values apart.
+    /// Bytes of a canonical request after its query, without the values.
     var headersByteCount: Int { headersEnd - queryEnd }
-    /// The string to sign but the hash at its end.
+    /// The string to sign without the hash at its end.
     var stringToSign: [UInt8] { Array(bytes[headersEnd..<stringToSignEnd]) }
-    /// Room that takes what stands before the signature.
+    /// Bytes of the text before the signature.
     var signatureParameterByteCount: Int { bytes.count - stringToSignEnd }
 
     private static let lifeByteCount = 6
 
-    /// Appends what stands in front of the key, as it is signed.
+    /// Appends the text before the key, as it is signed.
     func appendSignedFront(to output: inout OutputSpan<UInt8>) {
         output.append(copying: bytes.span.extracting(0..<signedFrontEnd))
     }
 
-    /// Writes what stands in front of the key, as it is sent, over what is signed.
+    /// Replaces the signed text before the key by the text that is sent.
     func overwriteFront(of output: inout OutputSpan<UInt8>) {
         output.overwrite(from: sentStart, with: bytes.span.extracting(signedFrontEnd..<sentFrontEnd))
     }
@@ -139,16 +140,16 @@ extension V4TemplateText {
         output.append(copying: bytes.span.extracting(lifePlace..<queryEnd))
     }
 
-    /// Room that the values of headers take.
+    /// Bytes of the values of headers.
     func valueByteCount(in headers: Span<NamedValue>) -> Int {
         var count = 0
         for line in lines { count += headers[line.source].value.utf8.count }
         return count
     }
 
-    /// Appends the canonical request behind its query, but for what stands at its end for the body.
+    /// Appends the part of the canonical request after its query, without what represents the body.
     ///
-    /// - Returns: The place of a header whose value cannot be sent.
+    /// - Returns: The index of a header whose value cannot be sent, if there is one.
     func appendHeaders(
         _ headers: Span<NamedValue>, collapsing: Bool, to output: inout OutputSpan<UInt8>
     ) -> Int? {
@@ -162,7 +163,7 @@ extension V4TemplateText {
         return nil
     }
 
-    /// Appends what stands before the signature.
+    /// Appends the text before the signature.
     func appendSignatureParameter(to output: inout OutputSpan<UInt8>) {
         output.append(copying: bytes.span.extracting(stringToSignEnd..<bytes.count))
     }

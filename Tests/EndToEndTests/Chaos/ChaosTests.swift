@@ -2,8 +2,8 @@ import PostgresTesting
 import Testing
 
 extension LoadTests {
-    /// Three gateways on one database through kills, stops, cuts and changes of policy, drawn from a seed. What clients and admins
-    /// saw is compared with what the database says in the end.
+    /// Three gateways on one database through kills, stops, cuts and changes of policy, drawn from a seed. What clients
+    /// and admins saw is compared with what the database says in the end.
     @Suite struct ChaosTests {
         private static let seconds = Double(setting("SLUICE_TEST_CHAOS", default: 4))
         private static let isLong = seconds >= 30

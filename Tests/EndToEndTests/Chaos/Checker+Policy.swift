@@ -7,7 +7,8 @@ extension Checker {
         history.asks.flatMap(flaws) + history.ledger.compactMap(flaw)
     }
 
-    /// What the client saw: each thing that its request rests on must have been there, or not, at some instant meanwhile.
+    /// What the client saw: each thing that its request rests on must have been there, or not, at some instant
+    /// meanwhile.
     private func flaws(of ask: Ask) -> [String] {
         var pillars = [Subject.grant(ask.principal), ask.pass]
         if ask.way == .byRedirect { pillars.append(.redirects(ask.bucket)) }

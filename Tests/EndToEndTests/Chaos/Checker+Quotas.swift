@@ -78,7 +78,8 @@ extension Checker {
             guard let last = steps.last, let largest = limits.max(), last.sum > largest else { continue }
             flaws.append("\(last.sum) were issued to \(slot.holder) against \(slot.quota) of \(largest) at the most")
         }
-        // What a client received is compared with the limits that there were while it asked, first of all where it asked again.
+        // What a client received is compared with the limits that there were while it asked, first of all where it
+        // asked again.
         var begins: [String: Double] = [:]
         for ask in history.asks {
             if let key = ask.repeatKey { begins[key] = min(begins[key] ?? .infinity, ask.from) }
@@ -101,7 +102,8 @@ extension Checker {
         return flaws
     }
 
-    /// A request that is refused needs a quota that has no room for it, even at its smallest and with all that ever was issued.
+    /// A request that is refused needs a quota that has no room for it, even at its smallest and with all that ever was
+    /// issued.
     private func needlessRefusals(_ steps: [Slot: [Step]]) -> [String] {
         var most: [String: Int] = [:]
         for (slot, steps) in steps { most[slot.quota] = max(most[slot.quota] ?? 0, steps.last?.sum ?? 0) }

@@ -70,8 +70,8 @@ struct Timeline: Sendable {
 
     init(_ changes: [Change]) { self.changes = changes.sorted { $0.from < $1.from } }
 
-    /// The values at some instant of an interval: that of the last change that was answered before, and of all that may have
-    /// come about later.
+    /// The values at some instant of an interval: that of the last change that was answered before, and of all that may
+    /// have come about later.
     func values(from: Double, to: Double) -> Set<Int> {
         let settled = changes.lastIndex { $0.to < from } ?? 0
         return Set(changes[settled...].prefix { $0.from <= to }.map(\.value))

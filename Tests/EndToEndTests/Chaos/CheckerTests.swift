@@ -1,6 +1,7 @@
 import Testing
 
-/// The checker on histories written by hand: it acquits one that keeps every promise, and convicts each that breaks one.
+/// The checker on histories written by hand: it acquits one that keeps every promise, and convicts each that breaks
+/// one.
 @Suite struct CheckerTests {
     private static let alice = "user:alice"
 

@@ -1,4 +1,5 @@
-/// What happened in a run, as those who took part saw it and as the database tells it in the end. The ``Checker`` judges by it.
+/// What happened in a run, as those who took part saw it and as the database tells it in the end. The ``Checker``
+/// judges by it.
 ///
 /// Times are seconds since the run began, on one monotonic clock, but for those of the database.
 struct History: Sendable {
@@ -120,7 +121,8 @@ struct Change: Sendable {
 }
 
 extension Change {
-    /// What holds from the beginning: of the run, or of something that was made just now and that nobody could use before.
+    /// What holds from the beginning: of the run, or of something that was made just now and that nobody could use
+    /// before.
     init(_ subject: Subject, isFromTheBeginning value: Int) {
         self.init(subject: subject, value: value, from: -.infinity, to: -.infinity)
     }

@@ -1,7 +1,8 @@
 import LibPQ
 import Testing
 
-/// A build that is broken on purpose: functions of the test's own database, each with a piece taken out that promises rest on.
+/// A build that is broken on purpose: functions of the test's own database, each with a piece taken out that promises
+/// rest on.
 enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case lock = "recording without the lock"
     case proof = "recording without the proof, at gateways that nobody tells"

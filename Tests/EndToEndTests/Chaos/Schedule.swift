@@ -1,7 +1,7 @@
 import TestSupport
 
-/// What is done to gateways, database and policy in a run. The same seed, length and kinds make the same schedule; what comes of it
-/// depends on the machine as well.
+/// What is done to gateways, database and policy in a run. The same seed, length and kinds make the same schedule; what
+/// comes of it depends on the machine as well.
 struct Schedule: Sendable {
     /// What can go wrong.
     enum Fault: Sendable, Equatable {

@@ -3,7 +3,8 @@ import LibPQ
 import Testing
 
 extension World {
-    /// Makes a world at a site with three gateways: users with their grants, keys and quotas. Its time begins when that is done.
+    /// Makes a world at a site with three gateways: users with their grants, keys and quotas. Its time begins when that
+    /// is done.
     ///
     /// - Parameter limit: How much those may have in a minute who have a quota of their own.
     static func make(at site: Deployment, limit: Int) async throws -> World {

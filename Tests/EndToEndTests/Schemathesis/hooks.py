@@ -1,7 +1,7 @@
 """What schemathesis has to know of the contract that stands there in words.
 
-The checks are schemathesis's own. Three of them compare a status with what the schema says of the request; they are given the
-status that was meant, and do not complain about rules that no JSON Schema can say.
+The checks are schemathesis's own. Three of them compare a status with what the schema says of the request; they are
+given the status that was meant, and do not complain about rules that no JSON Schema can say.
 """
 
 import copy
@@ -84,10 +84,11 @@ def names_of(case):
 
 
 def is_explained(response, case):
-    """Whether the refusal is for a rule that no schema says, told as the contract promises: the member, and what is expected.
+    """Whether the refusal is for a rule that no schema says, told as the contract promises: the member, and what is
+    expected.
 
-    Such rules are about several members at once, about bytes rather than characters, about what exists, and about languages of
-    their own, such as keys, templates, strings to sign and content types.
+    Such rules are about several members at once, about bytes rather than characters, about what exists, and about
+    languages of their own, such as keys, templates, strings to sign and content types.
     """
     answer = answer_of(response)
     if answer.get("ErrorCode") == "InvalidArgument":

@@ -1,8 +1,9 @@
 """Asks a gateway for links and forms, has the stores' own SDKs make the same ones, and compares the two.
 
-The one argument is JSON: {"origin", "token", "seed", "count", "buckets": [{"name", "provider", "scheme", "endpoint", "region",
-"addressing", "maxTTL", "accessKeyID", "secretAccessKey", "sessionToken"?, "email"?}]}. Prints {"agreed": {scheme: links},
-"forms": {scheme: forms}, "mutations": {kind: tried}, "differences": [..], "unnoticed": [..]}.
+The one argument is JSON: {"origin", "token", "seed", "count", "buckets": [{"name", "provider", "scheme", "endpoint",
+"region", "addressing", "maxTTL", "accessKeyID", "secretAccessKey", "sessionToken"?, "email"?}]}. Prints
+{"agreed": {scheme: links}, "forms": {scheme: forms}, "mutations": {kind: tried}, "differences": [..],
+"unnoticed": [..]}.
 """
 
 import base64

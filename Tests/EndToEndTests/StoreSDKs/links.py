@@ -132,7 +132,8 @@ def google_link(bucket, method, key, headers, query, seconds):
     }
     assert not query
     if bucket["scheme"] == "gcs-v2-rsa" and bucket["addressing"] != "path":
-        # The SDK leaves the bucket out of what it signs when it names it in the host; the documentation has it there always.
+        # The SDK leaves the bucket out of what it signs when it names it in the host; the documentation has it there
+        # always.
         place = bucket["endpoint"] if bucket["addressing"] == "cname" else in_front(bucket)
         del options["credentials"]
         url = gcs_signing.generate_signed_url_v2(
@@ -151,8 +152,8 @@ def in_front(bucket):
 
 
 def google_derived_link(bucket, method, key, headers, query, seconds):
-    """For HMAC keys and for locations other than `auto`, which the SDK does not sign for: its own canonical headers and query,
-    and the rest as Google's documentation has it."""
+    """For HMAC keys and for locations other than `auto`, which the SDK does not sign for: its own canonical headers and
+    query, and the rest as Google's documentation has it."""
     origin = in_front(bucket) if bucket["addressing"] == "virtual" else bucket["endpoint"]
     path = (f"/{bucket['name']}" if bucket["addressing"] == "path" else "") + "/" + quote(key, safe="/~")
     stamp = CLOCK.instant.strftime("%Y%m%dT%H%M%SZ")
@@ -180,7 +181,7 @@ def google_signature(bucket, data):
 
 
 def taken_apart(url):
-    """Origin, path as it stands, and sorted decoded pairs; a raw plus is none of the forms that every server reads alike."""
+    """Origin, raw path, and sorted decoded pairs. A raw plus is refused, because servers read it differently."""
     parts = urlsplit(url)
     assert "+" not in parts.query and not parts.fragment
     pairs = [(unquote(n, errors="strict"), unquote(v, errors="strict") if e else None) for n, e, v in (
@@ -219,7 +220,8 @@ def boto_link(bucket, method, key, headers, query, seconds):
     operation = {"PUT": "put_object", "GET": "get_object", "HEAD": "head_object"}[method]
     url = kept(boto_client, bucket["name"]).generate_presigned_url(operation, Params=parameters, ExpiresIn=seconds)
     if bucket["scheme"] == "aws-v2":
-        # It repeats in the query, where nothing of it is signed, the headers that it signs; the gateway type and MD5 alone.
+        # The SDK repeats all signed headers in the query, where they are not signed; the gateway repeats only type and
+        # MD5.
         front, _, query = url.partition("?")
         url = front + "?" + "&".join(pair for pair in query.split("&") if not pair.startswith("x-amz-meta-"))
     return url

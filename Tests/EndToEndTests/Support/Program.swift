@@ -95,7 +95,8 @@ final class RunningProcess: Sendable {
         return try FileHandle(forWritingTo: url)
     }
 
-    /// Starts what its arguments say under its own process id, watched by a child that outlives the tests where need be.
+    /// Starts what its arguments say under its own process id, watched by a child that outlives the tests where need
+    /// be.
     private static let launcher = #"""
         owner=$1 me=$$
         shift

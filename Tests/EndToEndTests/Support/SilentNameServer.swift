@@ -35,7 +35,8 @@ final class SilentNameServer: Sendable {
         try? FileManager.default.removeItem(at: file)
     }
 
-    /// What becomes a program that asks this name server, and nobody else, when the program's command is appended to it.
+    /// What becomes a program that asks this name server, and nobody else, when the program's command is appended to
+    /// it.
     var command: [String] { Self.command(file.path(percentEncoded: false)) }
 
     private static func command(_ file: String) -> [String] {

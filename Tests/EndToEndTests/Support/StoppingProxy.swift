@@ -3,8 +3,8 @@ import Glibc
 import PostgresTesting
 import Synchronization
 
-/// Stands between a gateway and PostgreSQL, and holds back what the gateway says from some statement on: to PostgreSQL that is a
-/// gateway that has been stopped there.
+/// Stands between a gateway and PostgreSQL, and holds back what the gateway says from some statement on: to PostgreSQL
+/// that is a gateway that has been stopped there.
 final class StoppingProxy: Sendable {
     private struct State {
         /// How many statements still pass; all where `nil`.

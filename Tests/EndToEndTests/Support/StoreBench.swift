@@ -23,8 +23,8 @@ struct StoreBench: Sendable {
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
-    /// Runs `body` with a bench of its own, whose gateway has other settings, may call the store, or whose bucket has other
-    /// options.
+    /// Runs `body` with a bench of its own, whose gateway has other settings, may call the store, or whose bucket has
+    /// other options.
     static func with(
         _ kind: StoreKind, cluster: TestCluster? = nil, settings: [String: String] = [:], options: [String: JSON] = [:],
         reachesStore: Bool = false, _ body: @Sendable (StoreBench) async throws -> Void

@@ -170,7 +170,8 @@ struct StringMutator {
     }
 }
 
-/// A string to sign read once more, plainly and from its other end: what stores would take it for, and what may not be in it.
+/// A string to sign read once more, plainly and from its other end: what stores would take it for, and what may not be
+/// in it.
 struct PlainReading {
     private(set) var method = ""
     private(set) var bucket = ""

@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// "Version 2" signatures in the query once more, with strings and Foundation, as slowly and plainly as they read in the
-/// documentation. They share nothing with the code that they judge.
+/// "Version 2" signatures in the query once more, with strings and Foundation, as slowly and plainly as they read in
+/// the documentation. They share nothing with the code that they judge.
 struct PlainV2 {
     enum Vendor: CaseIterable {
         case oss, amazon, google

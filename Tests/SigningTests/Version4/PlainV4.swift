@@ -1,7 +1,7 @@
 import Foundation
 
-/// "Version 4" signatures once more, with strings and Foundation, as slowly and plainly as they read in the documentation. It
-/// shares nothing with the code that it judges.
+/// "Version 4" signatures once more, with strings and Foundation, as slowly and plainly as they read in the
+/// documentation. It shares nothing with the code that it judges.
 struct PlainV4 {
     /// What the vendors' documents say, each for itself.
     enum Scheme: String, CaseIterable, Sendable {

@@ -73,8 +73,8 @@ class PolicyChanges:
 class DeepBatches:
     """Asks, so many times at once, for 1,000 keys of 64 segments that nobody asked for before.
 
-    Each asker comes again as often as the rate of requests lets a principal, unless told otherwise. None is granted, so that the
-    ledger stays that of the load beside it.
+    Unless told otherwise, each asker repeats its request as often as the rate limit of a principal allows. No request
+    is granted, so that only the load beside it fills the ledger.
     """
 
     ITEMS, SLASHES = 1_000, 64

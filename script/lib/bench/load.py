@@ -78,7 +78,7 @@ class Ledger:
         return sum(gateway.issued() for gateway in self.gateways)
 
     def _rows(self):
-        """New rows. The ledger's index is by identifier, and identifiers begin with the time, if not to the millisecond."""
+        """The number of new rows, found by the index on identifiers, which begin with roughly the time of issue."""
         return self.database.number(self.database_name, f"""
             SELECT count(*) FROM issuances WHERE issued_at >= '{self.start}' AND id >= (
                 lpad(to_hex((extract(epoch FROM timestamptz '{self.start}') * 1000)::bigint - {CLOCK_MARGIN}), 12, '0')

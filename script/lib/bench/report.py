@@ -62,7 +62,7 @@ class Report:
         self.figures.append({"name": name, "value": value, "unit": unit})
 
     def measured(self, target, value, rounds=(), note=None, is_smaller=False):
-        """What a target is held against, with the values of the single rounds; `is_smaller` where less was tried than asked."""
+        """The result for a target, with the values of single rounds; `is_smaller` for a run below the required size."""
         if not any(one.id == target and one.part == self.name for one in TARGETS):
             raise ValueError(f"{self.name} has no target {target}")
         self.targets[target] = {

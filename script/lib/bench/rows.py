@@ -1,4 +1,4 @@
-"""Rows of policy: a bucket with a quota, users with an API key and a grant each, and as many other grants as asked for."""
+"""Rows of policy: a bucket with a quota, users with an API key and a grant each, and a number of further grants."""
 
 import base64
 import hashlib

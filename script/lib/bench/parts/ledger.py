@@ -1,4 +1,5 @@
-"""The same load on an empty and on a full ledger; what admins ask of the full one; and a partition that is dropped under load."""
+"""The same load on an empty and on a full ledger, the queries of admins on the full one, and a partition that is
+dropped under load."""
 
 import contextlib
 import shutil
@@ -64,7 +65,7 @@ def _require_room(database, count):
 
 
 def fill(database, name, count, days, users, report):
-    """Spreads rows evenly over the past days and what has gone by of today, as if links had been issued all the time."""
+    """Spreads rows evenly over the past days and today until now, as if links had been issued all the time."""
     began = time.monotonic()
     day = "((clock_timestamp() AT TIME ZONE 'UTC')::date - {})"
     for back in range(days, 0, -1):

@@ -1,5 +1,5 @@
-"""Four times what the gateway can do, offered at a fixed rate: the gateway and PostgreSQL on one half of the cores, whoever
-makes the load on the other, so that what is offered takes nothing from those who answer."""
+"""Four times the gateway's capacity, offered at a fixed rate. The gateway and PostgreSQL run on one half of the cores,
+and the load on the other, so that the load takes no time from the gateway."""
 
 import contextlib
 import os
@@ -63,7 +63,7 @@ def measure(chosen, report):
 
 
 def _time_of_refusal(capacity, told, refused):
-    """What is left of the gateway's time, in microseconds each, when good answers cost what they cost without overload."""
+    """Microseconds of the gateway's time per refusal, if a good answer costs as much as without overload."""
     good = statistics.median(sample.times["server"] for sample in capacity.samples)
     spent = sum(1e6 * one["serverSeconds"] - good * one["good"]["count"] for one in told)
     return max(0, spent / refused)

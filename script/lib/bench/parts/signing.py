@@ -1,4 +1,4 @@
-"""Processor time and allocations of one URL in each scheme, beside the hash work of the same bytes alone, and of a decision."""
+"""Processor time and allocations of one URL in each scheme, of the hash work for the same bytes, and of a decision."""
 
 import os
 import statistics

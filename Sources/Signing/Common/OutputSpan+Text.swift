@@ -1,9 +1,0 @@
-import LibCrypto
-
-extension OutputSpan where Element == UInt8 {
-    /// What was appended from a place on, as a text.
-    func text(from start: Int) -> String {
-        let bytes = span.extracting(start..<count)
-        return String(room: bytes.count) { $0.append(copying: bytes) }
-    }
-}

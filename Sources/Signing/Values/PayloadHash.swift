@@ -1,0 +1,26 @@
+import LibCrypto
+
+/// What a signature says about the body of a request.
+public struct PayloadHash: Sendable, Hashable {
+    /// The text that represents the body: 64 hexadecimal digits, or `UNSIGNED-PAYLOAD`.
+    public let text: String
+
+    /// The signature does not bind the body.
+    public static let unsigned = PayloadHash(text: "UNSIGNED-PAYLOAD")
+
+    /// Binds a body by its SHA-256.
+    public init(of body: [UInt8]) {
+        text = DigestAlgorithm.sha256.digest(of: body).hex
+    }
+
+    /// Binds a body by its SHA-256 in lower-case hexadecimal; `nil` for any other text.
+    public init?(hex: String) {
+        let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte) }
+        guard hex.utf8.count == 64, hex.utf8.allSatisfy(isDigit) else { return nil }
+        text = hex
+    }
+
+    private init(text: String) {
+        self.text = text
+    }
+}

@@ -1,0 +1,145 @@
+/// The instant of a signature, in whole seconds, and its formats in the schemes.
+///
+/// The calendar is the proleptic Gregorian one in UTC, without leap seconds, from 1970 to the end of year 9999.
+public struct SigningInstant: Sendable, Hashable, Comparable {
+    /// The instants whose year has four digits.
+    public static let validEpochSeconds: ClosedRange<Int64> = 0...253_402_300_799
+
+    /// Seconds since 1970-01-01T00:00:00Z.
+    public let epochSeconds: Int64
+
+    /// Takes seconds since 1970; `nil` outside ``validEpochSeconds``.
+    public init?(epochSeconds: Int64) {
+        guard Self.validEpochSeconds.contains(epochSeconds) else { return nil }
+        self.epochSeconds = epochSeconds
+    }
+
+    /// Takes seconds since 1970, limited to ``validEpochSeconds``.
+    public init(clampingEpochSeconds seconds: Int64) {
+        epochSeconds = min(max(seconds, Self.validEpochSeconds.lowerBound), Self.validEpochSeconds.upperBound)
+    }
+
+    /// Takes a UTC date and time of day; `nil` when the day or time does not exist or lies before 1970.
+    public init?(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int) {
+        guard (1970...9999).contains(year), (1...12).contains(month), day >= 1,
+            day <= Self.dayCount(ofMonth: month, year: year),
+            (0...23).contains(hour), (0...59).contains(minute), (0...59).contains(second)
+        else { return nil }
+        let days = Self.dayNumber(year: year, month: month, day: day)
+        epochSeconds = Int64(((days * 24 + hour) * 60 + minute) * 60 + second)
+    }
+
+    /// Reads `YYYYMMDDTHHMMSSZ`; `nil` for anything else.
+    public init?(basic text: String) {
+        self.init(text, pattern: "YYYYMMDDThhmmssZ")
+    }
+
+    /// Reads `YYYY-MM-DDTHH:MM:SSZ`; `nil` for anything else.
+    public init?(extended text: String) {
+        self.init(text, pattern: "YYYY-MM-DDThh:mm:ssZ")
+    }
+
+    /// `YYYYMMDDTHHMMSSZ`.
+    public var basic: String {
+        let date = Self.civilDate(ofDayNumber: dayNumber)
+        let day = [date.year / 100, date.year % 100, date.month, date.day].flatMap(Self.twoDigits)
+        return String(decoding: day + "T".utf8 + time, as: UTF8.self)
+    }
+
+    /// `YYYY-MM-DDTHH:MM:SSZ`.
+    public var extended: String {
+        let digits = Array(basic)
+        func field(_ range: Range<Int>) -> String { String(digits[range]) }
+        let date = "\(field(0..<4))-\(field(4..<6))-\(field(6..<8))"
+        return "\(date)T\(field(9..<11)):\(field(11..<13)):\(field(13..<15))Z"
+    }
+
+    /// `YYYYMMDD`.
+    public var day: String {
+        String(basic.prefix(8))
+    }
+
+    /// Days since 1970-01-01.
+    public var dayNumber: Int {
+        Int(epochSeconds / 86_400)
+    }
+
+    /// The instant that many seconds later, or earlier for a negative number; `nil` outside ``validEpochSeconds``.
+    public func advanced(bySeconds seconds: Int) -> SigningInstant? {
+        let (sum, overflow) = epochSeconds.addingReportingOverflow(Int64(seconds))
+        return overflow ? nil : SigningInstant(epochSeconds: sum)
+    }
+
+    /// Orders by time.
+    public static func < (left: SigningInstant, right: SigningInstant) -> Bool {
+        left.epochSeconds < right.epochSeconds
+    }
+
+    /// Number of bytes of ``time``.
+    static let timeByteCount = 7
+
+    /// The basic format after its `T`: `HHMMSSZ`.
+    var time: [UInt8] {
+        let second = Int(epochSeconds % 86_400)
+        return [second / 3600, second / 60 % 60, second % 60].flatMap(Self.twoDigits) + "Z".utf8
+    }
+
+    private static func twoDigits(_ number: Int) -> [UInt8] {
+        [UInt8(ascii: "0") + UInt8(number / 10), UInt8(ascii: "0") + UInt8(number % 10)]
+    }
+
+    private init?(_ text: String, pattern: StaticString) {
+        let form = Array("\(pattern)".utf8)
+        let bytes = Array(text.utf8)
+        guard bytes.count == form.count else { return nil }
+        var fields: [UInt8: Int] = [:]
+        for (byte, place) in zip(bytes, form) {
+            if "YMDhms".utf8.contains(place) {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                fields[place, default: 0] = fields[place, default: 0] * 10 + Int(byte - UInt8(ascii: "0"))
+            } else if byte != place {
+                return nil
+            }
+        }
+        func field(_ letter: Unicode.Scalar) -> Int { fields[UInt8(ascii: letter), default: 0] }
+        self.init(
+            year: field("Y"), month: field("M"), day: field("D"),
+            hour: field("h"), minute: field("m"), second: field("s")
+        )
+    }
+}
+
+extension SigningInstant {
+    // In this arithmetic a year begins on 1 March, so that the leap day is its last day, and an era has 400 years.
+    private static let daysPerEra = 146_097
+    private static let daysFromYearZeroTo1970 = 719_468
+
+    private static func dayNumber(year: Int, month: Int, day: Int) -> Int {
+        let shiftedYear = month > 2 ? year : year - 1
+        let era = shiftedYear / 400
+        let yearOfEra = shiftedYear % 400
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        return era * daysPerEra + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - daysFromYearZeroTo1970
+    }
+
+    private static func civilDate(ofDayNumber dayNumber: Int) -> (year: Int, month: Int, day: Int) {
+        let days = dayNumber + daysFromYearZeroTo1970
+        let era = days / daysPerEra
+        let dayOfEra = days % daysPerEra
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shiftedMonth = (5 * dayOfYear + 2) / 153
+        let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+        let year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+        return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
+    }
+
+    private static func dayCount(ofMonth month: Int, year: Int) -> Int {
+        let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+        return switch month {
+        case 2: isLeap ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+}

@@ -107,7 +107,8 @@ struct EventLoopTests {
         }
         loop.stop()
         await thread
-        #expect(!work.isNested.load(ordering: .sequentiallyConsistent))
+        let isNested = work.isNested.load(ordering: .sequentiallyConsistent)
+        #expect(!isNested)
     }
 
     @Test func whatIsLeftWhenItEndsGoesOnElsewhere() async throws {

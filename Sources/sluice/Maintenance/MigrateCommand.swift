@@ -9,8 +9,9 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Bring the database's schema up to this program's.",
         discussion: """
             Logs in as the owner of the schema, by SLUICE_DATABASE_URL. Each migration
-            is a transaction of its own; several runs at once wait for each other; a
-            database that a newer program migrated is refused. The group role
+            is a transaction of its own; functions that differ from this program's are
+            replaced after them, in one transaction. Several runs at once wait for each
+            other; a database that a newer program migrated is refused. The group role
             sluice_gateway gets the rights of the gateway: make the gateway's login a
             member of it. Partitions of the ledger are prepared.
             """
@@ -25,7 +26,11 @@ struct MigrateCommand: AsyncParsableCommand {
         let outcome = try await Migrator(connection: connection, logger: logger).migrate()
         await connection.close()
         let applied = outcome.applied.map(String.init).joined(separator: ", ")
-        print(applied.isEmpty ? "The schema is current." : "Applied migrations \(applied).")
+        let functions =
+            outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
+        if applied.isEmpty, functions.isEmpty { print("The schema is current.") }
+        if !applied.isEmpty { print("Applied migrations \(applied).") }
+        if !functions.isEmpty { print("Applied functions: \(functions).") }
         if !outcome.gatewayRoleIsReady {
             print(
                 """

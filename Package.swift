@@ -69,7 +69,7 @@ let package = Package(
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
 
-        // The contract and the migrations, carried inside the program.
+        // The contract, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 

@@ -103,6 +103,7 @@ import Testing
             StorageCredentialStatements.lock.text, StorageCredentialStatements.delete.text,
             StorageCredentialStatements.document.text,
             GrantStatements.insert.text, GrantStatements.lockBucket.text, GrantStatements.lockTemplates.text,
+            GrantStatements.shareTemplateLock.text,
             GrantStatements.countTemplates.text, GrantStatements.read.text, GrantStatements.page.text,
             GrantStatements.lock.text, GrantStatements.remove.text, GrantStatements.document.text,
             APIKeyStatements.insert.text, APIKeyStatements.update.text, APIKeyStatements.read.text,
@@ -118,6 +119,8 @@ import Testing
             IssuerStatements.lockAll.text,
             IssuerStatements.readOthers.text, IssuerStatements.lock.text, IssuerStatements.delete.text,
             IssuerStatements.document.text,
+            TicketStatements.insert.text, TicketStatements.lock.text, TicketStatements.delete.text,
+            TicketStatements.document.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.changes.text,
         ]
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

@@ -118,7 +118,7 @@ import Testing
         try await connection.runScript(
             "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'")
         let database = try #require(try await connection.execute(RecordingProbe.read).first?.database)
-        #expect(SchemaState.carried.misfit(of: database) == .functionsDiffer(names: ["uuid_v7"]))
+        #expect(SchemaState.carried.misfit(of: database) == Migrator.Failure.functionsDiffer(names: ["uuid_v7"]))
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await source.changes(since: nil) }
         #expect(schema.isBroken)
         try await connection.runScript(

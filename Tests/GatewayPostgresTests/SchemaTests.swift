@@ -127,7 +127,7 @@ import Testing
         for statement in [AdminStatements.writeNothing, RecordingProbe.lock, RecordingProbe.write] {
             _ = try await gateway.execute(statement)
         }
-        #expect(try await gateway.execute(RecordingProbe.read).first?.database == .carried)
+        #expect(try await gateway.execute(RecordingProbe.read).first?.database == SchemaState.carried)
     }
 
     @Test(.database(.migrated)) func aGrantWithoutALineInTheLogDoesNotCommit() async throws {

@@ -216,7 +216,8 @@ BEGIN
     )
     SELECT p_ids[i], v_now, p_position_seqs[p_item_positions[i]], p_principals[i], p_matched_principals[i],
         p_grant_ids[i], p_credential_ids[i], p_deliveries[i], p_actions[i], p_methods[i], p_buckets[i],
-        p_object_keys[i], p_expires_at[i], p_content_types[i], p_content_md5s[i], p_content_lengths[i], p_request_ids[i],
+        p_object_keys[i], p_expires_at[i], p_content_types[i], p_content_md5s[i], p_content_lengths[i],
+        p_request_ids[i],
         CASE p_charge_ends[i + 1] - p_charge_ends[i]
             WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_quotas[p_charge_ends[i + 1]]]
             ELSE p_charge_quotas[p_charge_ends[i] + 1:p_charge_ends[i + 1]] END,

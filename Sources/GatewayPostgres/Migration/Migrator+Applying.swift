@@ -23,8 +23,8 @@ extension Migrator {
         }
     }
 
-    /// Applies functions whose checksums differ and drops those that have no file any more; then gives the gateway's role its
-    /// rights, which a new function lacks.
+    /// Applies functions whose checksums differ and drops those that have no file any more; then gives the gateway's
+    /// role its rights, which a new function lacks.
     ///
     /// - Returns: Names of the functions that differed, and whether the role exists.
     func applyFunctions(gatewayRole: String) async throws -> (names: [String], roleIsReady: Bool) {
@@ -43,9 +43,9 @@ extension Migrator {
 
     /// Replaces a function, or drops it where this program carries none of the name.
     ///
-    /// A function that nothing depends on is dropped first, so that its arguments and its result may change. Triggers, defaults,
-    /// views and indexes depend on a function; other functions do not, since their bodies are texts. PostgreSQL refuses to drop
-    /// a function without a file for as long as something depends on it.
+    /// A function that nothing depends on is dropped first, so that its arguments and its result may change. Triggers,
+    /// defaults, views and indexes depend on a function; other functions do not, since their bodies are texts.
+    /// PostgreSQL refuses to drop a function without a file for as long as something depends on it.
     private func apply(functionNamed name: String, in transaction: borrowing PostgresTransaction) throws {
         let function = functions.first { $0.name == name }
         for drop in try transaction.execute(Self.dropsOfFunction, (name: name, isGone: function == nil)) {
@@ -71,8 +71,8 @@ extension Migrator {
         }
     }
 
-    /// Takes the policy lock before the tables, as those who record do. No recording is under way until the transaction ends, and
-    /// what was decided before is stale after it: gateways of another version record nothing any more.
+    /// Takes the policy lock before the tables, as those who record do. No recording is under way until the transaction
+    /// ends, and what was decided before is stale after it: gateways of another version record nothing any more.
     private static func excludeRecordings(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
         try transaction.perform(lockPolicy, ())
@@ -140,7 +140,8 @@ extension Migrator {
 
     static let deleteFunction = Statement<String, Void>("DELETE FROM schema_functions WHERE name = $1") { [$0] }
 
-    /// Commands that drop the functions of a name: those that nothing depends on, or all of them where it has no file any more.
+    /// Commands that drop the functions of a name: those that nothing depends on, or all of them where it has no file
+    /// any more.
     static let dropsOfFunction = Statement<(name: String, isGone: Bool), String>(
         """
         SELECT 'DROP FUNCTION ' || p.oid::regprocedure

@@ -25,8 +25,8 @@ public struct Migrator: Sendable {
                 "Migration \(version) was applied to the database in another form than this program carries."
             case .functionsDiffer(let names):
                 """
-                The database has other functions than this program carries: \(Self.list(names)); run 'sluice migrate' to \
-                replace them.
+                The database has other functions than this program carries: \(Self.list(names)); run \
+                'sluice migrate' to replace them.
                 """
             }
         }
@@ -77,8 +77,9 @@ public struct Migrator: Sendable {
         goal = SchemaState(migrations, functions)
     }
 
-    /// Applies what is missing, gives the gateway's role its rights and prepares partitions of the ledger. Each migration is
-    /// a transaction of its own, and all functions together are one. Several runs at once wait for each other.
+    /// Applies what is missing, gives the gateway's role its rights and prepares partitions of the ledger. Each
+    /// migration is a transaction of its own, and all functions together are one. Several runs at once wait for each
+    /// other.
     ///
     /// - Parameters:
     ///   - gatewayRole: The group role that the gateway's login is a member of; made where that is permitted.
@@ -100,11 +101,11 @@ public struct Migrator: Sendable {
         if !names.isEmpty {
             logger.info("functions applied", metadata: ["names": "\(names.joined(separator: ", "))"])
         }
-        let partitions = try await connection.execute(
-            Self.preparePartitions, daysAhead, deadline: .now + Self.patience
-        ).first
-        return Outcome(
-            applied: applied, functions: names, gatewayRoleIsReady: isReady, partitions: Int(partitions ?? 0))
+        let partitions = try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
+            try transaction.perform(Self.lock, ())
+            return try transaction.execute(Self.preparePartitions, daysAhead).first ?? 0
+        }
+        return Outcome(applied: applied, functions: names, gatewayRoleIsReady: isReady, partitions: Int(partitions))
     }
 
     /// Checks that the schema is the one that this program was written for.

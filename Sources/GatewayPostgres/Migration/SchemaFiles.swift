@@ -9,7 +9,8 @@ struct Migration: Sendable {
     /// The file.
     let sql: [UInt8]
 
-    /// All migrations, in order; a new file under `sql/migrations` gets its lines in `Sources/CEmbeddedFiles/migrations.c`.
+    /// All migrations, in order; a new file under `sql/migrations` gets its lines in
+    /// `Sources/CEmbeddedFiles/migrations.c`.
     static let all = EmbeddedFile.migrations.map { file in
         Migration(
             version: Int32(file.name.prefix(4)) ?? 0, name: String(file.name.dropFirst(5).dropLast(4)), sql: file.bytes)

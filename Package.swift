@@ -72,7 +72,7 @@ let package = Package(
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
 
-        // The contract and the migrations, carried inside the program.
+        // The contract, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 

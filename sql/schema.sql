@@ -1,12 +1,31 @@
-CREATE DOMAIN public.amount AS bigint;
+CREATE DOMAIN public.amount AS bigint
+	CONSTRAINT amount_check CHECK ((VALUE >= 0));
 
-CREATE DOMAIN public.issuance_action AS text;
+CREATE DOMAIN public.issuance_action AS text
+	CONSTRAINT issuance_action_check CHECK ((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'PutObject,GetObject'::text])));
 
-CREATE DOMAIN public.issuance_delivery AS text;
+CREATE DOMAIN public.issuance_delivery AS text
+	CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text])));
 
-CREATE DOMAIN public.issuance_method AS text;
+CREATE DOMAIN public.issuance_method AS text
+	CONSTRAINT issuance_method_check CHECK ((VALUE = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text, '*'::text])));
 
-CREATE DOMAIN public.md5_digest AS bytea;
+CREATE DOMAIN public.md5_digest AS bytea
+	CONSTRAINT md5_digest_check CHECK ((octet_length(VALUE) = ANY (ARRAY[16, 32, 33, 48, 49])));
+
+CREATE FUNCTION public.advisory_lock(p_name text) RETURNS bigint
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    CASE p_name
+        WHEN 'policy' THEN RETURN 7310868744;
+        WHEN 'partitions' THEN RETURN 7310868745;
+        WHEN 'migration' THEN RETURN 7310868746;
+        WHEN 'sums' THEN RETURN 7310868747;
+        WHEN 'pruning' THEN RETURN 7310868748;
+    END CASE;
+END
+$$;
 
 CREATE FUNCTION public.append_policy_log(p_scopes text[], p_actor text, p_request_id text, p_attempts integer DEFAULT 1) RETURNS void
     LANGUAGE plpgsql
@@ -27,115 +46,37 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.quota_period_end(p_period text, p_start timestamp with time zone) RETURNS timestamp with time zone
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_period WHEN 'minute'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '00:01:00'::interval) AT TIME ZONE 'UTC'::text) WHEN 'hour'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '01:00:00'::interval) AT TIME ZONE 'UTC'::text) WHEN 'day'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '1 day'::interval) AT TIME ZONE 'UTC'::text) WHEN 'month'::text THEN (((p_start AT TIME ZONE 'UTC'::text) + '1 mon'::interval) AT TIME ZONE 'UTC'::text) ELSE NULL::timestamp with time zone END;
-
-CREATE FUNCTION public.quota_period_start(p_period text, p_at timestamp with time zone) RETURNS timestamp with time zone
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE p_period WHEN 'total'::text THEN '1970-01-01 00:00:00+00'::timestamp with time zone ELSE (date_trunc(p_period, (p_at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) END;
-
-CREATE TABLE public.issuances (
-    id uuid NOT NULL,
-    issued_at timestamp with time zone NOT NULL,
-    policy_seq bigint NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    matched_principal text NOT NULL COLLATE pg_catalog."C",
-    grant_id uuid NOT NULL,
-    credential_id uuid NOT NULL,
-    delivery public.issuance_delivery NOT NULL,
-    action public.issuance_action NOT NULL,
-    method public.issuance_method NOT NULL,
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    expires_at timestamp with time zone NOT NULL,
-    content_type text,
-    content_md5 public.md5_digest,
-    content_length public.amount,
-    request_id text NOT NULL,
-    quota_ids uuid[],
-    quota_amounts bigint[]
-)
-PARTITION BY RANGE (issued_at);
-
-CREATE TABLE public.quota_usage (
-    quota_id uuid NOT NULL,
-    holder text NOT NULL COLLATE pg_catalog."C",
-    period_start timestamp with time zone NOT NULL,
-    shared boolean NOT NULL,
-    used public.amount NOT NULL,
-    released public.amount DEFAULT 0 NOT NULL,
-    archived public.amount DEFAULT 0 NOT NULL
-)
-WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
-
-CREATE TABLE public.quotas (
-    id uuid NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text COLLATE pg_catalog."C",
-    action text,
-    metric text NOT NULL,
-    period text NOT NULL,
-    sharing text NOT NULL,
-    quota_limit bigint NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
-    CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
-    CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
-    CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
-    CONSTRAINT quotas_period_check CHECK ((period = ANY (ARRAY['minute'::text, 'hour'::text, 'day'::text, 'month'::text, 'total'::text]))),
-    CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
-);
-
 CREATE FUNCTION public.audit_quotas() RETURNS TABLE(quota_id uuid, holder text, period_start timestamp with time zone, used bigint, charged bigint)
     LANGUAGE sql STABLE
-    BEGIN ATOMIC
- WITH periods AS (
-          SELECT q.id,
-             q.principal,
-             q.sharing,
-             s.starts_at,
-             COALESCE(public.quota_period_end(q.period, s.starts_at), 'infinity'::timestamp with time zone) AS ends_at
-            FROM (public.quotas q
-              CROSS JOIN LATERAL ( SELECT public.quota_period_start(q.period, statement_timestamp()) AS starts_at) s)
-         ), charges AS (
-          SELECT p.id,
-                 CASE p.sharing
-                     WHEN 'shared'::text THEN p.principal
-                     ELSE i.principal
-                 END AS holder,
-             p.starts_at,
-             (sum(c_1.amount))::bigint AS amount
-            FROM ((public.issuances i
-              CROSS JOIN LATERAL UNNEST(i.quota_ids, i.quota_amounts) c_1(quota_id, amount))
-              JOIN periods p ON ((p.id = c_1.quota_id)))
-           WHERE ((i.quota_ids IS NOT NULL) AND (i.issued_at >= p.starts_at) AND (i.issued_at < p.ends_at) AND (i.issued_at >= ( SELECT min(e.starts_at) AS min
-                    FROM periods e)))
-           GROUP BY p.id,
-                 CASE p.sharing
-                     WHEN 'shared'::text THEN p.principal
-                     ELSE i.principal
-                 END, p.starts_at
-         ), counters AS (
-          SELECT u_1.quota_id,
-             u_1.holder,
-             u_1.period_start,
-             u_1.used,
-             ((u_1.archived)::bigint - (u_1.released)::bigint) AS settled
-            FROM (public.quota_usage u_1
-              JOIN periods p ON (((p.id = u_1.quota_id) AND (p.starts_at = u_1.period_start))))
-         )
-  SELECT COALESCE(c.id, u.quota_id) AS "coalesce",
-     COALESCE(c.holder, u.holder) AS "coalesce",
-     COALESCE(c.starts_at, u.period_start) AS "coalesce",
-     COALESCE((u.used)::bigint, (0)::bigint) AS "coalesce",
-     (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint))
-    FROM (charges c
-      FULL JOIN counters u ON (((u.quota_id = c.id) AND (u.holder = c.holder) AND (u.period_start = c.starts_at))))
-   WHERE (COALESCE((u.used)::bigint, (0)::bigint) <> (COALESCE(c.amount, (0)::bigint) + COALESCE(u.settled, (0)::bigint)))
-   ORDER BY COALESCE(c.id, u.quota_id), COALESCE(c.holder, u.holder), COALESCE(c.starts_at, u.period_start);
-END;
+    AS $$
+    WITH periods AS (
+        SELECT q.id, q.principal, q.sharing, s.starts_at,
+            coalesce(quota_period_end(q.period, s.starts_at), 'infinity') AS ends_at
+        FROM quotas q
+        CROSS JOIN LATERAL (SELECT quota_period_start(q.period, statement_timestamp()) AS starts_at) s
+    ),
+    charges AS (
+        SELECT p.id, CASE p.sharing WHEN 'shared' THEN p.principal ELSE i.principal END AS holder, p.starts_at,
+            sum(c.amount)::bigint AS amount
+        FROM issuances i
+        CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+        JOIN periods p ON p.id = c.quota_id
+        WHERE i.quota_ids IS NOT NULL AND i.issued_at >= p.starts_at AND i.issued_at < p.ends_at
+            AND i.issued_at >= (SELECT min(e.starts_at) FROM periods e)
+        GROUP BY 1, 2, 3
+    ),
+    counters AS (
+        SELECT u.quota_id, u.holder, u.period_start, u.used, u.archived - u.released AS settled
+        FROM quota_usage u
+        JOIN periods p ON p.id = u.quota_id AND p.starts_at = u.period_start
+    )
+    SELECT coalesce(c.id, u.quota_id), coalesce(c.holder, u.holder), coalesce(c.starts_at, u.period_start),
+        coalesce(u.used, 0), coalesce(c.amount, 0) + coalesce(u.settled, 0)
+    FROM charges c
+    FULL JOIN counters u ON u.quota_id = c.id AND u.holder = c.holder AND u.period_start = c.starts_at
+    WHERE coalesce(u.used, 0) <> coalesce(c.amount, 0) + coalesce(u.settled, 0)
+    ORDER BY 1, 2, 3;
+$$;
 
 CREATE FUNCTION public.begin_remote_upload(p_principal text, p_bucket text, p_object_key text, p_content_type text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -161,14 +102,13 @@ CREATE FUNCTION public.bind_remote_upload(p_principal text, p_bucket text, p_obj
 DECLARE
     v_upload remote_uploads;
 BEGIN
-    -- Uploads that the gateway started itself have sizes and parts that it keeps account of.
     IF EXISTS (
         SELECT FROM multipart_uploads m
         WHERE m.bucket = p_bucket AND m.object_key = p_object_key AND m.store_upload_id = p_upload_id
     ) THEN
         RETURN NULL;
     END IF;
-    -- Twice, since another call may bind the id between the two statements.
+    -- Twice, since another call may bind the identifier between the two statements.
     FOR i IN 1..2 LOOP
         SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
         IF FOUND THEN
@@ -214,7 +154,6 @@ BEGIN
             issuance_ids := '{}';
             RETURN;
         END IF;
-        -- Who has the row locked is about to record or to answer; nobody waits for that.
         SELECT k.* INTO v_row
         FROM idempotency_keys k
         WHERE k.key_digest = p_key_digest AND k.caller = p_caller AND k.route = p_route
@@ -279,13 +218,14 @@ DECLARE
     v_from timestamptz := p_day::timestamptz;
     v_to timestamptz := (p_day + 1)::timestamptz;
 BEGIN
-    PERFORM pg_advisory_xact_lock(7310868745);
+    PERFORM pg_advisory_xact_lock(advisory_lock('partitions'));
     IF to_regclass('public.' || quote_ident(v_name)) IS NOT NULL THEN
         RETURN false;
     END IF;
     EXECUTE format('CREATE TABLE public.%I (LIKE public.issuances INCLUDING ALL)', v_name);
     EXECUTE format(
-        'ALTER TABLE public.%I ADD CONSTRAINT issued_on_day CHECK (issued_at >= %L AND issued_at < %L)', v_name, v_from, v_to
+        'ALTER TABLE public.%I ADD CONSTRAINT issued_on_day CHECK (issued_at >= %L AND issued_at < %L)',
+        v_name, v_from, v_to
     );
     EXECUTE format(
         'ALTER TABLE public.issuances ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)', v_name, v_from, v_to
@@ -326,7 +266,7 @@ BEGIN
     IF NOT v_is_empty THEN
         RAISE EXCEPTION 'the partition of % is not empty', p_day USING ERRCODE = 'object_not_in_prerequisite_state';
     END IF;
-    PERFORM pg_advisory_xact_lock(7310868747);
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('ALTER TABLE public.issuances DETACH PARTITION public.%I', v_name);
     EXECUTE format('DROP TABLE public.%I', v_name);
     PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
@@ -347,7 +287,7 @@ BEGIN
     IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
         RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
     END IF;
-    PERFORM pg_advisory_xact_lock(7310868747);
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
     EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
     EXECUTE format(
         $sql$
@@ -392,7 +332,7 @@ BEGIN
     RETURN QUERY
         SELECT p.day
         FROM (
-            -- Only CASE keeps the order in which things are looked at.
+            -- CASE, so that no date is read from another table's name: conditions have no order.
             SELECT CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END AS day
             FROM pg_inherits i
             JOIN pg_class c ON c.oid = i.inhrelid
@@ -403,53 +343,19 @@ BEGIN
 END
 $_$;
 
-CREATE TABLE public.gateways (
-    id uuid NOT NULL,
-    version text NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    last_seen_at timestamp with time zone NOT NULL,
-    policy_seq bigint,
-    policy_tag uuid,
-    clock_difference double precision NOT NULL,
-    key_ids text[] NOT NULL,
-    CONSTRAINT gateways_policy_check CHECK (((policy_seq IS NULL) = (policy_tag IS NULL)))
-);
-
 CREATE FUNCTION public.forget_gateway(p_id uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
-    BEGIN ATOMIC
- DELETE FROM public.gateways g
-   WHERE (g.id = forget_gateway.p_id);
-END;
-
-CREATE TABLE public.issuance_sums (
-    minute timestamp with time zone NOT NULL,
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    action text NOT NULL,
-    delivery text NOT NULL,
-    credential_id uuid NOT NULL,
-    byte_quotas uuid[] NOT NULL,
-    urls bigint NOT NULL,
-    bytes_bound numeric,
-    bytes_reserved numeric
-);
-
-CREATE TABLE public.summed_days (
-    starts_at timestamp with time zone NOT NULL,
-    summed_to timestamp with time zone NOT NULL,
-    pages bigint NOT NULL,
-    CONSTRAINT summed_days_check CHECK (((summed_to > starts_at) AND (summed_to <= (starts_at + '24:00:00'::interval))))
-);
+    AS $$
+    DELETE FROM gateways g WHERE g.id = p_id;
+$$;
 
 CREATE FUNCTION public.forget_sums(p_starts_at timestamp with time zone) RETURNS void
     LANGUAGE sql
-    BEGIN ATOMIC
- DELETE FROM public.issuance_sums s
-   WHERE ((s.minute >= forget_sums.p_starts_at) AND (s.minute < (forget_sums.p_starts_at + '24:00:00'::interval)));
- DELETE FROM public.summed_days d
-   WHERE (d.starts_at = forget_sums.p_starts_at);
-END;
+    AS $$
+    DELETE FROM issuance_sums s WHERE s.minute >= p_starts_at AND s.minute < p_starts_at + interval '24 hours';
+    DELETE FROM summed_days d WHERE d.starts_at = p_starts_at;
+$$;
 
 CREATE TABLE public.grants (
     id uuid NOT NULL,
@@ -465,9 +371,9 @@ CREATE TABLE public.grants (
     note text DEFAULT ''::text NOT NULL,
     created_by text NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    removed_at timestamp with time zone,
-    removed_by text,
     created_change uuid DEFAULT public.current_policy_change() NOT NULL,
+    removed_by text,
+    removed_at timestamp with time zone,
     removed_change uuid,
     CONSTRAINT grants_actions_check CHECK (((cardinality(actions) > 0) AND (actions <@ '{PutObject,GetObject}'::text[]))),
     CONSTRAINT grants_effect_check CHECK ((effect = ANY (ARRAY['allow'::text, 'deny'::text]))),
@@ -477,15 +383,30 @@ CREATE TABLE public.grants (
 
 CREATE FUNCTION public.grant_document(g public.grants) RETURNS jsonb
     LANGUAGE sql STABLE
-    RETURN CASE WHEN ((g).id IS NOT NULL) THEN jsonb_build_object('id', (g).id, 'principal', (g).principal, 'bucket', (g).bucket, 'prefix', (g).prefix, 'isTemplate', (g).is_template, 'actions', (g).actions, 'effect', (g).effect, 'conditions', (g).conditions, 'notBefore', (g).not_before, 'notAfter', (g).not_after, 'note', (g).note, 'createdBy', (g).created_by, 'createdAt', (g).created_at) ELSE NULL::jsonb END;
+    AS $$
+    SELECT CASE WHEN (g).id IS NOT NULL THEN jsonb_build_object(
+        'id', (g).id, 'principal', (g).principal, 'bucket', (g).bucket, 'prefix', (g).prefix,
+        'isTemplate', (g).is_template, 'actions', (g).actions, 'effect', (g).effect, 'conditions', (g).conditions,
+        'notBefore', (g).not_before, 'notAfter', (g).not_after, 'note', (g).note,
+        'createdBy', (g).created_by, 'createdAt', (g).created_at
+    ) END
+$$;
 
 CREATE FUNCTION public.grant_fingerprint(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text, p_actions text[], p_conditions jsonb, p_not_before timestamp with time zone, p_not_after timestamp with time zone, p_note text) RETURNS bytea
     LANGUAGE sql STABLE
-    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect, ('PutObject'::text = ANY (p_actions)), ('GetObject'::text = ANY (p_actions)), p_conditions, round((EXTRACT(epoch FROM p_not_before) * (1000)::numeric)), round((EXTRACT(epoch FROM p_not_after) * (1000)::numeric)), p_note))::text, 'UTF8'::name));
+    AS $$
+    SELECT sha256(convert_to(ROW(
+        p_principal, p_bucket, p_prefix, p_is_template, p_effect,
+        'PutObject' = ANY (p_actions), 'GetObject' = ANY (p_actions), p_conditions,
+        round(extract(epoch FROM p_not_before) * 1000), round(extract(epoch FROM p_not_after) * 1000), p_note
+    )::text, 'UTF8'))
+$$;
 
 CREATE FUNCTION public.grant_key(p_principal text, p_bucket text, p_prefix text, p_is_template boolean, p_effect text) RETURNS bytea
     LANGUAGE sql STABLE
-    RETURN sha256(convert_to((ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect))::text, 'UTF8'::name));
+    AS $$
+    SELECT sha256(convert_to(ROW(p_principal, p_bucket, p_prefix, p_is_template, p_effect)::text, 'UTF8'))
+$$;
 
 CREATE FUNCTION public.grant_to_gateway(p_role name) RETURNS boolean
     LANGUAGE plpgsql
@@ -502,137 +423,86 @@ BEGIN
                 RETURN false;
         END;
     END IF;
-    -- Functions are open to everybody until told otherwise.
-    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
     EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
+
+    -- Policy.
+    EXECUTE format('GRANT INSERT ON policy_changes, policy_log TO %I', p_role);
     EXECUTE format(
-        'GRANT INSERT ON policy_changes, policy_log, storage_credentials, buckets, grants, group_members, quotas, issuers, '
-            'api_keys, admin_audit, issuances, quota_usage, reservations, denials, tickets, '
-            'multipart_uploads, multipart_parts, idempotency_keys, landings, store_events, event_secrets TO %I', p_role
+        'GRANT INSERT, UPDATE, DELETE ON storage_credentials, buckets, issuers, api_keys, event_secrets TO %I', p_role
     );
+    EXECUTE format('GRANT INSERT, DELETE ON group_members TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
+    -- The other columns of a quota fix what its counters mean.
+    EXECUTE format('GRANT INSERT, UPDATE (quota_limit, revision), DELETE ON quotas TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
+
+    -- The ledger.
+    EXECUTE format('GRANT INSERT ON issuances, admin_audit TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (used, released) ON quota_usage TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (check_at), DELETE ON reservations TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (count) ON denials TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE, DELETE ON idempotency_keys TO %I', p_role);
+
+    -- Uploads.
+    EXECUTE format('GRANT INSERT, UPDATE ON landings TO %I', p_role);
+    EXECUTE format('GRANT INSERT ON store_events TO %I', p_role);
     EXECUTE format(
-        'GRANT DELETE ON storage_credentials, buckets, group_members, quotas, issuers, api_keys, reservations, '
-            'tickets, multipart_parts, idempotency_keys, event_secrets TO %I', p_role
+        'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at) '
+            'ON multipart_uploads TO %I', p_role
     );
-    EXECUTE format(
-        'GRANT UPDATE ON storage_credentials, buckets, issuers, api_keys, idempotency_keys, landings, event_secrets TO %I',
-        p_role
-    );
-    EXECUTE format('GRANT UPDATE (sealed, key_id) ON tickets TO %I', p_role);
-    EXECUTE format('GRANT UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
-    EXECUTE format('GRANT UPDATE (used, released) ON quota_usage TO %I', p_role);
-    -- A quota's other columns fix what its counters mean.
-    EXECUTE format('GRANT UPDATE (quota_limit, revision) ON quotas TO %I', p_role);
-    EXECUTE format('GRANT UPDATE (check_at) ON reservations TO %I', p_role);
-    EXECUTE format('GRANT UPDATE (count) ON denials TO %I', p_role);
-    EXECUTE format(
-        'GRANT UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at) ON multipart_uploads TO %I', p_role
-    );
+    EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
+
+    -- PostgreSQL lets everybody execute a new function.
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
-    EXECUTE format('REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role);
+    EXECUTE format(
+        'REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role
+    );
     RETURN true;
 END
 $$;
 
 CREATE FUNCTION public.idempotency_claim_end() RETURNS timestamp with time zone
     LANGUAGE sql
-    RETURN (clock_timestamp() + '00:00:05'::interval);
+    AS $$
+    SELECT clock_timestamp() + interval '5 seconds'
+$$;
 
 CREATE FUNCTION public.is_live_gateway(p_last_seen_at timestamp with time zone) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN (p_last_seen_at > (statement_timestamp() - '00:00:30'::interval));
-
-CREATE TABLE public.buckets (
-    name text NOT NULL COLLATE pg_catalog."C",
-    provider text NOT NULL,
-    endpoint text NOT NULL,
-    region text NOT NULL,
-    addressing text NOT NULL,
-    scheme text NOT NULL,
-    credential_id uuid NOT NULL,
-    default_ttl integer NOT NULL,
-    max_ttl integer NOT NULL,
-    allows_unenforced_size boolean NOT NULL,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    allows_redirects boolean DEFAULT false NOT NULL,
-    credential_kind text GENERATED ALWAYS AS (
-CASE
-    WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
-    ELSE 'access-key'::text
-END) STORED NOT NULL,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
-    allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
-    external_deletions boolean DEFAULT false NOT NULL,
-    max_session_ttl integer DEFAULT 43200 NOT NULL,
-    honours_unsigned_headers boolean DEFAULT false NOT NULL,
-    callback text,
-    callback_var text,
-    CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
-    CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
-    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
-    CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
-    CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
-    CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
-);
-
-CREATE TABLE public.multipart_uploads (
-    id uuid NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    content_type text NOT NULL,
-    content_length bigint,
-    state text NOT NULL,
-    store_upload_id text COLLATE pg_catalog."C",
-    part_numbers integer[] DEFAULT '{}'::integer[] NOT NULL,
-    part_etags text[] DEFAULT '{}'::text[] NOT NULL,
-    etag text,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    expires_at timestamp with time zone NOT NULL,
-    check_at timestamp with time zone NOT NULL,
-    CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
-    CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
-    CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
-);
-
-CREATE TABLE public.policy_log (
-    seq bigint NOT NULL,
-    tag uuid DEFAULT gen_random_uuid() NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    scopes text[] NOT NULL COLLATE pg_catalog."C",
-    actor text NOT NULL,
-    request_id text NOT NULL,
-    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
-    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
-);
-
-CREATE TABLE public.remote_uploads (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    principal text NOT NULL COLLATE pg_catalog."C",
-    bucket text NOT NULL COLLATE pg_catalog."C",
-    object_key text NOT NULL COLLATE pg_catalog."C",
-    content_type text NOT NULL,
-    upload_id text COLLATE pg_catalog."C",
-    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-);
+    AS $$
+    SELECT p_last_seen_at > statement_timestamp() - interval '30 seconds'
+$$;
 
 CREATE FUNCTION public.is_unused(p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamp with time zone, p_proof text) RETURNS boolean
     LANGUAGE sql STABLE
-    BEGIN ATOMIC
- SELECT (EXISTS ( SELECT
-            FROM (public.issuances i
-              JOIN public.buckets b ON (((b.name = is_unused.p_bucket) AND (NOT b.external_deletions))))
-           WHERE ((i.id = is_unused.p_issuance_id) AND (i.issued_at > (is_unused.p_dead_at - '8 days'::interval)) AND (i.issued_at < (is_unused.p_dead_at + '1 day'::interval)) AND ((i.delivery)::text <> 'multipart-part'::text) AND (EXISTS ( SELECT
-                    FROM public.policy_log l
-                   WHERE (l.seq = i.policy_seq))) AND (NOT (EXISTS ( SELECT
-                    FROM public.policy_log l
-                   WHERE ((l.seq > i.policy_seq) AND (l.scopes && (ARRAY['all'::text, ('bucket:'::text || is_unused.p_bucket), ('credential:'::text || i.credential_id)] COLLATE "C")))))) AND (NOT (EXISTS ( SELECT
-                    FROM public.remote_uploads u
-                   WHERE ((u.bucket = is_unused.p_bucket) AND (u.object_key = is_unused.p_object_key) AND ((is_unused.p_proof = 'older'::text) OR ((i.delivery)::text = 'remote-signature'::text)))))) AND (NOT (EXISTS ( SELECT
-                    FROM public.multipart_uploads u
-                   WHERE ((is_unused.p_proof = 'older'::text) AND (u.bucket = is_unused.p_bucket) AND (u.object_key = is_unused.p_object_key) AND (u.created_at < (is_unused.p_dead_at + '01:00:00'::interval)) AND ((u.state <> ALL (ARRAY['completed'::text, 'aborted'::text])) OR (u.expires_at > (i.issued_at - '01:00:00'::interval)))))))))) AS "exists";
-END;
+    AS $$
+    SELECT EXISTS (
+        SELECT FROM issuances i
+        JOIN buckets b ON b.name = p_bucket AND NOT b.external_deletions
+        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
+            AND i.issued_at < p_dead_at + interval '1 day'
+            AND i.delivery <> 'multipart-part'
+            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
+            AND NOT EXISTS (
+                SELECT FROM policy_log l
+                WHERE l.seq > i.policy_seq
+                    AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+            )
+            AND NOT EXISTS (
+                SELECT FROM remote_uploads u
+                WHERE u.bucket = p_bucket AND u.object_key = p_object_key
+                    AND (p_proof = 'older' OR i.delivery = 'remote-signature')
+            )
+            AND NOT EXISTS (
+                SELECT FROM multipart_uploads u
+                WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
+                    AND u.created_at < p_dead_at + interval '1 hour'
+                    AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
+            )
+    );
+$$;
 
 CREATE FUNCTION public.keep_membership() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -647,7 +517,7 @@ BEGIN
     ELSE
         INSERT INTO group_member_history (member_principal, group_principal, created_change)
         VALUES (NEW.member_principal, NEW.group_principal, current_policy_change())
-        -- Removed and made anew by one change.
+        -- Removed and created again by one change.
         ON CONFLICT (member_principal, group_principal, created_change) DO UPDATE SET removed_change = NULL;
     END IF;
     RETURN NULL;
@@ -661,10 +531,18 @@ CREATE FUNCTION public.leading_segments(p_key text) RETURNS text
 CREATE FUNCTION public.note_gateway(p_id uuid, p_version text, p_started_at timestamp with time zone, p_sent_at timestamp with time zone, p_policy_seq bigint, p_policy_tag uuid, p_key_ids text[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO public.gateways AS g (id, version, started_at, last_seen_at, policy_seq, policy_tag, clock_difference, key_ids)
-   VALUES (note_gateway.p_id, note_gateway.p_version, note_gateway.p_started_at, clock_timestamp(), note_gateway.p_policy_seq, note_gateway.p_policy_tag, date_part('epoch'::text, (note_gateway.p_sent_at - statement_timestamp())), note_gateway.p_key_ids) ON CONFLICT(id) DO UPDATE SET last_seen_at = excluded.last_seen_at, policy_seq = excluded.policy_seq, policy_tag = excluded.policy_tag, clock_difference = excluded.clock_difference, key_ids = excluded.key_ids;
-END;
+    AS $$
+    INSERT INTO gateways AS g (
+        id, version, started_at, last_seen_at, policy_seq, policy_tag, clock_difference, key_ids
+    )
+    VALUES (
+        p_id, p_version, p_started_at, clock_timestamp(), p_policy_seq, p_policy_tag,
+        date_part('epoch', p_sent_at - statement_timestamp()), p_key_ids
+    )
+    ON CONFLICT (id) DO UPDATE SET
+        last_seen_at = excluded.last_seen_at, policy_seq = excluded.policy_seq, policy_tag = excluded.policy_tag,
+        clock_difference = excluded.clock_difference, key_ids = excluded.key_ids;
+$$;
 
 CREATE TABLE public.landings (
     issuance_id uuid NOT NULL,
@@ -696,37 +574,35 @@ $$;
 
 CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigint[]) RETURNS void
     LANGUAGE sql
-    BEGIN ATOMIC
- INSERT INTO public.landings (issuance_id, finding, mismatches, source, size)  SELECT f.id,
-             f.finding,
-                 CASE f.finding
-                     WHEN 'mismatched'::text THEN '{size}'::text[]
-                     ELSE '{}'::text[]
-                 END AS "case",
-             'settlement',
-             NULLIF(f.landed, 0) AS "nullif"
-            FROM ( SELECT DISTINCT ON (s.id) s.id,
-                     s.landed,
-                         CASE
-                             WHEN (s.landed = 0) THEN 'absent'::text
-                             WHEN (((i.delivery)::text = 'presigned-url'::text) AND ((i.content_length)::bigint <> s.landed)) THEN 'mismatched'::text
-                             ELSE 'landed'::text
-                         END AS finding
-                    FROM (UNNEST(note_settled_uploads.p_issuance_ids, note_settled_uploads.p_landed) s(id, landed)
-                      JOIN public.issuances i ON (((i.id = s.id) AND (i.issued_at > (statement_timestamp() - '10 days'::interval)))))
-                   WHERE (s.landed IS NOT NULL)
-                   ORDER BY s.id) f ON CONFLICT DO NOTHING;
-END;
+    AS $$
+    INSERT INTO landings (issuance_id, finding, mismatches, source, size)
+    SELECT f.id, f.finding, CASE f.finding WHEN 'mismatched' THEN '{size}'::text[] ELSE '{}' END, 'settlement',
+        nullif(f.landed, 0)
+    FROM (
+        SELECT DISTINCT ON (s.id) s.id, s.landed,
+            CASE
+                WHEN s.landed = 0 THEN 'absent'
+                WHEN i.delivery = 'presigned-url' AND i.content_length <> s.landed THEN 'mismatched'
+                ELSE 'landed'
+            END AS finding
+        FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
+        JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
+        WHERE s.landed IS NOT NULL
+        ORDER BY s.id
+    ) f
+    ON CONFLICT DO NOTHING;
+$$;
 
 CREATE FUNCTION public.policy_lock_sharers() RETURNS SETOF text
     LANGUAGE sql
-    BEGIN ATOMIC
- SELECT l.virtualtransaction
+    AS $$
+    SELECT l.virtualtransaction
     FROM pg_locks l
-   WHERE ((l.locktype = 'advisory'::text) AND l.granted AND (l.mode = 'ShareLock'::text) AND (l.database = ( SELECT d.oid
-            FROM pg_database d
-           WHERE (d.datname = current_database()))) AND ((l.classid)::bigint = ('7310868744'::bigint >> 32)) AND ((l.objid)::bigint = ('7310868744'::bigint & '4294967295'::bigint)) AND (l.objsubid = 1));
-END;
+    WHERE l.locktype = 'advisory' AND l.granted AND l.mode = 'ShareLock'
+        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+        AND l.classid::bigint = advisory_lock('policy') >> 32
+        AND l.objid::bigint = advisory_lock('policy') & 4294967295 AND l.objsubid = 1;
+$$;
 
 CREATE FUNCTION public.prepare_issuances_partitions(p_days_ahead integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -748,7 +624,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.prove_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[]) RETURNS integer[]
+CREATE FUNCTION public.prove_issuances(p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[]) RETURNS integer[]
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -757,22 +633,23 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'proving needs read committed' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    -- A statement of its own: the next one sees every change that was answered before.
-    PERFORM pg_advisory_xact_lock_shared(7310868744);
+    -- A statement of its own, so that the next one sees every change that was answered before.
+    PERFORM pg_advisory_xact_lock_shared(advisory_lock('policy'));
     v_verdicts := stale_verdicts(
         p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs
     );
     RETURN ARRAY(
         SELECT CASE WHEN v_verdicts[p] <> 0 THEN v_verdicts[p] WHEN r.is_same THEN 0 ELSE -2 END
-        FROM generate_series(1, cardinality(p_expires_at)) AS p
+        FROM generate_series(1, cardinality(p_ids)) AS p
         LEFT JOIN LATERAL (
-            SELECT i.credential_id = p_uuids[p][3] AND i.principal = p_texts[p][1] AND i.delivery = p_texts[p][3]
-                AND i.action = p_texts[p][4] AND i.method = p_texts[p][5] AND i.bucket = p_texts[p][6]
-                AND i.object_key = p_texts[p][7] AND i.content_type IS NOT DISTINCT FROM p_texts[p][8]
-                AND i.expires_at = p_expires_at[p] AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
+            SELECT i.principal = p_principals[p] AND i.credential_id = p_credential_ids[p]
+                AND i.delivery = p_deliveries[p] AND i.action = p_actions[p] AND i.method = p_methods[p]
+                AND i.bucket = p_buckets[p] AND i.object_key = p_object_keys[p] AND i.expires_at = p_expires_at[p]
+                AND i.content_type IS NOT DISTINCT FROM p_content_types[p]
+                AND i.content_md5 IS NOT DISTINCT FROM p_content_md5s[p]
                 AND i.content_length IS NOT DISTINCT FROM p_content_lengths[p] AS is_same
             FROM issuances i
-            WHERE i.id = p_uuids[p][1] AND i.issued_at > statement_timestamp() - interval '26 hours'
+            WHERE i.id = p_ids[p] AND i.issued_at > statement_timestamp() - interval '26 hours'
         ) r ON true
         ORDER BY p
     );
@@ -796,7 +673,7 @@ BEGIN
         FOR UPDATE SKIP LOCKED
     ));
     GET DIAGNOSTICS v_tickets = ROW_COUNT;
-    -- A recording of the period's last instant may still be under way, hence the hour.
+    -- An hour late, since a recording of the period's last instant may still be under way.
     DELETE FROM quota_usage u
     USING (
         SELECT o.quota_id, o.holder, o.period_start
@@ -828,7 +705,7 @@ CREATE FUNCTION public.prune_landings(p_keep_days integer, p_most integer) RETUR
 DECLARE
     v_events integer;
     v_landings integer;
-    -- Identifiers begin with the time in milliseconds.
+    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
     v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
         - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
 BEGIN
@@ -859,7 +736,6 @@ CREATE FUNCTION public.prune_multipart_uploads(p_keep_days integer, p_most integ
 DECLARE
     v_count integer;
 BEGIN
-    -- Reservations of their parts are settled by then: a URL lives seven days at the most.
     DELETE FROM multipart_uploads u
     WHERE u.id = ANY (ARRAY(
         SELECT o.id FROM multipart_uploads o
@@ -885,15 +761,14 @@ DECLARE
     v_removed integer;
 BEGIN
     DELETE FROM gateways g WHERE g.last_seen_at < clock_timestamp() - interval '1 day';
-    -- One at a time.
-    IF NOT pg_try_advisory_xact_lock(7310868748) THEN
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('pruning')) THEN
         RETURN 0;
     END IF;
     SELECT least(
         (SELECT max(l.seq) FROM policy_log l),
         (SELECT min(l.seq) FROM policy_log l) + p_most,
         (SELECT min(g.policy_seq) FROM gateways g WHERE is_live_gateway(g.last_seen_at)),
-        -- What was decided 32 days ago was decided at this one, however old it was then.
+        -- A decision of 32 days ago was made at this line, however old the line was then.
         coalesce((SELECT max(l.seq) FROM policy_log l WHERE l.at <= clock_timestamp() - interval '32 days'), 0)
     ) INTO v_below;
 
@@ -916,6 +791,31 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.quota_period_end(p_period text, p_start timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT (
+        (p_start AT TIME ZONE 'UTC') + CASE p_period
+            WHEN 'day' THEN interval '1 day'
+            WHEN 'hour' THEN interval '1 hour'
+            WHEN 'minute' THEN interval '1 minute'
+            WHEN 'month' THEN interval '1 month'
+        END
+    ) AT TIME ZONE 'UTC'
+$$;
+
+CREATE FUNCTION public.quota_period_start(p_period text, p_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE p_period
+        WHEN 'day' THEN date_bin('24 hours', p_at, timestamptz 'epoch')
+        WHEN 'hour' THEN date_bin('1 hour', p_at, timestamptz 'epoch')
+        WHEN 'minute' THEN date_bin('1 minute', p_at, timestamptz 'epoch')
+        WHEN 'month' THEN date_trunc('month', p_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'
+        WHEN 'total' THEN timestamptz 'epoch'
+    END
+$$;
+
 CREATE FUNCTION public.record_issuance(p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seq bigint, p_position_tag uuid, p_scopes text[], p_id uuid, p_principal text, p_matched_principal text, p_grant_id uuid, p_credential_id uuid, p_delivery text, p_action text, p_method text, p_bucket text, p_object_key text, p_expires_at timestamp with time zone, p_content_type text, p_content_md5 bytea, p_content_length bigint, p_request_id text, p_quota_id uuid, p_holder text, p_period text, p_shared boolean, p_amount bigint, p_limit bigint, p_reserves boolean) RETURNS bigint[]
     LANGUAGE plpgsql
     AS $$
@@ -924,8 +824,6 @@ DECLARE
     v_lock text;
     v_is_latest boolean;
     v_now timestamptz;
-    v_seconds bigint;
-    v_length bigint;
     v_start timestamptz;
     v_resets_in bigint;
     v_used bigint;
@@ -933,14 +831,14 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    -- By the time at which the statement arrived: what it waits for here is no difference.
+    -- Compared with the time at which the statement arrived, so that waiting for locks does not count.
     IF abs(v_ahead) <= p_max_difference IS NOT TRUE THEN
         RETURN ARRAY[-2, (1000 * v_ahead)::bigint];
     END IF;
-    -- Assigned, since PERFORM would start the executor for it.
-    v_lock := pg_advisory_xact_lock_shared(7310868744);
+    -- An assignment, since PERFORM would start the executor.
+    v_lock := pg_advisory_xact_lock_shared(advisory_lock('policy'));
 
-    -- Usually nothing changed for anybody since the decision.
+    -- In most calls nothing has changed for anybody since the decision.
     SELECT l.seq = p_position_seq AND l.tag = p_position_tag INTO v_is_latest
     FROM policy_log l ORDER BY l.seq DESC LIMIT 1;
     IF v_is_latest IS NOT TRUE THEN
@@ -955,16 +853,8 @@ BEGIN
 
     v_now := clock_timestamp();
     IF p_quota_id IS NOT NULL THEN
-        -- As quota_period_start and quota_period_end say, at a third of their cost.
-        v_seconds := floor(date_part('epoch', v_now));
-        v_length := CASE p_period WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 END;
-        IF v_length IS NOT NULL THEN
-            v_resets_in := v_length - v_seconds % v_length;
-            v_start := to_timestamp(v_seconds - v_seconds % v_length);
-        ELSE
-            v_start := quota_period_start(p_period, v_now);
-            v_resets_in := ceil(extract(epoch FROM quota_period_end(p_period, v_start) - v_now));
-        END IF;
+        v_start := quota_period_start(p_period, v_now);
+        v_resets_in := ceil(date_part('epoch', quota_period_end(p_period, v_start) - v_now));
         LOOP
             UPDATE quota_usage u
             SET used = u.used + p_amount
@@ -978,23 +868,25 @@ BEGIN
             IF p_amount > p_limit - coalesce(v_used, 0) THEN
                 RETURN ARRAY[1, coalesce(v_used, 0), v_resets_in];
             END IF;
-            -- Nobody has used it yet in this period, or room was made only just now.
+            -- Either nobody has used the quota in this period, or room was made between the two statements.
             INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
             VALUES (p_quota_id, p_holder, v_start, p_shared, 0)
             ON CONFLICT DO NOTHING;
         END LOOP;
     END IF;
 
+    -- Only sessions permit two actions and bind no method. No column alone can tell.
+    IF (p_action = 'PutObject,GetObject' OR p_method = '*') AND p_delivery <> 'sts' THEN
+        PERFORM refuse_session_values(p_delivery, p_action);
+    END IF;
     INSERT INTO issuances (
-        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
-        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,
+        bucket, object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
     )
     VALUES (
         p_id, v_now, p_position_seq, p_principal, p_matched_principal, p_grant_id, p_credential_id, p_delivery,
-        -- Only temporary credentials permit two things, and bind no method. '' is none of either.
-        CASE WHEN p_action <> 'PutObject,GetObject' OR p_delivery = 'sts' THEN p_action ELSE '' END,
-        CASE WHEN p_method <> '*' OR p_delivery = 'sts' THEN p_method ELSE '' END,
-        p_bucket, p_object_key, p_expires_at, p_content_type, p_content_md5, p_content_length, p_request_id,
+        p_action, p_method, p_bucket, p_object_key, p_expires_at, p_content_type, p_content_md5, p_content_length,
+        p_request_id,
         CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_quota_id] END,
         CASE WHEN p_quota_id IS NOT NULL THEN ARRAY[p_amount] END
     );
@@ -1004,6 +896,7 @@ BEGIN
         )
         VALUES (
             p_id, p_quota_id, p_holder, v_start, p_amount, p_bucket, p_object_key,
+            -- By the later of both clocks.
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at)),
             greatest(p_expires_at, v_now + (p_expires_at - p_sent_at))
         );
@@ -1012,7 +905,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.record_issuances(p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[], p_quota_ids uuid[], p_quota_periods text[], p_quota_flags boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[], OUT ahead double precision) RETURNS record
+CREATE FUNCTION public.record_issuances(p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_matched_principals text[], p_grant_ids uuid[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_request_ids text[], p_quota_ids uuid[], p_quota_periods text[], p_quota_shared boolean[], p_quota_reserves boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[], OUT ahead double precision) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1020,8 +913,6 @@ DECLARE
     v_lock text;
     v_is_latest boolean;
     v_now timestamptz;
-    v_seconds bigint;
-    v_length integer;
     v_start timestamptz;
     v_starts timestamptz[];
     v_quotas integer[];
@@ -1039,15 +930,15 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'recording needs read committed' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    -- By the time at which the statement arrived: what it waits for here is no difference.
+    -- Compared with the time at which the statement arrived, so that waiting for locks does not count.
     IF abs(v_ahead) <= p_max_difference IS NOT TRUE THEN
         ahead := v_ahead;
         RETURN;
     END IF;
-    -- Assigned, since PERFORM would start the executor for it.
-    v_lock := pg_advisory_xact_lock_shared(7310868744);
+    -- An assignment, since PERFORM would start the executor.
+    v_lock := pg_advisory_xact_lock_shared(advisory_lock('policy'));
 
-    -- Usually nothing changed for anybody since the decisions, or for nobody in the batch.
+    -- In most calls nothing has changed since the decisions, or nothing that concerns this batch.
     SELECT l.seq = ALL (p_position_seqs) AND l.tag = ALL (p_position_tags) INTO v_is_latest
     FROM policy_log l ORDER BY l.seq DESC LIMIT 1;
     IF v_is_latest IS NOT TRUE THEN
@@ -1073,25 +964,17 @@ BEGIN
     END IF;
 
     v_now := clock_timestamp();
-    v_seconds := floor(date_part('epoch', v_now));
     FOR v_quota IN 1..cardinality(p_quota_ids) LOOP
-        -- As quota_period_start and quota_period_end say, at a third of their cost.
-        v_length := CASE p_quota_periods[v_quota] WHEN 'day' THEN 86400 WHEN 'hour' THEN 3600 WHEN 'minute' THEN 60 END;
-        IF v_length IS NOT NULL THEN
-            v_start := to_timestamp(v_seconds - v_seconds % v_length);
-            resets_in[v_quota] := v_length - v_seconds % v_length;
-        ELSE
-            v_start := quota_period_start(p_quota_periods[v_quota], v_now);
-            resets_in[v_quota] := ceil(extract(epoch FROM quota_period_end(p_quota_periods[v_quota], v_start) - v_now));
-        END IF;
+        v_start := quota_period_start(p_quota_periods[v_quota], v_now);
+        resets_in[v_quota] := ceil(date_part('epoch', quota_period_end(p_quota_periods[v_quota], v_start) - v_now));
         v_starts[v_quota] := v_start;
 
-        -- Locks the counters that it finds, whether they have room or not.
+        -- Locks every counter that exists, also one without room.
         v_limit := p_quota_limits[v_quota];
-        v_reserves := v_reserves OR p_quota_flags[v_quota][2];
+        v_reserves := v_reserves OR p_quota_reserves[v_quota];
         WITH taken AS (
             INSERT INTO quota_usage AS u (quota_id, holder, period_start, shared, used)
-            SELECT p_quota_ids[v_quota], p_slot_holders[s], v_starts[v_quota], p_quota_flags[v_quota][1], v_taken[s]
+            SELECT p_quota_ids[v_quota], p_slot_holders[s], v_starts[v_quota], p_quota_shared[v_quota], v_taken[s]
             FROM generate_series(v_first, p_slot_ends[v_quota]) AS s
             ON CONFLICT (quota_id, holder, period_start) DO UPDATE SET used = u.used + excluded.used
             WHERE u.used <= v_limit - excluded.used
@@ -1122,7 +1005,7 @@ BEGIN
         v_first := p_slot_ends[v_quota] + 1;
     END LOOP;
 
-    -- Which quota a counter belongs to is seldom asked.
+    -- The quota of each counter, which few calls need.
     IF p_one_by_one OR verdicts IS NOT NULL OR v_reserves THEN
         v_next := 1;
         FOR s IN 1..cardinality(p_slot_holders) LOOP
@@ -1133,13 +1016,13 @@ BEGIN
         END LOOP;
     END IF;
 
-    -- All counters are locked. Who comes first is served first, from what was used before.
+    -- All counters are locked. Items are admitted in their order, starting from what was used before this call.
     IF p_one_by_one OR verdicts IS NOT NULL THEN
-        verdicts := coalesce(verdicts, array_fill(0, ARRAY[cardinality(p_expires_at)]));
+        verdicts := coalesce(verdicts, array_fill(0, ARRAY[cardinality(p_ids)]));
         FOR s IN 1..cardinality(p_slot_holders) LOOP
             v_used[s] := uses[s] - v_taken[s];
         END LOOP;
-        FOR i IN 1..cardinality(p_expires_at) LOOP
+        FOR i IN 1..cardinality(p_ids) LOOP
             CONTINUE WHEN verdicts[i] <> 0;
             FOR c IN p_charge_ends[i] + 1..p_charge_ends[i + 1] LOOP
                 v_slot := p_charge_slots[c];
@@ -1162,44 +1045,49 @@ BEGIN
         uses := v_used;
     END IF;
 
+    -- Only sessions permit two actions and bind no method. No column alone can tell.
+    IF 'PutObject,GetObject' = ANY (p_actions) OR '*' = ANY (p_methods) THEN
+        FOR i IN 1..cardinality(p_ids) LOOP
+            IF (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts' THEN
+                PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
+            END IF;
+        END LOOP;
+    END IF;
     INSERT INTO issuances (
-        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method, bucket,
-        object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
+        id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action, method,
+        bucket, object_key, expires_at, content_type, content_md5, content_length, request_id, quota_ids, quota_amounts
     )
-    SELECT p_uuids[i][1], v_now, p_position_seqs[p_item_positions[i]], p_texts[i][1], p_texts[i][2], p_uuids[i][2],
-        p_uuids[i][3], p_texts[i][3],
-        -- Only temporary credentials permit two things, and bind no method. '' is none of either.
-        CASE WHEN p_texts[i][4] <> 'PutObject,GetObject' OR p_texts[i][3] = 'sts' THEN p_texts[i][4] ELSE '' END,
-        CASE WHEN p_texts[i][5] <> '*' OR p_texts[i][3] = 'sts' THEN p_texts[i][5] ELSE '' END,
-        p_texts[i][6], p_texts[i][7], p_expires_at[i],
-        p_texts[i][8], p_content_md5s[i], p_content_lengths[i], p_texts[i][9],
+    SELECT p_ids[i], v_now, p_position_seqs[p_item_positions[i]], p_principals[i], p_matched_principals[i],
+        p_grant_ids[i], p_credential_ids[i], p_deliveries[i], p_actions[i], p_methods[i], p_buckets[i],
+        p_object_keys[i], p_expires_at[i], p_content_types[i], p_content_md5s[i], p_content_lengths[i],
+        p_request_ids[i],
         CASE p_charge_ends[i + 1] - p_charge_ends[i]
             WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_quotas[p_charge_ends[i + 1]]]
             ELSE p_charge_quotas[p_charge_ends[i] + 1:p_charge_ends[i + 1]] END,
         CASE p_charge_ends[i + 1] - p_charge_ends[i]
             WHEN 0 THEN NULL WHEN 1 THEN ARRAY[p_charge_amounts[p_charge_ends[i + 1]]]
             ELSE p_charge_amounts[p_charge_ends[i] + 1:p_charge_ends[i + 1]] END
-    FROM generate_series(1, cardinality(p_expires_at)) AS i
+    FROM generate_series(1, cardinality(p_ids)) AS i
     WHERE verdicts IS NULL OR verdicts[i] = 0;
 
     IF v_reserves THEN
         INSERT INTO reservations (
             issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at
         )
-        SELECT p_uuids[i][1], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
-            p_texts[i][6], p_texts[i][7], d.dead_at, d.dead_at
-        FROM generate_series(1, cardinality(p_expires_at)) AS i
+        SELECT p_ids[i], p_charge_quotas[c], p_slot_holders[s.slot], v_starts[v_quotas[s.slot]], p_charge_amounts[c],
+            p_buckets[i], p_object_keys[i], d.dead_at, d.dead_at
+        FROM generate_series(1, cardinality(p_ids)) AS i
         CROSS JOIN LATERAL generate_series(p_charge_ends[i] + 1, p_charge_ends[i + 1]) AS c
         CROSS JOIN LATERAL (SELECT p_charge_slots[c] AS slot) s
         CROSS JOIN LATERAL (
             SELECT greatest(p_expires_at[i], v_now + (p_expires_at[i] - p_sent_at)) AS dead_at
         ) d
-        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND p_quota_flags[v_quotas[s.slot]][2] AND p_charge_amounts[c] > 0;
+        WHERE (verdicts IS NULL OR verdicts[i] = 0) AND p_quota_reserves[v_quotas[s.slot]] AND p_charge_amounts[c] > 0;
     END IF;
 END
 $$;
 
-CREATE FUNCTION public.record_issuances_once(p_key_id uuid, p_attempt uuid, p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_uuids uuid[], p_texts text[], p_expires_at timestamp with time zone[], p_content_md5s bytea[], p_content_lengths bigint[], p_quota_ids uuid[], p_quota_periods text[], p_quota_flags boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT refusal text, OUT on_record uuid[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[], OUT ahead double precision) RETURNS record
+CREATE FUNCTION public.record_issuances_once(p_key_id uuid, p_attempt uuid, p_sent_at timestamp with time zone, p_max_difference double precision, p_position_seqs bigint[], p_position_tags uuid[], p_scopes text[], p_item_positions integer[], p_scope_ends integer[], p_scope_refs integer[], p_ids uuid[], p_principals text[], p_matched_principals text[], p_grant_ids uuid[], p_credential_ids uuid[], p_deliveries text[], p_actions text[], p_methods text[], p_buckets text[], p_object_keys text[], p_expires_at timestamp with time zone[], p_content_types text[], p_content_md5s bytea[], p_content_lengths bigint[], p_request_ids text[], p_quota_ids uuid[], p_quota_periods text[], p_quota_shared boolean[], p_quota_reserves boolean[], p_quota_limits bigint[], p_slot_ends integer[], p_slot_holders text[], p_slot_amounts bigint[], p_one_by_one boolean, p_charge_ends integer[], p_charge_quotas uuid[], p_charge_slots integer[], p_charge_amounts bigint[], OUT refusal text, OUT on_record uuid[], OUT verdicts integer[], OUT uses bigint[], OUT resets_in integer[], OUT ahead double precision) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1217,13 +1105,13 @@ BEGIN
     END IF;
 
     IF cardinality(v_recorded) > 0 THEN
-        -- What follows the time in an identifier says which item of the request it is.
+        -- The bytes after the time in an identifier are derived from the item of the request.
         v_tags := ARRAY(SELECT substr(uuid_send(r.id), 7) FROM unnest(v_recorded) AS r (id));
-        FOR i IN 1..cardinality(p_expires_at) LOOP
-            IF substr(uuid_send(p_uuids[i][1]), 7) = ANY (v_tags) THEN
+        FOR i IN 1..cardinality(p_ids) LOOP
+            IF substr(uuid_send(p_ids[i]), 7) = ANY (v_tags) THEN
                 v_known := v_known + 1;
             END IF;
-            IF p_uuids[i][1] = ANY (v_recorded) THEN
+            IF p_ids[i] = ANY (v_recorded) THEN
                 v_fits := v_fits + 1;
             END IF;
         END LOOP;
@@ -1233,12 +1121,14 @@ BEGIN
         SELECT r.verdicts, r.uses, r.resets_in, r.ahead INTO verdicts, uses, resets_in, ahead
         FROM record_issuances(
             p_sent_at, p_max_difference, p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends,
-            p_scope_refs, p_uuids, p_texts, p_expires_at, p_content_md5s, p_content_lengths,
-            p_quota_ids, p_quota_periods, p_quota_flags, p_quota_limits, p_slot_ends, p_slot_holders, p_slot_amounts,
-            p_one_by_one, p_charge_ends, p_charge_quotas, p_charge_slots, p_charge_amounts
+            p_scope_refs, p_ids, p_principals, p_matched_principals, p_grant_ids, p_credential_ids, p_deliveries,
+            p_actions, p_methods, p_buckets, p_object_keys, p_expires_at, p_content_types, p_content_md5s,
+            p_content_lengths, p_request_ids, p_quota_ids, p_quota_periods, p_quota_shared, p_quota_reserves,
+            p_quota_limits, p_slot_ends, p_slot_holders, p_slot_amounts, p_one_by_one, p_charge_ends, p_charge_quotas,
+            p_charge_slots, p_charge_amounts
         ) AS r;
         v_recorded := ARRAY(
-            SELECT p_uuids[i][1] FROM generate_series(1, cardinality(p_expires_at)) AS i
+            SELECT p_ids[i] FROM generate_series(1, cardinality(p_ids)) AS i
             WHERE ahead IS NULL AND (verdicts IS NULL OR verdicts[i] = 0)
         );
         IF cardinality(v_recorded) > 0 THEN
@@ -1246,14 +1136,28 @@ BEGIN
             SET issuance_ids = k.issuance_ids || v_recorded, claimed_until = idempotency_claim_end()
             WHERE k.id = p_key_id;
         END IF;
-    ELSIF v_fits = cardinality(p_expires_at) THEN
+    ELSIF v_fits = cardinality(p_ids) THEN
         verdicts := prove_issuances(
             p_position_seqs, p_position_tags, p_scopes, p_item_positions, p_scope_ends, p_scope_refs,
-            p_uuids, p_texts, p_expires_at, p_content_md5s, p_content_lengths
+            p_ids, p_principals, p_credential_ids, p_deliveries, p_actions, p_methods, p_buckets, p_object_keys,
+            p_expires_at, p_content_types, p_content_md5s, p_content_lengths
         );
     ELSE
         on_record := v_recorded;
     END IF;
+END
+$$;
+
+CREATE FUNCTION public.refuse_session_values(p_delivery text, p_action text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_action = 'PutObject,GetObject' THEN
+        RAISE EXCEPTION 'delivery % permits two actions', p_delivery
+            USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_action_check', DATATYPE = 'issuance_action';
+    END IF;
+    RAISE EXCEPTION 'delivery % binds no method', p_delivery
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'issuance_method_check', DATATYPE = 'issuance_method';
 END
 $$;
 
@@ -1269,7 +1173,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
-    -- Before the counter, since emptying a partition takes the two in this order.
+    -- Before the counter, since emptying a partition locks the two in this order.
     LOCK TABLE issuances IN ACCESS SHARE MODE;
     INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
     VALUES (p_quota_id, p_holder, p_period_start, v_quota.sharing = 'shared', 0)
@@ -1477,7 +1381,8 @@ BEGIN
         WITH changes AS MATERIALIZED (
             SELECT l.seq, l.scopes
             FROM policy_log l
-            WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq)) AND l.scopes && (p_scopes || 'all'::text)
+            WHERE l.seq > (SELECT min(p.seq) FROM unnest(p_position_seqs) AS p (seq))
+                AND l.scopes && (p_scopes || 'all'::text)
         )
         SELECT array_agg(
             CASE WHEN EXISTS (
@@ -1524,7 +1429,7 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    IF NOT pg_try_advisory_xact_lock(7310868747) THEN
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
         RETURN false;
     END IF;
     v_now := clock_timestamp();
@@ -1533,7 +1438,7 @@ BEGIN
     SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
     INTO v_partition, v_day, v_end, v_from, v_pages
     FROM (
-        -- Only CASE keeps the order in which things are looked at.
+        -- CASE, so that no date is read from another table's name: conditions have no order.
         SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
             CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END::timestamptz
                 AS starts_at
@@ -1568,7 +1473,7 @@ BEGIN
             JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
             WHERE x.indrelid = v_partition;
         EXCEPTION WHEN lock_not_available THEN
-            -- It is being vacuumed, which does the same.
+            -- VACUUM holds it, which does the same.
             NULL;
         END;
     END IF;
@@ -1576,7 +1481,8 @@ BEGIN
     INSERT INTO issuance_sums (
         minute, bucket, action, delivery, credential_id, byte_quotas, urls, bytes_bound, bytes_reserved
     )
-    SELECT c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids, sum(c.urls), sum(c.bound), sum(c.urls * q.amount)
+    SELECT c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids, sum(c.urls), sum(c.bound),
+        sum(c.urls * q.amount)
     FROM (
         SELECT date_bin('1 minute', i.issued_at, timestamptz 'epoch') AS minute, i.bucket, i.action, i.delivery,
             i.credential_id, count(*) AS urls, sum(i.content_length) AS bound,
@@ -1598,7 +1504,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
     SET summed_to = excluded.summed_to, pages = CASE WHEN v_to = v_now THEN excluded.pages ELSE d.pages END;
 
-    -- A clock that was set back lets rows appear where all was summed up: such a day is begun anew once it is over.
+    -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
     IF v_to = v_end AND (
         SELECT count(*) FROM issuances i WHERE i.issued_at >= v_day AND i.issued_at < v_end
     ) <> (
@@ -1616,7 +1522,17 @@ CREATE FUNCTION public.uuid_instant(p_id uuid) RETURNS timestamp with time zone
 
 CREATE FUNCTION public.uuid_v7() RETURNS uuid
     LANGUAGE sql
-    RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
+    AS $$
+    SELECT encode(
+        -- Random bits, the time over the first 48; two more bits turn version 4 into 7.
+        set_bit(set_bit(
+            overlay(
+                uuid_send(gen_random_uuid())
+                PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6
+            ), 52, 1), 53, 1),
+        'hex'
+    )::uuid
+$$;
 
 CREATE FUNCTION public.write_policy_log() RETURNS trigger
     LANGUAGE plpgsql
@@ -1631,10 +1547,10 @@ BEGIN
         RAISE EXCEPTION 'change % ends without append_policy_log', NEW.id
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    -- A statement of its own: the next one must see what was committed while this one waited.
+    -- A statement of its own, so that the next one sees what was committed while this one waited.
     LOOP
         BEGIN
-            PERFORM pg_advisory_xact_lock(7310868744);
+            PERFORM pg_advisory_xact_lock(advisory_lock('policy'));
             EXIT;
         EXCEPTION WHEN lock_not_available THEN
             v_attempts := v_attempts - 1;
@@ -1675,14 +1591,47 @@ CREATE TABLE public.api_keys (
     groups text[] NOT NULL,
     roles text[] NOT NULL,
     expires_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     previous_prefix text COLLATE pg_catalog."C",
     previous_hash bytea,
     previous_expires_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT api_keys_previous_check CHECK (((num_nulls(previous_prefix, previous_hash, previous_expires_at) = ANY (ARRAY[0, 3])) AND (octet_length(previous_hash) = 32))),
     CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
+);
+
+CREATE TABLE public.buckets (
+    name text NOT NULL COLLATE pg_catalog."C",
+    provider text NOT NULL,
+    endpoint text NOT NULL,
+    region text NOT NULL,
+    addressing text NOT NULL,
+    scheme text NOT NULL,
+    credential_id uuid NOT NULL,
+    credential_kind text GENERATED ALWAYS AS (
+CASE
+    WHEN (scheme = ANY (ARRAY['gcs-v4-rsa'::text, 'gcs-v2-rsa'::text])) THEN 'service-account'::text
+    ELSE 'access-key'::text
+END) STORED NOT NULL,
+    default_ttl integer NOT NULL,
+    max_ttl integer NOT NULL,
+    max_session_ttl integer DEFAULT 43200 NOT NULL,
+    allows_unenforced_size boolean NOT NULL,
+    allows_redirects boolean DEFAULT false NOT NULL,
+    allowed_origins text[] DEFAULT '{}'::text[] NOT NULL,
+    honours_unsigned_headers boolean DEFAULT false NOT NULL,
+    external_deletions boolean DEFAULT false NOT NULL,
+    callback text,
+    callback_var text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    CONSTRAINT buckets_addressing_check CHECK ((addressing = ANY (ARRAY['virtual'::text, 'path'::text, 'cname'::text]))),
+    CONSTRAINT buckets_callback_check CHECK ((((provider = 'oss'::text) OR (callback IS NULL)) AND ((callback IS NOT NULL) OR (callback_var IS NULL)))),
+    CONSTRAINT buckets_provider_check CHECK ((provider = ANY (ARRAY['aws'::text, 's3'::text, 'oss'::text, 'gcs'::text]))),
+    CONSTRAINT buckets_scheme_check CHECK ((scheme = ANY (ARRAY['aws-v4'::text, 'aws-v2'::text, 'oss-v4'::text, 'oss-v1'::text, 'gcs-v4-rsa'::text, 'gcs-v4-hmac'::text, 'gcs-v2-rsa'::text]))),
+    CONSTRAINT buckets_session_ttl_check CHECK (((max_session_ttl = 0) OR ((max_session_ttl >= 900) AND (max_session_ttl <= 43200)))),
+    CONSTRAINT buckets_ttl_check CHECK ((((default_ttl >= 1) AND (default_ttl <= max_ttl)) AND (max_ttl <= 604800)))
 );
 
 CREATE TABLE public.denials (
@@ -1706,10 +1655,33 @@ CREATE TABLE public.event_secrets (
     CONSTRAINT event_secrets_previous_check CHECK ((num_nulls(previous_name, previous_hash, previous_until) = ANY (ARRAY[0, 3])))
 );
 
+CREATE TABLE public.gateways (
+    id uuid NOT NULL,
+    version text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL,
+    policy_seq bigint,
+    policy_tag uuid,
+    clock_difference double precision NOT NULL,
+    key_ids text[] NOT NULL,
+    CONSTRAINT gateways_policy_check CHECK (((policy_seq IS NULL) = (policy_tag IS NULL)))
+);
+
 CREATE TABLE public.past_changes (
     tag uuid NOT NULL,
     seq bigint NOT NULL,
     at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.policy_log (
+    seq bigint NOT NULL,
+    tag uuid DEFAULT gen_random_uuid() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    scopes text[] NOT NULL COLLATE pg_catalog."C",
+    actor text NOT NULL,
+    request_id text NOT NULL,
+    CONSTRAINT policy_log_scopes_check CHECK (((cardinality(scopes) >= 1) AND (cardinality(scopes) <= 1000))),
+    CONSTRAINT policy_log_seq_check CHECK ((seq > 0))
 );
 
 CREATE VIEW public.policy_moments AS
@@ -1780,6 +1752,41 @@ CREATE TABLE public.idempotency_keys (
     CONSTRAINT idempotency_keys_sealed_check CHECK ((num_nulls(sealed, key_id) = ANY (ARRAY[0, 2])))
 );
 
+CREATE TABLE public.issuance_sums (
+    minute timestamp with time zone NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    action text NOT NULL,
+    delivery text NOT NULL,
+    credential_id uuid NOT NULL,
+    byte_quotas uuid[] NOT NULL,
+    urls bigint NOT NULL,
+    bytes_bound numeric,
+    bytes_reserved numeric
+);
+
+CREATE TABLE public.issuances (
+    id uuid NOT NULL,
+    issued_at timestamp with time zone NOT NULL,
+    policy_seq bigint NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    matched_principal text NOT NULL COLLATE pg_catalog."C",
+    grant_id uuid NOT NULL,
+    credential_id uuid NOT NULL,
+    delivery public.issuance_delivery NOT NULL,
+    action public.issuance_action NOT NULL,
+    method public.issuance_method NOT NULL,
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    expires_at timestamp with time zone NOT NULL,
+    content_type text,
+    content_md5 public.md5_digest,
+    content_length public.amount,
+    request_id text NOT NULL,
+    quota_ids uuid[],
+    quota_amounts bigint[]
+)
+PARTITION BY RANGE (issued_at);
+
 CREATE TABLE public.issuers (
     id uuid NOT NULL,
     issuer text NOT NULL COLLATE pg_catalog."C",
@@ -1812,8 +1819,68 @@ CREATE TABLE public.multipart_parts (
     CONSTRAINT multipart_parts_part_number_check CHECK (((part_number >= 1) AND (part_number <= 10000)))
 );
 
+CREATE TABLE public.multipart_uploads (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    content_length bigint,
+    state text NOT NULL,
+    store_upload_id text COLLATE pg_catalog."C",
+    part_numbers integer[] DEFAULT '{}'::integer[] NOT NULL,
+    part_etags text[] DEFAULT '{}'::text[] NOT NULL,
+    etag text,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    check_at timestamp with time zone NOT NULL,
+    CONSTRAINT multipart_uploads_content_length_check CHECK ((content_length >= 0)),
+    CONSTRAINT multipart_uploads_parts_check CHECK ((cardinality(part_numbers) = cardinality(part_etags))),
+    CONSTRAINT multipart_uploads_state_check CHECK ((state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text, 'completed'::text, 'aborting'::text, 'aborted'::text])))
+);
+
 CREATE TABLE public.policy_changes (
     id uuid NOT NULL
+);
+
+CREATE TABLE public.quota_usage (
+    quota_id uuid NOT NULL,
+    holder text NOT NULL COLLATE pg_catalog."C",
+    period_start timestamp with time zone NOT NULL,
+    shared boolean NOT NULL,
+    used public.amount NOT NULL,
+    released public.amount DEFAULT 0 NOT NULL,
+    archived public.amount DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50', autovacuum_vacuum_scale_factor='0.02');
+
+CREATE TABLE public.quotas (
+    id uuid NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text COLLATE pg_catalog."C",
+    action text,
+    metric text NOT NULL,
+    period text NOT NULL,
+    sharing text NOT NULL,
+    quota_limit bigint NOT NULL,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    CONSTRAINT quotas_action_check CHECK ((action = ANY (ARRAY['PutObject'::text, 'GetObject'::text]))),
+    CONSTRAINT quotas_bytes_action_check CHECK (((metric = 'urls'::text) OR (NOT (action IS DISTINCT FROM 'PutObject'::text)))),
+    CONSTRAINT quotas_limit_check CHECK ((quota_limit >= 0)),
+    CONSTRAINT quotas_metric_check CHECK ((metric = ANY (ARRAY['urls'::text, 'bytes'::text]))),
+    CONSTRAINT quotas_period_check CHECK ((period = ANY (ARRAY['minute'::text, 'hour'::text, 'day'::text, 'month'::text, 'total'::text]))),
+    CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
+);
+
+CREATE TABLE public.remote_uploads (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    principal text NOT NULL COLLATE pg_catalog."C",
+    bucket text NOT NULL COLLATE pg_catalog."C",
+    object_key text NOT NULL COLLATE pg_catalog."C",
+    content_type text NOT NULL,
+    upload_id text COLLATE pg_catalog."C",
+    started_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
 );
 
 CREATE TABLE public.reservations (
@@ -1832,17 +1899,17 @@ CREATE TABLE public.reservations (
 CREATE TABLE public.storage_credentials (
     id uuid NOT NULL,
     name text NOT NULL COLLATE pg_catalog."C",
+    kind text DEFAULT 'access-key'::text NOT NULL,
     access_key_id text NOT NULL,
     sealed bytea NOT NULL,
     key_id text NOT NULL,
-    expires_at timestamp with time zone,
-    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    kind text DEFAULT 'access-key'::text NOT NULL,
     session_role jsonb,
-    revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    expires_at timestamp with time zone,
     previous_access_key_id text,
     previous_needed_until timestamp with time zone,
     rotated_change uuid,
+    created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    revision uuid DEFAULT gen_random_uuid() NOT NULL,
     CONSTRAINT storage_credentials_kind_check CHECK ((kind = ANY (ARRAY['access-key'::text, 'service-account'::text]))),
     CONSTRAINT storage_credentials_previous_check CHECK (((previous_access_key_id IS NULL) = (previous_needed_until IS NULL)))
 );
@@ -1855,6 +1922,13 @@ CREATE TABLE public.store_events (
     etag text,
     received_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     callback_id text COLLATE pg_catalog."C"
+);
+
+CREATE TABLE public.summed_days (
+    starts_at timestamp with time zone NOT NULL,
+    summed_to timestamp with time zone NOT NULL,
+    pages bigint NOT NULL,
+    CONSTRAINT summed_days_check CHECK (((summed_to > starts_at) AND (summed_to <= (starts_at + '24:00:00'::interval))))
 );
 
 CREATE TABLE public.tickets (
@@ -1928,9 +2002,6 @@ CREATE VIEW public.uploads AS
 ALTER TABLE ONLY public.admin_audit
     ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
 
-ALTER DOMAIN public.amount
-    ADD CONSTRAINT amount_check CHECK ((VALUE >= 0)) NOT VALID;
-
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
 
@@ -1970,15 +2041,6 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (id);
 
-ALTER DOMAIN public.issuance_action
-    ADD CONSTRAINT issuance_action_check CHECK ((VALUE = ANY (ARRAY['PutObject'::text, 'GetObject'::text, 'PutObject,GetObject'::text]))) NOT VALID;
-
-ALTER DOMAIN public.issuance_delivery
-    ADD CONSTRAINT issuance_delivery_check CHECK ((VALUE = ANY (ARRAY['presigned-url'::text, 'post-policy'::text, 'multipart-start'::text, 'multipart-part'::text, 'multipart-complete'::text, 'redirect'::text, 'sts'::text, 'remote-signature'::text]))) NOT VALID;
-
-ALTER DOMAIN public.issuance_method
-    ADD CONSTRAINT issuance_method_check CHECK ((VALUE = ANY (ARRAY['GET'::text, 'HEAD'::text, 'PUT'::text, 'POST'::text, 'DELETE'::text, '*'::text]))) NOT VALID;
-
 ALTER TABLE ONLY public.issuances
     ADD CONSTRAINT issuances_pkey PRIMARY KEY (id, issued_at);
 
@@ -1996,9 +2058,6 @@ ALTER TABLE ONLY public.issuers
 
 ALTER TABLE ONLY public.landings
     ADD CONSTRAINT landings_pkey PRIMARY KEY (issuance_id);
-
-ALTER DOMAIN public.md5_digest
-    ADD CONSTRAINT md5_digest_check CHECK ((octet_length(VALUE) = ANY (ARRAY[16, 32, 33, 48, 49]))) NOT VALID;
 
 ALTER TABLE ONLY public.multipart_parts
     ADD CONSTRAINT multipart_parts_pkey PRIMARY KEY (issuance_id);

@@ -20,6 +20,16 @@ public struct EmbeddedFile: Sendable {
         return files
     }()
 
+    /// The functions of the schema, in the order of their names.
+    public static let functions: [EmbeddedFile] = {
+        var files: [EmbeddedFile] = []
+        while let name = unsafe embedded_function_name(files.count) {
+            let text = unsafe embedded_function_text(files.count)
+            unsafe files.append(EmbeddedFile(name: String(cString: name), text: text))
+        }
+        return files
+    }()
+
     private init(name: String, text: UnsafePointer<CChar>) {
         self.name = name
         bytes = unsafe Array(String(cString: text).utf8)

@@ -7,25 +7,22 @@ extension PostgresParameters {
     ///
     /// - Parameters:
     ///   - element: The type of its elements: bool, int4, int8, text, bytea, timestamptz or uuid.
-    ///   - count: How many there are; of an array of two dimensions how many rows.
-    ///   - columns: Of an array of two dimensions, how many elements a row has.
+    ///   - count: How many there are.
     ///   - write: Adds just as many elements, each of the type, with ``add(_:)-(Int32)`` and the like.
     public mutating func appendArray(
-        of element: PostgresType, count: Int, columns: Int? = nil,
+        of element: PostgresType, count: Int,
         _ write: (inout PostgresParameters) throws(PostgresError) -> Void
     ) throws(PostgresError) {
         guard let type = element.array else {
             throw .encoding(parameter: self.count + 1, reason: "no array of type \(element.oid)")
         }
         let start = bytes.count
-        bytes.appendBigEndian(Int32(count == 0 ? 0 : columns == nil ? 1 : 2))
+        bytes.appendBigEndian(Int32(count == 0 ? 0 : 1))
         bytes.appendBigEndian(Int32(0))
         bytes.appendBigEndian(element.oid)
         if count > 0 {
-            for length in [count, columns].compactMap(\.self) {
-                bytes.appendBigEndian(Int32(truncatingIfNeeded: length))
-                bytes.appendBigEndian(Int32(1))
-            }
+            bytes.appendBigEndian(Int32(truncatingIfNeeded: count))
+            bytes.appendBigEndian(Int32(1))
         }
         arrayStart = start
         try write(&self)

@@ -9,7 +9,7 @@ import Testing
     @Test func `what goes wrong with a database is named, and nothing is issued`() async throws {
         try await Deployment.with { site in
             let user = try await makeUser(at: site)
-            for fault in [Fault.functionsGone, .schemaEdited, .diskFull, .readOnly, .clockOff] {
+            for fault in [Fault.functionsGone, .functionsDiffer, .schemaEdited, .diskFull, .readOnly, .clockOff] {
                 try await expect(fault, at: site, user)
             }
             try await expectNothingIssuedAfterMigration(at: site, user)

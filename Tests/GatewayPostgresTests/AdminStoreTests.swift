@@ -103,6 +103,7 @@ import Testing
             StorageCredentialTable.lock.text, StorageCredentialTable.delete.text,
             StorageCredentialTable.document.text,
             GrantTable.insert.text, GrantTable.lockBucket.text, GrantTable.lockTemplates.text,
+            GrantTable.shareTemplateLock.text,
             GrantTable.countTemplates.text, GrantTable.read.text, GrantTable.page.text,
             GrantTable.lock.text, GrantTable.remove.text, GrantTable.document.text,
             APIKeyTable.insert.text, APIKeyTable.update.text, APIKeyTable.read.text,
@@ -118,6 +119,8 @@ import Testing
             IssuerTable.lockAll.text,
             IssuerTable.readOthers.text, IssuerTable.lock.text, IssuerTable.delete.text,
             IssuerTable.document.text,
+            TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
+            TicketTable.document.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.changes.text,
         ]
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

@@ -121,27 +121,4 @@ import Testing
         #expect(found.count == 41 && found.contains { $0.id == editors.id })
         #expect(found.contains { $0.prefix.text == "p/01500/" } && found.contains { $0.prefix.text == "p/01501/" })
     }
-
-    /// Databases that were in use before keep what can be known: by times, and by the audit.
-    @Test(.database(.migrated)) func earlierMembershipsAreTakenOver() async throws {
-        let world = try World()
-        let members = world.admin.stores.members
-        let other = try Principal("group:other")
-        _ = try await members.create(GroupMember(group: staff, member: alice, createdAt: Date()), by: AdminWorld.change)
-        let gone = GroupMember(group: other, member: alice, createdAt: Date())
-        _ = try await members.create(gone, by: AdminWorld.change)
-        let both = try await world.sequence()
-        try await members.delete(gone.identifier, by: AdminWorld.change)
-        let after = try await world.sequence()
-        let text = try String(
-            contentsOf: URL(filePath: #filePath).appending(path: "../../../sql/migrations").standardized.appending(
-                path: "0014_keep_memberships.sql"), encoding: .utf8)
-        let start = try #require(text.range(of: "-- A change that only counts"))
-        let end = try #require(text.range(of: "-- As the owner"))
-        try await world.admin.connection.runScript(
-            "DELETE FROM group_member_history;" + text[start.lowerBound..<end.lowerBound])
-        #expect(Set(try await world.history.groups(of: alice, after: both)) == [staff, other])
-        #expect(try await world.history.groups(of: alice, after: after) == [staff])
-        #expect(try await world.history.groups(of: alice, after: 1) == [])
-    }
 }

@@ -34,7 +34,7 @@ import Testing
         _ function: RecordingFunction, _ connectionString: String, withoutLock: Bool
     ) async throws {
         try await function.replace(over: PostgresConnection(testing: connectionString)) { source in
-            let lock = "v_lock := pg_advisory_xact_lock_shared(7310868744);"
+            let lock = "v_lock := pg_advisory_xact_lock_shared(advisory_lock('policy'));"
             let writing = "v_now := clock_timestamp();"
             #expect(source.contains(lock) && source.contains(writing))
             source.replace(writing, with: "PERFORM pg_sleep(0.002); " + writing)

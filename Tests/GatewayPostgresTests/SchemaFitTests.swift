@@ -110,6 +110,22 @@ import Testing
         _ = try await source.changes(since: nil)
     }
 
+    @Test(.database(.migrated)) func `no position is read from a database with other functions`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let schema = SchemaFit(logger: .silent)
+        let source = try source(schema)
+        _ = try await source.changes(since: nil)
+        try await connection.runScript(
+            "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'")
+        let database = try #require(try await connection.execute(RecordingProbe.read).first?.database)
+        #expect(SchemaState.carried.misfit(of: database) == Migrator.Failure.functionsDiffer(names: ["uuid_v7"]))
+        await #expect(throws: GatewayError.unavailable(retryAfter: 1)) { try await source.changes(since: nil) }
+        #expect(schema.isBroken)
+        try await connection.runScript(
+            "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'")
+        _ = try await source.changes(since: nil)
+    }
+
     @Test(.database(.migrated)) func `a migration waits for recordings, and lets them pass again while it waits`()
         async throws
     {

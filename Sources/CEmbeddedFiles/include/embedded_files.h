@@ -7,8 +7,10 @@
 // openapi/sluice.yaml.
 const char *_Nonnull embedded_contract(void);
 
-// The name without directory, and the text, of the file at an index from 0; a name is null behind the last one.
+// The name without directory, and the text, of the file at an index from 0; the name after the last one is null.
 const char *_Nullable embedded_migration_name(size_t index);
 const char *_Nonnull embedded_migration_text(size_t index);
+const char *_Nullable embedded_function_name(size_t index);
+const char *_Nonnull embedded_function_text(size_t index);
 
 #endif

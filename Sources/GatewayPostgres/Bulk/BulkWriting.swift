@@ -131,7 +131,7 @@ struct BulkWriting {
     ) { row throws(PostgresError) in try row.next() }
 
     /// Waits until nobody else adds templates, and keeps it so.
-    static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(GrantTable.templateLock))")
+    static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.templates.key))")
 
     /// Counts what would happen, and refuses what cannot.
     func check(in transaction: borrowing PostgresTransaction) throws -> GrantCounts {

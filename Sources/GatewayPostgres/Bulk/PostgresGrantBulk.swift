@@ -27,7 +27,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
     private static let importLockTimeout = "60s"
     private static let rowsPerStatement = 2000
 
-    static let lockImports = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1936485477, 0)")
+    static let lockImports = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.imports.key))")
 
     /// Writes and removes grants.
     public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {

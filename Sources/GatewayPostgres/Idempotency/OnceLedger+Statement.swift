@@ -7,8 +7,8 @@ extension OnceLedger {
     static let recordOnce = Statement<(claim: IdempotencyClaim, call: RecordBatch.Call), Answer>(
         """
         SELECT refusal, on_record, verdicts, uses, resets_in, ahead FROM record_issuances_once(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25,
-            $26, $27
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+            $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37, $38
         )
         """
     ) { values, parameters throws(PostgresError) in

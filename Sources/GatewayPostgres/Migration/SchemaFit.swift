@@ -4,8 +4,8 @@ import Synchronization
 
 /// Whether the schema is the one that this program was built for. While it is not, nothing is issued.
 ///
-/// What makes this certain is in the database. Each migration ends with a line for all scopes in `policy_log`, so that
-/// every decision made before it is stale, and a reader gets a new position only from a schema that fits
+/// What makes this certain is in the database. Each migration, and each change of functions, ends with a line for all scopes in
+/// `policy_log`, so that every decision made before it is stale; and a reader gets a new position only from a schema that fits
 /// (``PolicyStatements/latest``). This object spares refused requests the way there, and says why.
 public final class SchemaFit: Sendable {
     private let reason = Mutex<String?>(nil)

@@ -26,14 +26,12 @@ struct LoadedRow: Sendable {
 
 /// Statements that read policy.
 enum PolicyStatements {
-    private static let carried = Migration.all.map { "\($0.version)" }.joined(separator: ",")
-
     /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no
     /// decision is made.
     private static let latest = """
         (
             SELECT seq, tag FROM policy_log
-            WHERE ARRAY(SELECT version FROM schema_migrations ORDER BY version) = '{\(carried)}'::integer[]
+            WHERE \(SchemaState.carried.condition)
             ORDER BY seq DESC LIMIT 1
         )
         """

@@ -27,7 +27,8 @@ extension RecordBatch {
     static let record = Statement<Call, Answer>(
         """
         SELECT verdicts, uses, resets_in, ahead FROM record_issuances(
-            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25
+            $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23,
+            $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36
         )
         """
     ) { call, parameters throws(PostgresError) in
@@ -132,23 +133,23 @@ extension RecordBatch {
         }
     }
 
-    /// Adds the rows' columns: five arrays, two of them with a row for each item.
+    /// Adds the rows: an array for each column, in their order.
     private func writeRows(to parameters: inout PostgresParameters) throws(PostgresError) {
-        let count = entries.count
-        try parameters.appendArray(of: .uuid, count: count, columns: 3) { parameters throws(PostgresError) in
-            for entry in entries {
-                parameters.add(entry.proposal.id)
-                parameters.add(entry.proposal.grantID)
-                parameters.add(entry.proposal.credentialID)
-            }
-        }
-        try parameters.appendArray(of: .text, count: count, columns: 9) { parameters throws(PostgresError) in
-            for entry in entries { try entry.proposal.writeTexts(to: &parameters) }
-        }
-        try parameters.appendArray(of: .timestamptz, count: count) { parameters throws(PostgresError) in
+        try appendIdentifiers(to: &parameters) { $0.id }
+        try appendTexts(to: &parameters) { $0.principal.rawValue }
+        try appendTexts(to: &parameters) { $0.matchedPrincipal.rawValue }
+        try appendIdentifiers(to: &parameters) { $0.grantID }
+        try appendIdentifiers(to: &parameters) { $0.credentialID }
+        try appendTexts(to: &parameters) { $0.delivery.rawValue }
+        try appendTexts(to: &parameters) { $0.actionText }
+        try appendTexts(to: &parameters) { $0.method }
+        try appendTexts(to: &parameters) { $0.bucket.rawValue }
+        try appendTexts(to: &parameters) { $0.key.rawValue }
+        try parameters.appendArray(of: .timestamptz, count: entries.count) { parameters throws(PostgresError) in
             for entry in entries { try parameters.add(entry.proposal.expiresAt) }
         }
-        try parameters.appendArray(of: .bytea, count: count) { parameters throws(PostgresError) in
+        try appendTexts(to: &parameters) { $0.contentType }
+        try parameters.appendArray(of: .bytea, count: entries.count) { parameters throws(PostgresError) in
             for entry in entries {
                 if let digests = ContentDigests.column(of: entry.proposal) {
                     parameters.add(digests)
@@ -157,14 +158,37 @@ extension RecordBatch {
                 }
             }
         }
-        try parameters.appendArray(of: .int8, count: count) { parameters throws(PostgresError) in
+        try parameters.appendArray(of: .int8, count: entries.count) { parameters throws(PostgresError) in
             for entry in entries {
                 if let length = entry.proposal.contentLength { parameters.add(length) } else { parameters.addNull() }
             }
         }
+        try appendTexts(to: &parameters) { $0.requestID }
     }
 
-    /// Adds quotas and counters: seven arrays, and whether items are to be admitted one by one.
+    /// Adds a column of identifiers.
+    @inline(__always)
+    private func appendIdentifiers(
+        to parameters: inout PostgresParameters, _ value: (IssuanceProposal) -> UUID
+    ) throws(PostgresError) {
+        try parameters.appendArray(of: .uuid, count: entries.count) { parameters throws(PostgresError) in
+            for entry in entries { parameters.add(value(entry.proposal)) }
+        }
+    }
+
+    /// Adds a column of texts.
+    @inline(__always)
+    private func appendTexts(
+        to parameters: inout PostgresParameters, _ value: (IssuanceProposal) -> String?
+    ) throws(PostgresError) {
+        try parameters.appendArray(of: .text, count: entries.count) { parameters throws(PostgresError) in
+            for entry in entries {
+                if let text = value(entry.proposal) { try parameters.add(text) } else { parameters.addNull() }
+            }
+        }
+    }
+
+    /// Adds quotas and counters: eight arrays, and whether items are to be admitted one by one.
     private func writeQuotas(to parameters: inout PostgresParameters) throws(PostgresError) {
         try parameters.appendArray(of: .uuid, count: quotas.count) { parameters throws(PostgresError) in
             for quota in quotas { parameters.add(quota.id) }
@@ -172,11 +196,11 @@ extension RecordBatch {
         try parameters.appendArray(of: .text, count: quotas.count) { parameters throws(PostgresError) in
             for quota in quotas { try parameters.add(quota.period.rawValue) }
         }
-        try parameters.appendArray(of: .bool, count: quotas.count, columns: 2) { parameters throws(PostgresError) in
-            for quota in quotas {
-                parameters.add(quota.sharing == .shared)
-                parameters.add(quota.metric == .bytes)
-            }
+        try parameters.appendArray(of: .bool, count: quotas.count) { parameters throws(PostgresError) in
+            for quota in quotas { parameters.add(quota.sharing == .shared) }
+        }
+        try parameters.appendArray(of: .bool, count: quotas.count) { parameters throws(PostgresError) in
+            for quota in quotas { parameters.add(quota.metric == .bytes) }
         }
         try parameters.appendArray(of: .int8, count: quotas.count) { parameters throws(PostgresError) in
             for quota in quotas { parameters.add(quota.limit) }
@@ -225,19 +249,6 @@ extension IssuanceProposal {
     /// The actions as the ledger has them.
     var actionText: String {
         furtherAction.map { action.rawValue + "," + $0.rawValue } ?? action.rawValue
-    }
-
-    /// Adds the row's texts as elements, in the order of ``RecordBatch/record``.
-    fileprivate func writeTexts(to parameters: inout PostgresParameters) throws(PostgresError) {
-        try parameters.add(principal.rawValue)
-        try parameters.add(matchedPrincipal.rawValue)
-        try parameters.add(delivery.rawValue)
-        try parameters.add(actionText)
-        try parameters.add(method)
-        try parameters.add(bucket.rawValue)
-        try parameters.add(key.rawValue)
-        if let contentType { try parameters.add(contentType) } else { parameters.addNull() }
-        try parameters.add(requestID)
     }
 
     /// Adds the proof and the row's columns, a parameter each.

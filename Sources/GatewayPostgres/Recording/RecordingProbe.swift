@@ -25,7 +25,7 @@ struct RecordingProbe {
 
     /// What a probe does, in order.
     enum Step: Sendable {
-        /// Reads the clock and which migrations were applied.
+        /// Reads the clock, and which migrations and functions were applied.
         case answer
         /// Commits something that changes no table: a standby may be waited for, or the disk.
         case commit
@@ -80,7 +80,7 @@ struct RecordingProbe {
             guard let answer = answers.first else { throw .decoding(column: 0, reason: "no row") }
             let middle = sent + (.now - sent) / 2
             health.saw(ClockReading(server: answer.clock, instant: middle), at: start)
-            return Migrator.misfit(of: answer.applied).map { "\(SchemaFit.otherSchema) \($0)" }
+            return SchemaState.carried.misfit(of: answer.database).map { "\(SchemaFit.otherSchema) \($0)" }
         } catch {
             guard error.missesSchema else { throw error }
             return SchemaFit.otherSchema
@@ -121,27 +121,10 @@ struct RecordingProbe {
 // MARK: - Statements
 
 extension RecordingProbe {
-    static let read = Statement<Void, (clock: Date, applied: [Migrator.Applied])>(
-        """
-        SELECT clock_timestamp(),
-            ARRAY(SELECT m.version FROM schema_migrations m ORDER BY m.version),
-            ARRAY(SELECT m.name FROM schema_migrations m ORDER BY m.version),
-            ARRAY(SELECT m.checksum FROM schema_migrations m ORDER BY m.version)
-        """, onlyReads: true
+    static let read = Statement<Void, (clock: Date, database: SchemaState)>(
+        "SELECT clock_timestamp(), \(SchemaState.columns)", onlyReads: true
     ) { row throws(PostgresError) in
-        let clock: Date = try row.next()
-        let versions: [Int32] = try row.next()
-        let names: [String] = try row.next()
-        let checksums: [[UInt8]] = try row.next()
-        guard versions.count == names.count, names.count == checksums.count else {
-            throw .decoding(column: 1, reason: "arrays of different lengths")
-        }
-        return (
-            clock,
-            versions.indices.map {
-                Migrator.Applied(version: versions[$0], name: names[$0], checksum: checksums[$0])
-            }
-        )
+        (clock: try row.decode(0), database: try SchemaState(row, from: 1))
     }
 
     /// Takes the locks that recordings take, in their order, and the rights that they need.

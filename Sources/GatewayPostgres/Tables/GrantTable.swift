@@ -46,16 +46,14 @@ enum GrantTable {
         try row.next()
     }
 
-    /// Lets one transaction after another add templates for a principal and bucket. The pair of numbers is apart from
-    /// the single number of the policy lock.
+    /// Lets one transaction after another add templates for a principal and bucket.
     static let lockTemplates = Statement<(principal: String, bucket: String), Void>(
-        "SELECT pg_advisory_xact_lock(1936485475, hashtext($2 || ' ' || $1))"
+        "SELECT pg_advisory_xact_lock(\(AdvisoryLock.templatesForOne.key))"
     ) { [$0.principal, $0.bucket] }
 
-    /// Who adds a few templates shares it; who adds many, to principals and buckets in great number, has it alone.
-    static let templateLock = "1936485476, 0"
-
-    static let shareTemplateLock = Statement<Void, Void>("SELECT pg_advisory_xact_lock_shared(\(templateLock))")
+    /// Keeps out who adds many templates, to principals and buckets in great number.
+    static let shareTemplateLock = Statement<Void, Void>(
+        "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.templates.key))")
 
     /// A statement of its own, so that it sees the templates of those who had the lock before.
     static let countTemplates = Statement<(principal: String, bucket: String), Int64>(

@@ -63,9 +63,8 @@ struct IssuerTable: Sendable {
 
     static let update = columns.update("issuers")
 
-    /// Lets one issuer after another be created or changed. The pair of numbers is apart from the single number of the
-    /// policy lock.
-    static let lockAll = Statement<Void, Void>("SELECT pg_advisory_xact_lock(1936485476, 0)")
+    /// Lets one issuer after another be created or changed.
+    static let lockAll = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.issuers.key))")
 
     /// A statement of its own, so that it sees the issuers of those who had the lock before.
     static let readOthers = Statement<UUID, IssuerPrefixes>(

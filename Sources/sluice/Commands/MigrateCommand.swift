@@ -10,7 +10,8 @@ struct MigrateCommand: AsyncParsableCommand {
         abstract: "Bring the database's schema up to this program's.",
         discussion: """
             Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
-            is one transaction; concurrent runs wait for each other; a database that a
+            is one transaction; afterwards one more replaces the functions that differ
+            from this program's. Concurrent runs wait for each other; a database that a
             newer program has migrated is refused. The group role sluice_gateway gets
             the privileges of the gateway: make the gateway's login a member of it. The
             next partitions of the ledger are created.
@@ -26,7 +27,11 @@ struct MigrateCommand: AsyncParsableCommand {
         let outcome = try await Migrator(connection: connection, logger: logger).migrate()
         await connection.close()
         let applied = outcome.applied.map(String.init).joined(separator: ", ")
-        print(applied.isEmpty ? "The schema is current." : "Applied migrations \(applied).")
+        let functions =
+            outcome.functions.count > 8 ? "\(outcome.functions.count)" : outcome.functions.joined(separator: ", ")
+        if applied.isEmpty, functions.isEmpty { print("The schema is current.") }
+        if !applied.isEmpty { print("Applied migrations \(applied).") }
+        if !functions.isEmpty { print("Applied functions: \(functions).") }
         if !outcome.gatewayRoleIsReady {
             print(
                 """

@@ -23,7 +23,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     private var cuts: [Cut] {
-        let lock = "v_lock := pg_advisory_xact_lock_shared(7310868744);"
+        let lock = "v_lock := pg_advisory_xact_lock_shared(advisory_lock('policy'));"
         let writing = "INSERT INTO issuances ("
         let recording = ["record_issuance", "record_issuances"]
         switch self {

@@ -40,13 +40,27 @@ extension Fault {
     }
 
     static let schemaEdited = Fault(
-        name: "a migration applied in another form", flaw: ("schema", "Migration 3 was applied"), status: 503
+        name: "a migration applied in another form", flaw: ("schema", "Migration 1 was applied"), status: 503
     ) { site in
         try await site.session().runScript(
-            "UPDATE schema_migrations SET checksum = '\\x00' || checksum WHERE version = 3")
+            "UPDATE schema_migrations SET checksum = '\\x00' || checksum WHERE version = 1")
     } end: { site in
         try await site.session().runScript(
-            "UPDATE schema_migrations SET checksum = substr(checksum, 2) WHERE version = 3")
+            "UPDATE schema_migrations SET checksum = substr(checksum, 2) WHERE version = 1")
+    }
+
+    /// As `sluice migrate` of a version does it whose functions differ and whose tables do not.
+    static let functionsDiffer = Fault(
+        name: "other functions", flaw: ("schema", "other functions than this program carries: uuid_v7"), status: 503
+    ) { site in
+        try await site.session().runScript(
+            """
+            UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7';
+            SELECT append_policy_log('{all}', 'sluice migrate', 'functions')
+            """)
+    } end: { site in
+        try await site.session().runScript(
+            "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'")
     }
 
     static let ledgerLocked = Fault(

@@ -1,0 +1,39 @@
+/// The advisory locks, by name. No other Swift file has their keys; in SQL, only `sql/functions/advisory_lock.sql` has
+/// those of the locks that functions take. A test compares the two.
+enum AdvisoryLock: String, CaseIterable, Sendable {
+    /// Proves decisions: recordings share it; a change of policy and a migration take it exclusively.
+    case policy
+    /// Lets one session at a time add days to the ledger.
+    case partitions
+    /// Lets one migrator run at a time.
+    case migration
+    /// Lets one session at a time sum up the ledger, or remove days from it.
+    case sums
+    /// Lets one session at a time prune the policy log.
+    case pruning
+    /// Lets one transaction after another add templates for a principal, `$1`, and a bucket, `$2`.
+    case templatesForOne
+    /// Shared by those who add a few templates; taken exclusively by those who add many, for many principals and
+    /// buckets.
+    case templates
+    /// Lets one issuer after another be created or changed.
+    case issuers
+    /// Lets one import of grants run at a time.
+    case imports
+
+    /// The arguments for `pg_advisory_xact_lock` and its relatives: a number; or a pair, which never equals a single
+    /// number.
+    var key: String {
+        switch self {
+        case .policy: "7310868744"
+        case .partitions: "7310868745"
+        case .migration: "7310868746"
+        case .sums: "7310868747"
+        case .pruning: "7310868748"
+        case .templatesForOne: "1936485475, hashtext($2 || ' ' || $1)"
+        case .templates: "1936485476, 0"
+        case .imports: "1936485477, 0"
+        case .issuers: "1936485478, 0"
+        }
+    }
+}

@@ -1,0 +1,26 @@
+-- Notes that a user is about to start an upload in parts with a signature of the gateway, and forgets a few old ones.
+--
+-- A start is kept for as long as a part of it could still be settled: a part is signed within seven days of the start,
+-- lives for seven days, and is settled within some days more.
+--
+--   p_principal, p_bucket, p_object_key, p_content_type  of the upload
+-- Result: none. Locks: the rows that it deletes; it skips those that others hold. Runs with the owner's rights.
+-- Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION begin_remote_upload(
+    p_principal text, p_bucket text, p_object_key text, p_content_type text
+) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+AS $$
+BEGIN
+    DELETE FROM remote_uploads u
+    WHERE u.id = ANY (ARRAY(
+        SELECT o.id FROM remote_uploads o
+        WHERE o.started_at < clock_timestamp() - interval '18 days'
+        LIMIT 20
+        FOR UPDATE SKIP LOCKED
+    ));
+    INSERT INTO remote_uploads (principal, bucket, object_key, content_type)
+    VALUES (p_principal, p_bucket, p_object_key, p_content_type);
+END
+$$;

@@ -1,0 +1,52 @@
+-- Binds the identifier that a store gave to an upload to a user who started an upload of the same key.
+--
+-- The store tells the identifier to the client alone, so it is bound when the gateway first sees it: to the latest
+-- start of the same user and key of the last seven days, once for each start.
+--
+--   p_principal, p_bucket, p_object_key  who asks for a signature, and for what
+--   p_upload_id                          the store's identifier
+-- Result: the content type with which the upload was started; NULL where the identifier belongs to another user or key,
+-- the user started none, or the gateway started the upload itself and keeps its sizes and parts.
+-- Locks: the row of the start; it skips those that others hold. Runs with the owner's rights.
+-- Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION bind_remote_upload(
+    p_principal text, p_bucket text, p_object_key text, p_upload_id text
+) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+AS $$
+DECLARE
+    v_upload remote_uploads;
+BEGIN
+    IF EXISTS (
+        SELECT FROM multipart_uploads m
+        WHERE m.bucket = p_bucket AND m.object_key = p_object_key AND m.store_upload_id = p_upload_id
+    ) THEN
+        RETURN NULL;
+    END IF;
+    -- Twice, since another call may bind the identifier between the two statements.
+    FOR i IN 1..2 LOOP
+        SELECT u.* INTO v_upload FROM remote_uploads u WHERE u.bucket = p_bucket AND u.upload_id = p_upload_id;
+        IF FOUND THEN
+            RETURN CASE WHEN v_upload.principal = p_principal AND v_upload.object_key = p_object_key
+                THEN v_upload.content_type END;
+        END IF;
+        BEGIN
+            UPDATE remote_uploads u
+            SET upload_id = p_upload_id
+            WHERE u.id = (
+                SELECT o.id FROM remote_uploads o
+                WHERE o.bucket = p_bucket AND o.object_key = p_object_key AND o.principal = p_principal
+                    AND o.upload_id IS NULL AND o.started_at > clock_timestamp() - interval '7 days'
+                ORDER BY o.started_at DESC LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            )
+            RETURNING u.* INTO v_upload;
+            RETURN v_upload.content_type;
+        EXCEPTION WHEN unique_violation THEN
+            NULL;
+        END;
+    END LOOP;
+    RETURN NULL;
+END
+$$;

@@ -1,0 +1,55 @@
+-- Empties the partition of a day past retention, after adding what its rows charged to total quotas to their archive.
+--
+-- This locks the partition alone, to which nobody writes any more, and the sums of the day go with its rows.
+--
+--   p_day        the day
+--   p_keep_days  the retention, at least 32 days
+-- Result: none.
+-- Locks: 'sums'; ACCESS EXCLUSIVE on the partition; the counters, in the order in which recordings lock them. Runs with
+-- the owner's rights. Callers: the gateway's role.
+-- Errors: invalid_parameter_value for a day within retention; lock_not_available after a second, where somebody reads
+-- the day.
+CREATE OR REPLACE FUNCTION empty_issuances_partition(p_day date, p_keep_days integer) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+SET lock_timeout = '1s'
+AS $$
+DECLARE
+    v_name text := 'issuances_' || to_char(p_day, 'YYYYMMDD');
+BEGIN
+    IF p_day NOT IN (SELECT expired_issuances_days(p_keep_days)) THEN
+        RAISE EXCEPTION 'the day % is not past retention', p_day USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    PERFORM pg_advisory_xact_lock(advisory_lock('sums'));
+    EXECUTE format('LOCK TABLE public.%I IN ACCESS EXCLUSIVE MODE', v_name);
+    EXECUTE format(
+        $sql$
+        WITH charged AS MATERIALIZED (
+            SELECT q.id AS quota_id,
+                CASE q.sharing WHEN 'shared' THEN q.principal ELSE i.principal END AS holder,
+                sum(c.amount)::bigint AS amount
+            FROM public.%I i
+            CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+            JOIN public.quotas q ON q.id = c.quota_id AND q.period = 'total'
+            GROUP BY 1, 2
+        ),
+        slots AS MATERIALIZED (
+            SELECT u.quota_id, u.holder, u.period_start
+            FROM public.quota_usage u
+            JOIN charged c ON c.quota_id = u.quota_id AND c.holder = u.holder
+            WHERE u.period_start = public.quota_period_start('total', now())
+            ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+            FOR UPDATE OF u
+        )
+        UPDATE public.quota_usage u
+        SET archived = u.archived + c.amount
+        FROM slots s
+        JOIN charged c ON c.quota_id = s.quota_id AND c.holder = s.holder
+        WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+        $sql$,
+        v_name
+    );
+    EXECUTE format('TRUNCATE public.%I', v_name);
+    PERFORM forget_sums(p_day::timestamp AT TIME ZONE 'UTC');
+END
+$$;

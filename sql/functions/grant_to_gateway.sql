@@ -1,0 +1,63 @@
+-- Gives the group role of the gateway's logins the rights that the gateway needs, and no others.
+--
+-- The role reads everything, changes policy, and adds to the logs: policy_log, issuances and admin_audit. It can alter
+-- no table, and can change or delete no row of these three. What needs more runs with the owner's rights, in functions.
+-- 'sluice migrate' calls this at the end of each run, since a function that was created again has lost its rights.
+--
+--   p_role  the role; it is created if the caller may create roles
+-- Result: false where there is no such role and none could be created, else true.
+-- Locks: none. Callers: the owner of the schema. Errors: none.
+CREATE OR REPLACE FUNCTION grant_to_gateway(p_role name) RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = p_role) THEN
+        BEGIN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', p_role);
+        EXCEPTION
+            WHEN duplicate_object OR unique_violation THEN
+                -- Another database of the cluster is being migrated.
+                NULL;
+            WHEN insufficient_privilege THEN
+                RETURN false;
+        END;
+    END IF;
+    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', p_role);
+    EXECUTE format('GRANT SELECT ON ALL TABLES IN SCHEMA public TO %I', p_role);
+
+    -- Policy.
+    EXECUTE format('GRANT INSERT ON policy_changes, policy_log TO %I', p_role);
+    EXECUTE format(
+        'GRANT INSERT, UPDATE, DELETE ON storage_credentials, buckets, issuers, api_keys, event_secrets TO %I', p_role
+    );
+    EXECUTE format('GRANT INSERT, DELETE ON group_members TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (removed_change, removed_at, removed_by) ON grants TO %I', p_role);
+    -- The other columns of a quota fix what its counters mean.
+    EXECUTE format('GRANT INSERT, UPDATE (quota_limit, revision), DELETE ON quotas TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (sealed, key_id), DELETE ON tickets TO %I', p_role);
+
+    -- The ledger.
+    EXECUTE format('GRANT INSERT ON issuances, admin_audit TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (used, released) ON quota_usage TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (check_at), DELETE ON reservations TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE (count) ON denials TO %I', p_role);
+    EXECUTE format('GRANT INSERT, UPDATE, DELETE ON idempotency_keys TO %I', p_role);
+
+    -- Uploads.
+    EXECUTE format('GRANT INSERT, UPDATE ON landings TO %I', p_role);
+    EXECUTE format('GRANT INSERT ON store_events TO %I', p_role);
+    EXECUTE format(
+        'GRANT INSERT, UPDATE (state, store_upload_id, part_numbers, part_etags, etag, check_at) '
+            'ON multipart_uploads TO %I', p_role
+    );
+    EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
+
+    -- PostgreSQL lets everybody execute a new function.
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
+    EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
+    EXECUTE format(
+        'REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role
+    );
+    RETURN true;
+END
+$$;

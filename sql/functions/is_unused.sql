@@ -1,0 +1,42 @@
+-- Whether the ledger supports what the store's answer proves of a reservation: that none of its bytes arrived.
+--
+-- The bucket must be the one that the upload was permitted to: at the same store, of the same owner, with the same
+-- settings. So no line of the log since the decision may touch it, and where the log no longer reaches back to the
+-- decision, the answer is no. A part that a client uploads with a signature of the gateway lies under no key until its
+-- upload is completed, and the ledger does not tell that it is a part. An object made in parts may bear the time at
+-- which the upload began, and so hide that it replaced a younger one. No issuance deletes objects; a delivery that does
+-- will have to be looked for here.
+--
+--   p_issuance_id, p_bucket, p_object_key, p_dead_at  of the reservation
+--   p_proof                                           'absent' or 'older', as for settle_reservations
+-- Result: whether the reserved bytes can be given back. Locks: none. Callers: settle_reservations. Errors: none.
+CREATE OR REPLACE FUNCTION is_unused(
+    p_issuance_id uuid, p_bucket text, p_object_key text, p_dead_at timestamptz, p_proof text
+) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT EXISTS (
+        SELECT FROM issuances i
+        JOIN buckets b ON b.name = p_bucket AND NOT b.external_deletions
+        WHERE i.id = p_issuance_id AND i.issued_at > p_dead_at - interval '8 days'
+            AND i.issued_at < p_dead_at + interval '1 day'
+            AND i.delivery <> 'multipart-part'
+            AND EXISTS (SELECT FROM policy_log l WHERE l.seq = i.policy_seq)
+            AND NOT EXISTS (
+                SELECT FROM policy_log l
+                WHERE l.seq > i.policy_seq
+                    AND l.scopes && ARRAY['all', 'bucket:' || p_bucket, 'credential:' || i.credential_id] COLLATE "C"
+            )
+            AND NOT EXISTS (
+                SELECT FROM remote_uploads u
+                WHERE u.bucket = p_bucket AND u.object_key = p_object_key
+                    AND (p_proof = 'older' OR i.delivery = 'remote-signature')
+            )
+            AND NOT EXISTS (
+                SELECT FROM multipart_uploads u
+                WHERE p_proof = 'older' AND u.bucket = p_bucket AND u.object_key = p_object_key
+                    AND u.created_at < p_dead_at + interval '1 hour'
+                    AND (u.state NOT IN ('completed', 'aborted') OR u.expires_at > i.issued_at - interval '1 hour')
+            )
+    );
+$$;

@@ -1,0 +1,26 @@
+-- Writes down what settling found of uploads of one object. It knows sizes alone, so it replaces nothing that was found
+-- before.
+--
+--   p_issuance_ids, p_landed  uploads, and for each the size that was found: 0 where there is no object, NULL where
+--                             unknown
+-- Result: none. Locks: the rows that it adds. Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION note_settled_uploads(p_issuance_ids uuid[], p_landed bigint[]) RETURNS void
+LANGUAGE sql VOLATILE
+AS $$
+    INSERT INTO landings (issuance_id, finding, mismatches, source, size)
+    SELECT f.id, f.finding, CASE f.finding WHEN 'mismatched' THEN '{size}'::text[] ELSE '{}' END, 'settlement',
+        nullif(f.landed, 0)
+    FROM (
+        SELECT DISTINCT ON (s.id) s.id, s.landed,
+            CASE
+                WHEN s.landed = 0 THEN 'absent'
+                WHEN i.delivery = 'presigned-url' AND i.content_length <> s.landed THEN 'mismatched'
+                ELSE 'landed'
+            END AS finding
+        FROM unnest(p_issuance_ids, p_landed) AS s (id, landed)
+        JOIN issuances i ON i.id = s.id AND i.issued_at > statement_timestamp() - interval '10 days'
+        WHERE s.landed IS NOT NULL
+        ORDER BY s.id
+    ) f
+    ON CONFLICT DO NOTHING;
+$$;

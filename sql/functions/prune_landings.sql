@@ -1,0 +1,38 @@
+-- Deletes old reports of stores, and what was found of uploads past retention.
+--
+-- No link lives longer than a week: after ten days no upload is left that a report could belong to.
+--
+--   p_keep_days  how long findings are kept, at least 32 days; NULL for ever
+--   p_most       how many rows of each kind to delete at most
+-- Result: how many rows were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
+-- Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION prune_landings(p_keep_days integer, p_most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+AS $$
+DECLARE
+    v_events integer;
+    v_landings integer;
+    -- Identifiers begin with the time in milliseconds: this is the least one of its instant.
+    v_before uuid := rpad(lpad(to_hex((extract(epoch FROM clock_timestamp())
+        - 86400 * greatest(p_keep_days, 32))::bigint * 1000), 12, '0'), 32, '0')::uuid;
+BEGIN
+    DELETE FROM store_events e
+    WHERE e.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM store_events o
+        WHERE o.received_at < clock_timestamp() - interval '10 days'
+        ORDER BY o.received_at LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_events = ROW_COUNT;
+    DELETE FROM landings l
+    WHERE p_keep_days IS NOT NULL AND l.issuance_id = ANY (ARRAY(
+        SELECT o.issuance_id FROM landings o
+        WHERE o.issuance_id < v_before
+        ORDER BY o.issuance_id LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_landings = ROW_COUNT;
+    RETURN v_events + v_landings;
+END
+$$;

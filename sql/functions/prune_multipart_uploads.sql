@@ -1,0 +1,27 @@
+-- Deletes uploads in parts that ended long ago.
+--
+-- Reservations of their parts are settled by then, since a link lives for seven days at most.
+--
+--   p_keep_days  how long they are kept after they expire, at least ten days
+--   p_most       how many rows to delete at most
+-- Result: how many were deleted. Locks: the rows; it skips those that others hold. Runs with the owner's rights.
+-- Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION prune_multipart_uploads(p_keep_days integer, p_most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+AS $$
+DECLARE
+    v_count integer;
+BEGIN
+    DELETE FROM multipart_uploads u
+    WHERE u.id = ANY (ARRAY(
+        SELECT o.id FROM multipart_uploads o
+        WHERE o.state IN ('completed', 'aborted')
+            AND o.expires_at < clock_timestamp() - make_interval(days => greatest(p_keep_days, 10))
+        LIMIT p_most
+        FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    RETURN v_count;
+END
+$$;

@@ -1,0 +1,42 @@
+-- Sets one counter of a current period to what the ledger adds up to.
+--
+-- Whoever charges a counter holds its row until the charge is committed. So once the row is locked here, the next
+-- statement sees all charges. One row is locked, so that nobody can wait in a circle.
+--
+--   p_quota_id, p_holder, p_period_start  the counter; it is created where there is none
+-- Result: its use now; 0 where the quota does not exist.
+-- Locks: ACCESS SHARE on issuances, then the counter. Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION repair_quota_usage(p_quota_id uuid, p_holder text, p_period_start timestamptz) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    v_quota quotas;
+    v_charged bigint;
+    v_used bigint;
+BEGIN
+    SELECT q.* INTO v_quota FROM quotas q WHERE q.id = p_quota_id;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    -- Before the counter, since emptying a partition locks the two in this order.
+    LOCK TABLE issuances IN ACCESS SHARE MODE;
+    INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+    VALUES (p_quota_id, p_holder, p_period_start, v_quota.sharing = 'shared', 0)
+    ON CONFLICT DO NOTHING;
+    PERFORM
+    FROM quota_usage u
+    WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
+    FOR UPDATE;
+    SELECT coalesce(sum(c.amount), 0) INTO v_charged
+    FROM issuances i
+    CROSS JOIN LATERAL unnest(i.quota_ids, i.quota_amounts) AS c (quota_id, amount)
+    WHERE i.issued_at >= p_period_start AND i.quota_ids @> ARRAY[p_quota_id] AND c.quota_id = p_quota_id
+        AND i.issued_at < coalesce(quota_period_end(v_quota.period, p_period_start), 'infinity')
+        AND p_holder = CASE v_quota.sharing WHEN 'shared' THEN v_quota.principal ELSE i.principal END;
+    UPDATE quota_usage u
+    SET used = greatest(v_charged + u.archived - u.released, 0)
+    WHERE u.quota_id = p_quota_id AND u.holder = p_holder AND u.period_start = p_period_start
+    RETURNING u.used INTO v_used;
+    RETURN v_used;
+END
+$$;

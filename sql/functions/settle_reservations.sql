@@ -1,0 +1,77 @@
+-- Ends reservations and gives back what was not used, in one transaction.
+--
+-- Rows are locked in the order in which recordings lock them; the policy lock is not taken. Reservations that others
+-- hold are skipped.
+--
+--   p_issuance_ids, p_quota_ids  the reservations
+--   p_proofs         for each, why nothing arrived: 'absent' or 'older', as the store tells of the key; 'left-out' for
+--                    a part that its upload was completed without; NULL where something may have arrived
+--   p_is_final       for each, whether it ends; else it is looked at again after the delay, and not before an upload of
+--                    that size has had its time, at 64 KiB a second
+--   p_delay_seconds  the delay
+-- Result: none. Locks: the reservations; then the counters. Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION settle_reservations(
+    p_issuance_ids uuid[], p_quota_ids uuid[], p_proofs text[], p_is_final boolean[], p_delay_seconds double precision
+) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    v_quota_ids uuid[];
+    v_holders text[];
+    v_starts timestamptz[];
+    v_amounts bigint[];
+BEGIN
+    WITH findings AS (
+        SELECT f.issuance_id, f.quota_id, f.proof, f.is_final
+        FROM unnest(p_issuance_ids, p_quota_ids, p_proofs, p_is_final) AS f (issuance_id, quota_id, proof, is_final)
+    ),
+    mine AS MATERIALIZED (
+        SELECT r.issuance_id, r.quota_id, f.proof, f.is_final
+        FROM reservations r
+        JOIN findings f ON f.issuance_id = r.issuance_id AND f.quota_id = r.quota_id
+        FOR UPDATE OF r SKIP LOCKED
+    ),
+    postponed AS (
+        UPDATE reservations r
+        SET check_at = greatest(
+            clock_timestamp() + make_interval(secs => p_delay_seconds),
+            r.dead_at + make_interval(secs => r.amount / 65536.0)
+        )
+        FROM mine m
+        WHERE NOT m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
+    ),
+    ended AS (
+        DELETE FROM reservations r
+        USING mine m
+        WHERE m.is_final AND r.issuance_id = m.issuance_id AND r.quota_id = m.quota_id
+        RETURNING r.quota_id, r.holder, r.period_start,
+            CASE
+                WHEN m.proof = 'left-out' THEN r.amount
+                WHEN m.proof IN ('absent', 'older')
+                    AND is_unused(r.issuance_id, r.bucket, r.object_key, r.dead_at, m.proof) THEN r.amount
+                ELSE 0
+            END AS amount
+    ),
+    given_back AS (
+        SELECT e.quota_id, e.holder, e.period_start, sum(e.amount)::bigint AS amount
+        FROM ended e
+        GROUP BY e.quota_id, e.holder, e.period_start
+        HAVING sum(e.amount) > 0
+    )
+    SELECT array_agg(g.quota_id), array_agg(g.holder), array_agg(g.period_start), array_agg(g.amount)
+    INTO v_quota_ids, v_holders, v_starts, v_amounts
+    FROM given_back g;
+
+    PERFORM
+    FROM quota_usage u
+    JOIN unnest(v_quota_ids, v_holders, v_starts) AS s (quota_id, holder, period_start)
+        ON u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start
+    ORDER BY u.shared, u.quota_id, u.holder, u.period_start
+    FOR UPDATE OF u;
+
+    UPDATE quota_usage u
+    SET used = u.used - least(s.amount, u.used), released = u.released + least(s.amount, u.used)
+    FROM unnest(v_quota_ids, v_holders, v_starts, v_amounts) AS s (quota_id, holder, period_start, amount)
+    WHERE u.quota_id = s.quota_id AND u.holder = s.holder AND u.period_start = s.period_start;
+END
+$$;

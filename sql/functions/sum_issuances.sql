@@ -1,0 +1,121 @@
+-- Sums up what was recorded since the last call, by the minute: ten minutes of a day at most, the latest day first.
+-- Also brings the index issuances_lookup_idx up to date.
+--
+-- A recording shares the policy lock, reads the clock, and commits later. So this reads the clock first, then lists who
+-- shares the lock, and waits until those have ended: all rows up to that time are visible then. Nobody waits for this
+-- function.
+--
+--   p_least_pages  a day that is not over is left until it has grown by so many pages
+-- Result: whether there is more to do. Locks: 'sums', if it is free. Runs with the owner's rights. Callers: the
+-- gateway's role.
+-- Errors: invalid_transaction_state outside READ COMMITTED.
+CREATE OR REPLACE FUNCTION sum_issuances(p_least_pages integer) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = public, pg_temp
+SET timezone = 'UTC'
+SET lock_timeout = '100ms'
+SET plan_cache_mode = force_custom_plan
+SET work_mem = '32MB'
+SET jit = off
+SET enable_seqscan = off
+SET enable_sort = off
+AS $$
+DECLARE
+    v_now timestamptz;
+    v_recording text[];
+    v_partition oid;
+    v_pages bigint;
+    v_day timestamptz;
+    v_end timestamptz;
+    v_from timestamptz;
+    v_to timestamptz;
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'summing up needs read committed' USING ERRCODE = 'invalid_transaction_state';
+    END IF;
+    IF NOT pg_try_advisory_xact_lock(advisory_lock('sums')) THEN
+        RETURN false;
+    END IF;
+    v_now := clock_timestamp();
+    v_recording := ARRAY(SELECT policy_lock_sharers());
+
+    SELECT p.partition, p.starts_at, p.starts_at + interval '24 hours', coalesce(d.summed_to, p.starts_at), p.pages
+    INTO v_partition, v_day, v_end, v_from, v_pages
+    FROM (
+        -- CASE, so that no date is read from another table's name: conditions have no order.
+        SELECT c.oid AS partition, pg_relation_size(c.oid) / current_setting('block_size')::bigint AS pages,
+            CASE WHEN c.relname ~ '^issuances_[0-9]{8}$' THEN to_date(right(c.relname, 8), 'YYYYMMDD') END::timestamptz
+                AS starts_at
+        FROM pg_inherits i
+        JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'public.issuances'::regclass
+    ) p
+    LEFT JOIN summed_days d ON d.starts_at = p.starts_at
+    WHERE p.starts_at < v_now AND coalesce(d.summed_to, p.starts_at) < least(v_now, p.starts_at + interval '24 hours')
+        AND (p.starts_at + interval '24 hours' <= v_now OR p.pages >= coalesce(d.pages, 0) + p_least_pages)
+    ORDER BY p.starts_at DESC
+    LIMIT 1;
+    IF v_day IS NULL THEN
+        RETURN false;
+    END IF;
+    v_to := least(CASE WHEN v_pages > 0 THEN v_from + interval '10 minutes' ELSE v_end END, v_end, v_now);
+
+    FOR i IN 1..500 LOOP
+        v_recording := ARRAY(SELECT policy_lock_sharers() INTERSECT SELECT unnest(v_recording));
+        EXIT WHEN v_recording = '{}';
+        PERFORM pg_sleep(0.002);
+    END LOOP;
+    IF v_recording <> '{}' THEN
+        RETURN false;
+    END IF;
+
+    IF v_to = least(v_now, v_end) THEN
+        BEGIN
+            PERFORM brin_summarize_new_values(x.indexrelid)
+            FROM pg_index x
+            JOIN pg_class c ON c.oid = x.indexrelid
+            JOIN pg_am a ON a.oid = c.relam AND a.amname = 'brin'
+            WHERE x.indrelid = v_partition;
+        EXCEPTION WHEN lock_not_available THEN
+            -- VACUUM holds it, which does the same.
+            NULL;
+        END;
+    END IF;
+
+    INSERT INTO issuance_sums (
+        minute, bucket, action, delivery, credential_id, byte_quotas, urls, bytes_bound, bytes_reserved
+    )
+    SELECT c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids, sum(c.urls), sum(c.bound),
+        sum(c.urls * q.amount)
+    FROM (
+        SELECT date_bin('1 minute', i.issued_at, timestamptz 'epoch') AS minute, i.bucket, i.action, i.delivery,
+            i.credential_id, count(*) AS urls, sum(i.content_length) AS bound,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
+            CASE WHEN i.action <> 'GetObject' THEN i.quota_amounts END AS quota_amounts
+        FROM issuances i
+        WHERE i.issued_at >= v_from AND i.issued_at < v_to
+        GROUP BY 1, 2, 3, 4, 5, 8, 9
+    ) c
+    CROSS JOIN LATERAL (
+        SELECT coalesce(array_agg(q.id ORDER BY q.id), '{}') AS ids, max(a.amount) AS amount
+        FROM unnest(c.quota_ids, c.quota_amounts) AS a (quota_id, amount)
+        JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
+    ) q
+    GROUP BY c.minute, c.bucket, c.action, c.delivery, c.credential_id, q.ids;
+
+    INSERT INTO summed_days AS d (starts_at, summed_to, pages)
+    VALUES (v_day, v_to, CASE WHEN v_to = v_now THEN v_pages ELSE 0 END)
+    ON CONFLICT ON CONSTRAINT summed_days_pkey DO UPDATE
+    SET summed_to = excluded.summed_to, pages = CASE WHEN v_to = v_now THEN excluded.pages ELSE d.pages END;
+
+    -- Where the clock was set back, rows appeared before the time up to which all was summed up: the day begins anew.
+    IF v_to = v_end AND (
+        SELECT count(*) FROM issuances i WHERE i.issued_at >= v_day AND i.issued_at < v_end
+    ) <> (
+        SELECT coalesce(sum(s.urls), 0) FROM issuance_sums s WHERE s.minute >= v_day AND s.minute < v_end
+    ) THEN
+        PERFORM forget_sums(v_day);
+    END IF;
+    RETURN v_to < v_now;
+END
+$$;

@@ -122,7 +122,8 @@ private func acceptClients(_ listener: ListeningSocket, loops: [ServerLoop], cor
         }
         guard core.admit(key, socket: client.socket) else {
             if !core.isSecure {
-                let failure = ServerFailure.unavailable(retryAfter: core.configuration.retryAfter, lacking: .connections)
+                let failure = ServerFailure.unavailable(
+                    retryAfter: core.configuration.retryAfter, lacking: .connections)
                 sendNow(core.rawAnswer(to: failure), to: client.socket)
                 shutdown(client.socket, Int32(SHUT_WR))
             }

@@ -116,4 +116,31 @@ struct PresignedURLTests {
         #expect(answer.headers[.retryAfter] == "3")
         #expect(!answer.text.contains("Signature"))
     }
+
+    @Test("the cause of a 503 is in the line of its request, and its advice alone in the answer")
+    func cause() async throws {
+        for advice in [nil, "An admin finds out why."] {
+            let cause = Cause("PostgreSQL: FATAL 57P03: starting up", advice: advice)
+            for failure in [
+                GatewayError.unavailable(retryAfter: 3, cause: cause), .slowDown(retryAfter: 3, cause: cause),
+            ] {
+                let gateway = TestGateway(ledger: StubLedger(failure: failure))
+                let answer = await gateway.send(.post, "/v1/presigned-urls", token: "user-token", json: upload)
+                #expect(answer.string("detail") == advice)
+                #expect(!answer.text.contains("57P03"))
+                let line = try #require(gateway.requestLog.requests.withLock { $0.last })
+                #expect(line.cause?.description == cause.description)
+                #expect(line.id == answer.string("requestId"))
+            }
+        }
+    }
+
+    @Test("what the server lacks is in the log of what it refuses")
+    func shortage() throws {
+        for shortage in ServerFailure.Shortage.allCases {
+            let gateway = TestGateway()
+            _ = gateway.responder.response(to: .unavailable(retryAfter: 1, lacking: shortage))
+            #expect(gateway.logLines.contains(shortage.rawValue))
+        }
+    }
 }

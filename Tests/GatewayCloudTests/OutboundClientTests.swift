@@ -84,6 +84,17 @@ import Testing
         #expect(peer.requests.isEmpty)
     }
 
+    @Test func aStoreThatCannotBeReachedIsNamedInTheLogAndToTheCaller() async throws {
+        for (error, phrase) in [
+            (OutboundError.notPermitted, "SLUICE_OUTBOUND_ALLOW"), (.noAnswer(.nameNotFound), "nameNotFound"),
+        ] {
+            let cause = try #require(error.asGatewayError.cause)
+            #expect(cause.description.contains(phrase))
+            let advice = try #require(cause.advice)
+            #expect(advice.contains("validate") && !advice.contains(phrase))
+        }
+    }
+
     @Test func redirectsAreNotFollowed() async throws {
         let peer = TestPeer { request in
             var answer = ServerResponse.bytes("", status: .found)

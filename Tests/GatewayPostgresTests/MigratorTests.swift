@@ -55,6 +55,7 @@ import Testing
 
     @Test(.database) func leavesNothingOfAMigrationThatFails() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        _ = try await Migrator(connection: connection, logger: .silent).migrate()
         let broken = Migration(
             version: (Migration.all.last?.version ?? 0) + 1, name: "break",
             sql: Array("CREATE TABLE half (a integer); SELECT 1 / 0;".utf8))

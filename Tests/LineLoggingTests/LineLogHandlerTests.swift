@@ -77,19 +77,23 @@ import Testing
     @Test(arguments: [LogFormat.text, .json])
     func `the line of a request is what its metadata would make`(format: LogFormat) throws {
         let handler = LineLogHandler(label: "sluice", format: format)
-        for (principal, code) in [
-            (nil, nil), ("user:alice", nil), ("user:a\"b\\c é", "AccessDenied"), ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t"),
-        ] as [(String?, String?)] {
+        for (principal, code, cause) in [
+            (nil, nil, nil), ("user:alice", nil, nil), ("user:a\"b\\c é", "AccessDenied", nil),
+            ("*", "\u{1}\u{7f}\n\u{8}\u{c}\r\t", nil), ("user:alice", "SlowDown", "FATAL \"57P01\"\nby é"),
+        ] as [(String?, String?, String?)] {
             var metadata: Logger.Metadata = [
                 "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",
             ]
             metadata["principal"] = principal.map { .string($0) }
             metadata["code"] = code.map { .string($0) }
+            metadata["cause"] = cause.map { .string($0) }
             let event = LogEvent(
                 level: .info, message: "Request answered", metadata: metadata, source: "GatewayAPI", file: #fileID,
                 function: #function, line: #line)
             #expect(
-                try requestLine(format, principal: principal.map { try Principal($0) }, code: code)
+                try requestLine(
+                    format, principal: principal.map { try Principal($0) }, code: code,
+                    cause: cause.map { Cause($0) })
                     == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
         }
     }
@@ -103,7 +107,8 @@ import Testing
     }
 
     private func requestLine(
-        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil
+        _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil,
+        cause: Cause? = nil
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
         var clock = LogClock()
@@ -111,7 +116,7 @@ import Testing
         log.append(
             AnsweredRequest(
                 id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
-                principal: principal, code: code),
+                principal: principal, code: code, cause: cause),
             at: clock.time(of: time), to: &lines)
         return String(decoding: lines, as: UTF8.self)
     }

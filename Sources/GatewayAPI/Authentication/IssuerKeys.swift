@@ -87,9 +87,7 @@ private final class Shelf: Sendable {
 
     /// What is held.
     func keys() throws(GatewayError) -> KeySet {
-        guard let keys = state.withLock({ $0.keys }) else {
-            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
-        }
+        guard let keys = state.withLock({ $0.keys }) else { throw missing("were not read yet") }
         return keys
     }
 
@@ -122,7 +120,7 @@ private final class Shelf: Sendable {
             // Who gave up waiting has not learned that the issuer is down.
             if Task.isCancelled { state.withLock { $0.triedAt = nil } }
             logger.warning("key set not fetched", metadata: ["issuer": "\(issuer.issuer)"])
-            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
+            throw missing("cannot be fetched: \(error.cause ?? .unstated)")
         }
         let time = now()
         let isUnchanged = state.withLock { state in
@@ -133,9 +131,16 @@ private final class Shelf: Sendable {
         if isUnchanged { return }
         guard let keys = await KeySet(document: document, algorithms: issuer.algorithms) else {
             logger.warning("key set is malformed", metadata: ["issuer": "\(issuer.issuer)"])
-            throw .unavailable(retryAfter: Int(limits.keySetRetry.rounded(.up)))
+            throw missing("are malformed")
         }
         hold(keys, from: document, at: time)
+    }
+
+    /// Nobody whom the issuer vouches for can be known until its keys are there.
+    private func missing(_ reason: String) -> GatewayError {
+        .unavailable(
+            retryAfter: Int(limits.keySetRetry.rounded(.up)),
+            cause: "the keys of issuer \(issuer.id.lowercaseText) \(reason)")
     }
 
     private func hold(_ keys: KeySet, from document: [UInt8] = [], at time: Date? = nil) {

@@ -11,6 +11,8 @@ final class PresignedURLEndpoints: Sendable {
     /// Items of a batch that are read before others have a turn.
     private static let itemsPerTurn = 64
 
+    private static let unanswered = GatewayError.unavailable(retryAfter: 1, cause: "an item has no answer")
+
     let useCase: PresignedURLs
     let metrics: RequestMetrics
     /// How long a request may wait to be recorded.
@@ -58,11 +60,9 @@ final class PresignedURLEndpoints: Sendable {
             if place % Self.itemsPerTurn == Self.itemsPerTurn - 1 { await Task.yield() }
             wishes.append(Result { () throws(GatewayError) in try wanted(item, at: place, in: context) })
         }
-        var results = await useCase.issue(
-            wishes.compactMap { try? $0.get() }, in: context
-        )[...]
+        var results = await useCase.issue(wishes.compactMap { try? $0.get() }, in: context)[...]
         let answers = wishes.map { wish -> Result<IssuedURL, GatewayError> in
-            wish.flatMap { _ in results.popFirst() ?? .failure(.unavailable(retryAfter: 1, cause: "an item has no answer")) }
+            wish.flatMap { _ in results.popFirst() ?? .failure(Self.unanswered) }
         }
         for answer in answers { metrics.count(answer) }
         var response = ServerResponse.json(.ok, capacity: 64 + 768 * answers.count) { json in

@@ -156,7 +156,7 @@ struct MobileSDKTests {
         let path = Array("/oss-photos/\(Self.key)".utf8)
         #expect(try v1.verify(request(output.v1), bucket: "oss-photos", at: now()).path == path)
         let v4 = V4Verifier(
-            scope: .oss(region: "cn-hangzhou"), clockToleranceSeconds: 900, keys: SigningKeyCache(capacity: 4),
+            scope: .oss(region: "cn-hangzhou"), clockToleranceSeconds: 900,
             credential: holder)
         let verified = try v4.verify(presigned: request(output.v4), at: now())
         #expect(String(decoding: verified.path, as: UTF8.self).hasSuffix(Self.key))

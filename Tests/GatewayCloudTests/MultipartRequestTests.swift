@@ -115,7 +115,7 @@ import Testing
             default: .aws(region: vector.region)
             }
         let verifier = V4Verifier(
-            scope: scope, clockToleranceSeconds: 0, keys: SigningKeyCache(capacity: 1), credential: find)
+            scope: scope, clockToleranceSeconds: 0, credential: find)
         return try verifier.verify(presigned: request, at: now)
     }
 

@@ -56,8 +56,7 @@ public final class EmbeddedStore: HTTPResponder {
         files = try ObjectFiles(directory: configuration.directory)
         let credential = configuration.credential
         verifier = V4Verifier(
-            scope: .aws(region: configuration.region), clockToleranceSeconds: Self.clockToleranceSeconds,
-            keys: SigningKeyCache(capacity: 8)
+            scope: .aws(region: configuration.region), clockToleranceSeconds: Self.clockToleranceSeconds
         ) { $0 == credential.accessKeyID ? credential : nil }
     }
 

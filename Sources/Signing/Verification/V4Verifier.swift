@@ -4,7 +4,6 @@ import LibCrypto
 public struct V4Verifier: Sendable {
     private let scope: CredentialScope
     private let clockToleranceSeconds: Int
-    private let keys: SigningKeyCache
     private let credential: @Sendable (_ accessKeyID: String) -> SigningCredential?
 
     private var dialect: V4Dialect { scope.dialect }
@@ -15,17 +14,14 @@ public struct V4Verifier: Sendable {
     ///   - scope: The scheme, and the only region and service that credentials may name.
     ///   - clockToleranceSeconds: How far in the future the date of a signature may lie, and in the past that of an
     ///     `Authorization` header; stores allow 900.
-    ///   - keys: Cache of derived keys.
     ///   - credential: Finds the credential of an access key id.
     public init(
         scope: CredentialScope,
         clockToleranceSeconds: Int,
-        keys: SigningKeyCache,
         credential: @escaping @Sendable (_ accessKeyID: String) -> SigningCredential?
     ) {
         self.scope = scope
         self.clockToleranceSeconds = clockToleranceSeconds
-        self.keys = keys
         self.credential = credential
     }
 
@@ -70,7 +66,6 @@ public struct V4Verifier: Sendable {
         received: ReceivedSignature,
         at now: SigningInstant
     ) throws(VerificationError) -> VerifiedRequest {
-        // This comes before any key is derived, so that nobody can fill the cache with keys of past days.
         guard received.date.epochSeconds <= now.epochSeconds + Int64(clockToleranceSeconds) else { throw .notYetValid }
         guard now < received.expiresAt else { throw .expired }
         let key = try signingKey(for: received)
@@ -102,7 +97,7 @@ public struct V4Verifier: Sendable {
             throw .wrongSecurityToken
         }
         do {
-            return try keys.key(for: credential, scope: scope, at: received.date)
+            return try SigningKeyV4(credential, scope: scope, at: received.date)
         } catch {
             throw .wrongScope
         }

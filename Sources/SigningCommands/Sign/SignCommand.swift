@@ -74,18 +74,17 @@ public struct SignCommand: ParsableCommand {
     ///
     /// - Throws: `ExitCode.failure` at the end if a line could not be signed.
     public func run() throws {
-        let keys = SigningKeyCache(capacity: 64)
-        try JSONLines.run { line throws(JSONLines.ErrorAnswer) in try Self.answer(to: line, keys: keys) }
+        try JSONLines.run { line throws(JSONLines.ErrorAnswer) in try Self.answer(to: line) }
     }
 
     private static func answer(
-        to line: Data, keys: SigningKeyCache
+        to line: Data
     ) throws(JSONLines.ErrorAnswer) -> SignOutput {
         let decoder = JSONDecoder()
         let name = try? decoder.decode(LineName.self, from: line).name
         do {
             let scheme = try SignScheme.named(decoder.decode(LineHead.self, from: line).scheme)
-            var output = try scheme.sign(decoder.decode(SignInput.self, from: line).inputs, keys)
+            var output = try scheme.sign(decoder.decode(SignInput.self, from: line).inputs)
             output.name = name
             return output
         } catch {

@@ -3,17 +3,17 @@ import Signing
 extension SignScheme {
     /// Requests for temporary credentials.
     static let securityTokens = [
-        SignScheme(name: "sts-aws-v4") { inputs, keys in
+        SignScheme(name: "sts-aws-v4") { inputs in
             let scope = CredentialScope.aws(
                 region: try inputs.required(\.region, .region), service: inputs.service ?? "sts")
             let instant = try inputs.instant
             let signed = try AWSV4.assumeRole(
                 inputs.assumeRole, endpoint: inputs.serviceEndpoint,
-                with: keys.key(for: inputs.credential, scope: scope, at: instant), at: instant)
+                with: SigningKeyV4(inputs.credential, scope: scope, at: instant), at: instant)
             try inputs.agree(with: signed)
             return SignOutput(signed)
         },
-        SignScheme(name: "sts-ali-acs3") { inputs, _ in
+        SignScheme(name: "sts-ali-acs3") { inputs in
             // The signer's own headers may be given, so that those of an SDK can be signed as they are.
             let call = try inputs.assumeRole
             let request = SignableRequest(

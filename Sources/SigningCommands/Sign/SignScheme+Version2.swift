@@ -3,44 +3,44 @@ import Signing
 extension SignScheme {
     /// The schemes that sign the request itself, with HMAC-SHA1 or, at Google alone, RSA.
     static let version2 = [
-        SignScheme(name: "aws-v2-query") { inputs, _ in
+        SignScheme(name: "aws-v2-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders)
             return SignOutput(try AWSV2.presign(request, with: SigningKeyV2(inputs.credential), at: inputs.instant))
         },
-        SignScheme(name: "aws-v2-header") { inputs, _ in
+        SignScheme(name: "aws-v2-header") { inputs in
             try awsV2Header(inputs, vendor: .amazon)
         },
-        SignScheme(name: "gcs-v2-hmac-query") { inputs, _ in
+        SignScheme(name: "gcs-v2-hmac-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders)
             return SignOutput(
                 try AWSV2.presign(
                     request, vendor: .google, with: SigningKeyV2(inputs.credential), at: inputs.instant))
         },
-        SignScheme(name: "gcs-v2-hmac-header") { inputs, _ in
+        SignScheme(name: "gcs-v2-hmac-header") { inputs in
             try awsV2Header(inputs, vendor: .google)
         },
-        SignScheme(name: "gcs-v2-rsa-query") { inputs, _ in
+        SignScheme(name: "gcs-v2-rsa-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders)
             let key = try SigningKeyV2(serviceAccount: inputs.privateKeyCredential)
             return SignOutput(try GCSV2.presign(request, with: key, at: inputs.instant))
         },
-        SignScheme(name: "oss-v1-query") { inputs, _ in
+        SignScheme(name: "oss-v1-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders)
             return SignOutput(try OSSV1.presign(request, with: SigningKeyV2(inputs.credential), at: inputs.instant))
         },
-        SignScheme(name: "oss-v1-header") { inputs, _ in
+        SignScheme(name: "oss-v1-header") { inputs in
             let request = try inputs.signableRequest(headers: inputs.allHeaders)
             return SignOutput(
                 try OSSV1.authorize(request, with: SigningKeyV2(inputs.credential), at: inputs.headerInstant))
         },
-        SignScheme(name: "oss-v1-post") { inputs, _ in
+        SignScheme(name: "oss-v1-post") { inputs in
             let form = try inputs.postForm
             let key = try SigningKeyV2(inputs.credential)
             return SignOutput(
                 try inputs.policyBase64.map { try OSSV1.sign(policyBase64: $0, for: form, with: key) }
                     ?? OSSV1.sign(form, with: key, at: inputs.instant))
         },
-        SignScheme(name: "sts-ali-rpc-v1") { inputs, _ in
+        SignScheme(name: "sts-ali-rpc-v1") { inputs in
             try rpc(inputs)
         },
     ]

@@ -3,41 +3,41 @@ import Signing
 extension SignScheme {
     /// The schemes that derive a key for each day, and those of Google Cloud Storage that look like them.
     static let version4 = [
-        SignScheme(name: "aws-v4-query") { inputs, keys in
+        SignScheme(name: "aws-v4-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-amz-"))
-            return SignOutput(try AWSV4.presign(request, with: inputs.awsKey(keys), at: inputs.instant))
+            return SignOutput(try AWSV4.presign(request, with: inputs.awsKey, at: inputs.instant))
         },
-        SignScheme(name: "aws-v4-header") { inputs, keys in
+        SignScheme(name: "aws-v4-header") { inputs in
             let request = try inputs.signableRequest(headers: inputs.allHeaders)
-            return SignOutput(try AWSV4.authorize(request, with: inputs.awsKey(keys), at: inputs.instant))
+            return SignOutput(try AWSV4.authorize(request, with: inputs.awsKey, at: inputs.instant))
         },
-        SignScheme(name: "aws-v4-post") { inputs, keys in
-            try post(inputs, key: inputs.awsKey(keys), AWSV4.sign, AWSV4.sign)
+        SignScheme(name: "aws-v4-post") { inputs in
+            try post(inputs, key: inputs.awsKey, AWSV4.sign, AWSV4.sign)
         },
-        SignScheme(name: "oss-v4-query") { inputs, keys in
+        SignScheme(name: "oss-v4-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.ossHeaders + inputs.payloadHeader("x-oss-"))
-            return SignOutput(try OSSV4.presign(request, with: inputs.ossKey(keys), at: inputs.instant))
+            return SignOutput(try OSSV4.presign(request, with: inputs.ossKey, at: inputs.instant))
         },
-        SignScheme(name: "oss-v4-header") { inputs, keys in
+        SignScheme(name: "oss-v4-header") { inputs in
             let request = try inputs.signableRequest(headers: inputs.ossHeaders)
-            return SignOutput(try OSSV4.authorize(request, with: inputs.ossKey(keys), at: inputs.instant))
+            return SignOutput(try OSSV4.authorize(request, with: inputs.ossKey, at: inputs.instant))
         },
-        SignScheme(name: "oss-v4-post") { inputs, keys in
-            try post(inputs, key: inputs.ossKey(keys), OSSV4.sign, OSSV4.sign)
+        SignScheme(name: "oss-v4-post") { inputs in
+            try post(inputs, key: inputs.ossKey, OSSV4.sign, OSSV4.sign)
         },
-        SignScheme(name: "gcs-v4-rsa-query") { inputs, keys in
+        SignScheme(name: "gcs-v4-rsa-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-goog-"))
-            return SignOutput(try GCSV4.presign(request, with: inputs.gcsRSAKey(keys), at: inputs.instant))
+            return SignOutput(try GCSV4.presign(request, with: inputs.gcsRSAKey, at: inputs.instant))
         },
-        SignScheme(name: "gcs-v4-hmac-query") { inputs, keys in
+        SignScheme(name: "gcs-v4-hmac-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-goog-"))
-            return SignOutput(try GCSV4.presign(request, with: inputs.gcsHMACKey(keys), at: inputs.instant))
+            return SignOutput(try GCSV4.presign(request, with: inputs.gcsHMACKey, at: inputs.instant))
         },
-        SignScheme(name: "gcs-v4-post") { inputs, keys in
-            try post(inputs, key: inputs.gcsRSAKey(keys), GCSV4.sign, GCSV4.sign)
+        SignScheme(name: "gcs-v4-post") { inputs in
+            try post(inputs, key: inputs.gcsRSAKey, GCSV4.sign, GCSV4.sign)
         },
-        SignScheme(name: "gcs-v4-hmac-post") { inputs, keys in
-            try post(inputs, key: inputs.gcsHMACKey(keys), GCSV4.sign, GCSV4.sign)
+        SignScheme(name: "gcs-v4-hmac-post") { inputs in
+            try post(inputs, key: inputs.gcsHMACKey, GCSV4.sign, GCSV4.sign)
         },
     ]
 
@@ -57,22 +57,30 @@ extension SignScheme {
 }
 
 extension SignInput.Inputs {
-    fileprivate func awsKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
-        let scope = CredentialScope.aws(region: try required(\.region, .region), service: service ?? "s3")
-        return try keys.key(for: credential, scope: scope, at: instant)
+    fileprivate var awsKey: SigningKeyV4 {
+        get throws {
+            let scope = CredentialScope.aws(region: try required(\.region, .region), service: service ?? "s3")
+            return try SigningKeyV4(credential, scope: scope, at: instant)
+        }
     }
 
-    fileprivate func ossKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
-        let scope = CredentialScope.oss(region: try required(\.region, .region), product: service ?? "oss")
-        return try keys.key(for: credential, scope: scope, at: instant)
+    fileprivate var ossKey: SigningKeyV4 {
+        get throws {
+            let scope = CredentialScope.oss(region: try required(\.region, .region), product: service ?? "oss")
+            return try SigningKeyV4(credential, scope: scope, at: instant)
+        }
     }
 
-    fileprivate func gcsRSAKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
-        try keys.key(for: privateKeyCredential, scope: .gcsRSA(location: region ?? "auto"), at: instant)
+    fileprivate var gcsRSAKey: SigningKeyV4 {
+        get throws {
+            try SigningKeyV4(privateKeyCredential, scope: .gcsRSA(location: region ?? "auto"), at: instant)
+        }
     }
 
-    fileprivate func gcsHMACKey(_ keys: SigningKeyCache) throws -> SigningKeyV4 {
-        try keys.key(for: credential, scope: .gcsHMAC(location: region ?? "auto"), at: instant)
+    fileprivate var gcsHMACKey: SigningKeyV4 {
+        get throws {
+            try SigningKeyV4(credential, scope: .gcsHMAC(location: region ?? "auto"), at: instant)
+        }
     }
 
     /// The header that says what the body must be, when the line does.

@@ -3,7 +3,7 @@ import Signing
 /// A scheme of `sluice sign`: its name, and how it signs the inputs of a line.
 struct SignScheme: Sendable {
     let name: String
-    let sign: @Sendable (SignInput.Inputs, SigningKeyCache) throws -> SignOutput
+    let sign: @Sendable (SignInput.Inputs) throws -> SignOutput
 
     /// All schemes, in the order of the help.
     static let all = version4 + version2 + securityTokens

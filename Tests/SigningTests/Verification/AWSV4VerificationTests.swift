@@ -156,11 +156,9 @@ extension Vector {
     func verify(_ received: ReceivedRequest, after seconds: Int) throws -> VerifiedRequest {
         let credential = try inputs.credential
         let verifier = V4Verifier(
-            scope: .aws(region: inputs.region, service: inputs.service ?? "s3"), clockToleranceSeconds: 900,
-            keys: Self.keys
+            scope: .aws(region: inputs.region, service: inputs.service ?? "s3"), clockToleranceSeconds: 900
         ) { $0 == credential.accessKeyID ? credential : nil }
         return try verifier.verify(presigned: received, at: #require(inputs.instant.advanced(bySeconds: seconds)))
     }
 
-    private static let keys = SigningKeyCache(capacity: 64)
 }

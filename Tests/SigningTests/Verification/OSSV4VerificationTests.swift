@@ -135,7 +135,7 @@ extension Vector {
         get throws {
             let credential = try inputs.credential
             return V4Verifier(
-                scope: .oss(region: inputs.region), clockToleranceSeconds: 900, keys: SigningKeyCache(capacity: 1)
+                scope: .oss(region: inputs.region), clockToleranceSeconds: 900
             ) { $0 == credential.accessKeyID ? credential : nil }
         }
     }

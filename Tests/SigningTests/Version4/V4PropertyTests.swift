@@ -34,7 +34,7 @@ struct V4PropertyTests {
             let instant = try #require(SigningInstant(epochSeconds: generated.epochSeconds))
             let credential = generated.credential
             let verifier = V4Verifier(
-                scope: generated.scope(of: scheme), clockToleranceSeconds: 1, keys: SigningKeyCache(capacity: 1)
+                scope: generated.scope(of: scheme), clockToleranceSeconds: 1
             ) { $0 == credential.accessKeyID ? credential : nil }
             let address = try generated.address
             let prefix = try scheme.isOSS ? generated.storePath : ""

@@ -19,7 +19,7 @@ final class CachedRows: Sendable {
     /// Approximate memory that the rows take, in bytes.
     let cost: Int
 
-    /// Whether the row does not exist. Never true for a principal, because anyone can be a principal without a row.
+    /// Whether the row does not exist. Never `true` for a principal, whose lists of rows may be empty instead.
     var isAbsent: Bool {
         switch content {
         case .bucket(nil), .credential(nil), .issuer(nil), .apiKey(nil), .ticket(nil): true

@@ -11,8 +11,8 @@ public let schemeMaxTTL = 604_800
 /// template, then to the caller's own grant before a group's and a group's before that of `*`, then to the smallest
 /// identifier.
 ///
-/// If grants match but no grant's conditions hold, the refusal names the failed condition of the most specific one. If
-/// no grant matches or the bucket does not exist, the refusal gives no reason.
+/// If grants match but no grant's conditions hold, the refusal states what fails for the most specific one. If no grant
+/// matches or the bucket does not exist, the refusal gives no reason.
 ///
 /// A lifetime that exceeds a limit is shortened, not refused. The expiry of the caller's own credential is not a limit:
 /// the credential proves who asks, and that proof is complete when the URL is made.

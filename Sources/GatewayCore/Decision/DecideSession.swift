@@ -35,8 +35,8 @@ public enum SessionDecision: Sendable {
 /// session can bind them. A session cannot bind the size, type or digest of uploads, and cannot force downloads. No
 /// policy keeps the holder from overriding response headers, so downloads need `allowResponseContentType`.
 ///
-/// The scope is the part of the prefix that the counted grants cover. If that is empty, the refusal names the failed
-/// condition of the first other grant. Otherwise the permit lists the failed condition of each other grant.
+/// The scope is the part of the prefix that the counted grants cover. If that is empty, the refusal states why the
+/// first of the other grants does not count. Otherwise the permit states this for each of them.
 ///
 /// A byte quota refuses uploads, because nothing would bind their length. Every action that the request names must be
 /// permitted on some key.

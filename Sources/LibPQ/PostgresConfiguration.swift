@@ -27,8 +27,8 @@ public struct PostgresConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - connectionString: Keywords and values or a URI, with one or several hosts. `target_session_attrs=read-write`
-    ///     selects the primary among them. For an omitted application name, keepalive setting or TCP timeout, this
-    ///     initializer sets values that detect a dead server in about half a minute.
+    ///     selects the primary among them. Keepalive settings and TCP timeouts that it omits get values that detect a
+    ///     dead server in about half a minute.
     ///   - password: Overrides the password in the connection string, if any.
     ///   - applicationName: Name shown in `pg_stat_activity`, unless the connection string sets one.
     ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC`.

@@ -1,35 +1,36 @@
 import Glibc
 import Synchronization
 
-/// Why there is no event loop.
+/// Why an event loop could not be created.
 public enum EventLoopError: Error, Sendable, Equatable {
     /// The process has no file descriptor left.
     case noDescriptor
 }
 
-/// What a loop's thread does besides running tasks, such as serving the
-/// sockets of a library; called on that thread only.
+/// Work that a loop's thread does besides running tasks, such as serving the sockets of a library. The loop calls it on
+/// that thread only.
 public protocol LoopWork: AnyObject {
-    /// Readable when there is something to do, as `poll` sees it.
+    /// A descriptor that `poll` reports as readable when there is work to do.
     var descriptor: Int32 { get }
-    /// How long it may be left alone unless the descriptor is readable, in milliseconds: 0 not at all, -1 for ever.
+    /// How long the work may wait while the descriptor is not readable, in milliseconds: 0 for not at all, -1 for no
+    /// limit.
     var timeout: Int32 { get }
-    /// Does what can be done without waiting.
+    /// Does all work that is possible without waiting.
     func work()
-    /// The last call, when the loop was stopped.
+    /// Ends the work. The loop calls this last, after it was stopped.
     func end()
 }
 
-/// A thread that runs tasks, waits for descriptors on their behalf, and has one piece of work of its own.
+/// A thread that runs tasks, waits for descriptors on their behalf, and does one further piece of work.
 ///
-/// Tasks that prefer it as their executor run on that thread from end to end, so that a request moves to no other and
-/// whatever it touches is in that processor's cache. They must not block. Once the loop has ended, what is left of them
-/// runs on the system's threads, and they wait there.
+/// Tasks that prefer the loop as their executor run on its thread from start to end. A request therefore never changes
+/// threads, and the data that it touches stays in that processor's cache. Tasks must not block. After the loop has
+/// ended, its remaining tasks run on the system's threads and wait there.
 public final class EventLoop: TaskExecutor {
     private let wakeUp: WakeUp
     private let hasStarted = Atomic<Bool>(false)
     private let isStopped = Atomic<Bool>(false)
-    /// Whether there is something to do that no descriptor tells.
+    /// Whether there is work to do that no descriptor signals.
     private let isWorkDue = Atomic<Bool>(false)
     private let thread = Atomic<UInt>(0)
     private let jobs = Mutex(Jobs())
@@ -37,7 +38,7 @@ public final class EventLoop: TaskExecutor {
 
     private struct Jobs {
         var waiting: [UnownedJob] = []
-        /// Whether the thread will look at them.
+        /// Whether the thread will still run jobs.
         var isOpen = true
     }
 
@@ -46,7 +47,9 @@ public final class EventLoop: TaskExecutor {
         var isOpen = true
     }
 
-    /// Makes a loop that does nothing before ``run(_:)``.
+    /// Creates a loop. It does nothing until ``run(_:)`` is called.
+    ///
+    /// - Throws: ``EventLoopError/noDescriptor``.
     public init() throws(EventLoopError) {
         wakeUp = try WakeUp()
     }
@@ -54,13 +57,13 @@ public final class EventLoop: TaskExecutor {
     /// Whether the caller is on the loop's thread.
     public var isCurrent: Bool { thread.load(ordering: .relaxed) == UInt(pthread_self()) }
 
-    /// Makes the thread give its work a turn, from any thread.
+    /// Makes the thread give its work a turn. May be called from any thread.
     public func wake() {
         isWorkDue.store(true, ordering: .sequentiallyConsistent)
         wakeUp.signal()
     }
 
-    /// Makes ``run(_:)`` return; a loop that does not run yet never will.
+    /// Makes ``run(_:)`` return. A loop that has not started yet can then no longer run.
     public func stop() {
         isStopped.store(true, ordering: .sequentiallyConsistent)
         if hasStarted.load(ordering: .sequentiallyConsistent) {
@@ -70,7 +73,9 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
-    /// Works until ``stop()`` on the thread that calls it; to be called once.
+    /// Runs the loop on the calling thread until ``stop()`` is called. Call this once.
+    ///
+    /// - Parameter work: Further work for the thread, if any.
     public func run(_ work: (any LoopWork)? = nil) {
         hasStarted.store(true, ordering: .sequentiallyConsistent)
         thread.store(UInt(pthread_self()), ordering: .relaxed)
@@ -88,10 +93,11 @@ public final class EventLoop: TaskExecutor {
         close()
     }
 
-    /// Lets tasks go on in the midst of a long turn of the work, which calls this; they would wait for its end otherwise.
+    /// Runs waiting tasks in the middle of a long turn of the work. The work calls this; otherwise the tasks would wait
+    /// until its turn ends.
     ///
-    /// The tasks run before this returns. None of them gives the work another turn: ``wake()`` is remembered until the present
-    /// turn is over.
+    /// The tasks run before this function returns. They cannot start another turn of the work: ``wake()`` takes effect
+    /// after the current turn.
     public func interrupt() {
         let pending = waits.withLock { $0.pending }
         if !pending.isEmpty {
@@ -101,14 +107,15 @@ public final class EventLoop: TaskExecutor {
         runJobs()
     }
 
-    /// Suspends the caller until a descriptor is ready for one of the
-    /// events, another one is readable, or the time is over.
+    /// Suspends the caller until a descriptor is ready for one of the events, another descriptor is readable, or the
+    /// deadline passes.
     ///
     /// - Parameters:
-    ///   - descriptor: A descriptor, or -1 to wait for the other two only.
-    ///   - events: `POLLIN`, `POLLOUT`.
+    ///   - descriptor: A descriptor, or -1 to wait only for the other descriptor and the deadline.
+    ///   - events: `POLLIN`, `POLLOUT` or both.
     ///   - other: A second descriptor, or -1.
-    /// - Returns: Whether `descriptor` is ready (or broken, which using it will tell).
+    ///   - deadline: When the wait ends at the latest.
+    /// - Returns: Whether `descriptor` is ready. It may also be broken, which its next use shows.
     public func wait(
         for descriptor: Int32, events: Int32, orReadable other: Int32, until deadline: ContinuousClock.Instant
     ) async -> Bool {
@@ -132,7 +139,7 @@ public final class EventLoop: TaskExecutor {
 
     // MARK: Tasks
 
-    /// Takes a job that prefers this loop.
+    /// Queues a job that prefers this loop.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let isTaken = jobs.withLock { jobs in
@@ -146,11 +153,11 @@ public final class EventLoop: TaskExecutor {
         }
     }
 
-    /// Runs what is waiting, and what that makes runnable, as long as it does not go on for ever: who asks for a second
-    /// turn has it after the descriptors were looked at, of all that came at once.
+    /// Runs the waiting jobs and the jobs that these make runnable, in at most 8 rounds. Jobs left after that run once
+    /// the descriptors have been polled, so a task that yields repeatedly cannot starve them.
     private func runJobs() {
         for _ in 0..<8 {
-            // A signal after this is for what is not taken here.
+            // From here on, a signal announces a job that the next line may not have taken.
             wakeUp.rise(isSignalled: false)
             let taken = jobs.withLock { exchange(&$0.waiting, with: []) }
             guard !taken.isEmpty else { return }
@@ -169,13 +176,13 @@ public final class EventLoop: TaskExecutor {
             waits.isOpen = false
             return exchange(&waits.pending, with: [])
         }
-        // Who waited looks again, and then waits on a thread of the system's.
+        // The waiting tasks check again, and then wait on a thread of the system.
         for wait in waitsLeft { wait.continuation.resume(returning: false) }
     }
 
     // MARK: Waiting
 
-    /// Waits for whatever comes first, and resumes the tasks whose waiting is over.
+    /// Waits for the first event of any kind, then resumes the tasks whose waits are over.
     ///
     /// - Returns: Whether the work has something to do.
     private func rest(beside work: (any LoopWork)?, _ polled: inout [pollfd]) -> Bool {
@@ -185,7 +192,7 @@ public final class EventLoop: TaskExecutor {
         for wait in pending { milliseconds = wait.shortening(milliseconds) }
         let isDue = patience == 0 || isWorkDue.load(ordering: .sequentiallyConsistent)
         let sleeps = milliseconds != 0 && !isDue && wakeUp.lieDown()
-        // Where the work has its turn anyway, and nobody waits, there is nothing to look at.
+        // If the work has its turn anyway and no task waits, there is nothing to poll.
         guard !isDue || !pending.isEmpty else { return true }
 
         let ready = look(
@@ -196,7 +203,7 @@ public final class EventLoop: TaskExecutor {
         return isDue || polled[1].revents != 0 || sleeps && ready == 0
     }
 
-    /// Asks which descriptors are ready: two, then two of each wait.
+    /// Polls for ready descriptors: the two given ones first, then two of each wait.
     private func look(
         at pending: [Wait], orReadable others: (Int32, Int32), for milliseconds: Int32, _ polled: inout [pollfd]
     ) -> Int32 {
@@ -210,7 +217,8 @@ public final class EventLoop: TaskExecutor {
         return unsafe poll(&polled, nfds_t(polled.count), milliseconds)
     }
 
-    /// Only this thread takes waits out, and others only append: those looked at are the first.
+    /// Resumes the tasks whose waits are over. Only this thread removes waits and other threads only append, so the
+    /// polled waits are still the first ones.
     private func resume(_ pending: [Wait], _ polled: [pollfd]) {
         let now = ContinuousClock.now
         var isOver = 0
@@ -230,7 +238,8 @@ private struct Wait: Sendable {
     let deadline: ContinuousClock.Instant
     let continuation: CheckedContinuation<Bool, Never>
 
-    /// The shorter of a time in milliseconds and what is left, rounded up so that nobody spins through the last one.
+    /// Returns the smaller of a time in milliseconds and the time left until the deadline. The result is rounded up, so
+    /// that the thread does not spin during the last millisecond.
     func shortening(_ milliseconds: Int32) -> Int32 {
         let left = ContinuousClock.now.duration(to: deadline)
         guard left > .zero else { return 0 }

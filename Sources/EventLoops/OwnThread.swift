@@ -1,11 +1,11 @@
 import Dispatch
 import Glibc
 
-/// Starts work that blocks on a thread of its own, for whose end nobody waits.
+/// Starts blocking work on a thread of its own, without waiting for it to end.
 ///
-/// Not on a dispatch queue: those share a bounded number of threads.
+/// It does not use a dispatch queue, because dispatch queues share a limited number of threads.
 ///
-/// - Returns: Whether the system had a thread to spare; without one the work is not done.
+/// - Returns: Whether the system could start a thread. If not, the work is not done.
 public func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     final class Errand: Sendable {
         let work: @Sendable () -> Void
@@ -28,7 +28,7 @@ public func startThread(_ work: @escaping @Sendable () -> Void) -> Bool {
     return true
 }
 
-/// Runs work that blocks on a thread of its own, and waits for its end.
+/// Runs blocking work on a thread of its own and waits for it to end.
 public func onThread(_ work: @escaping @Sendable () -> Void) async {
     await withCheckedContinuation { continuation in
         let isStarted = startThread {
@@ -39,12 +39,14 @@ public func onThread(_ work: @escaping @Sendable () -> Void) async {
     }
 }
 
-/// Does one thing again and again on a thread of its own, until the task is cancelled: for what keeps deadlines, since
-/// timers of the system's threads go off late where those are busy or blocked.
+/// Repeats work on a thread of its own until the task is cancelled.
+///
+/// It is for work that enforces deadlines: timers on the system's threads fire late while those threads are busy or
+/// blocked.
 ///
 /// - Parameters:
-///   - interval: Time from the end of one turn to the beginning of the next.
-///   - work: What is done; it must not block.
+///   - interval: Time from the end of one run to the start of the next.
+///   - work: The work; it must not block.
 public func onThread(every interval: Duration, _ work: @escaping @Sendable () -> Void) async {
     let end = DispatchSemaphore(value: 0)
     await withTaskCancellationHandler {

@@ -2,7 +2,7 @@ import CEventDescriptor
 import Glibc
 import Synchronization
 
-/// Ends a thread's waiting. Signals cost a system call only while the thread sleeps.
+/// Wakes a sleeping thread. A signal costs a system call only while the thread sleeps.
 final class WakeUp: Sendable {
     private enum State {
         static let awake = 0
@@ -10,7 +10,7 @@ final class WakeUp: Sendable {
         static let asleep = 2
     }
 
-    /// Readable after a signal that came while the thread slept.
+    /// Becomes readable after a signal that arrives while the thread sleeps.
     let descriptor: Int32
     private let state = Atomic<Int>(State.awake)
 
@@ -21,20 +21,24 @@ final class WakeUp: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Ends the sleep, or prevents the next one, once.
+    /// Ends the current sleep, or prevents the next one.
     func signal() {
         guard state.exchange(State.signalled, ordering: .acquiringAndReleasing) == State.asleep else { return }
         _ = eventfd_write(descriptor, 1)
     }
 
-    /// Whether the thread may sleep: from here on a signal makes the descriptor readable. ``rise()`` must follow.
+    /// Announces that the thread is about to sleep. Returns whether it may. If so, a signal from now on makes the
+    /// descriptor readable, and a call of ``rise(isSignalled:)`` must follow.
     func lieDown() -> Bool {
         state.compareExchange(
             expected: State.awake, desired: State.asleep, ordering: .acquiringAndReleasing
         ).exchanged
     }
 
-    /// Whatever is signalled after this is either seen by what follows, or prevents the next sleep.
+    /// Announces that the thread is awake. A signal after this call prevents the next sleep, unless the thread handles
+    /// its cause first.
+    ///
+    /// - Parameter isSignalled: Whether ``descriptor`` is readable and must be reset.
     func rise(isSignalled: Bool) {
         if isSignalled {
             var count: eventfd_t = 0

@@ -2,17 +2,19 @@
 public enum RequestBody: Sendable {
     /// The whole body, in memory.
     case collected([UInt8])
-    /// The body as it arrives.
+    /// The body in chunks, as it arrives.
     case stream(RequestBodyStream)
 }
 
-/// The chunks of a request's body, in order. One reader; the server reads
-/// from the socket no faster than it is read here.
+/// The chunks of a request's body, in order, for one reader. The server reads from the socket no faster than the reader
+/// takes chunks.
 public struct RequestBodyStream: AsyncSequence, Sendable {
     private let next: @Sendable () async throws -> [UInt8]?
 
-    /// Makes a stream of a function that gives the next non-empty chunk, `nil` at the end, and throws
-    /// ``RequestBodyError`` when the client is gone, too slow or sends too much.
+    /// Creates a stream.
+    ///
+    /// - Parameter next: Returns the next chunk, which is not empty, or `nil` at the end. Throws ``RequestBodyError``
+    ///   if the client is gone, too slow or sends too much.
     public init(next: @escaping @Sendable () async throws -> [UInt8]?) {
         self.next = next
     }
@@ -21,13 +23,13 @@ public struct RequestBodyStream: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
         let read: @Sendable () async throws -> [UInt8]?
 
-        /// The next chunk, `nil` at the end.
+        /// Returns the next chunk; `nil` at the end.
         public mutating func next() async throws -> [UInt8]? {
             try await read()
         }
     }
 
-    /// The reader of the stream.
+    /// Returns the reader of the stream.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(read: next)
     }
@@ -35,27 +37,27 @@ public struct RequestBodyStream: AsyncSequence, Sendable {
 
 /// Why a streamed body ended early.
 public enum RequestBodyError: Error, Sendable, Equatable {
-    /// The client closed the connection, or sent malformed chunks.
+    /// The client closed the connection or sent malformed chunks.
     case disconnected
-    /// No byte came for the idle time.
+    /// No byte arrived within the idle time.
     case timedOut
-    /// More bytes came than the route takes.
+    /// The body is larger than its route permits.
     case tooLarge
-    /// Bodies take all the memory that they may.
+    /// Bodies have used up all the memory that they may use.
     case noMemory
 }
 
-/// The body of an answer.
+/// The body of a response.
 public enum ResponseBody: Sendable {
     /// The whole body, in memory.
     case bytes([UInt8])
-    /// A body written piece by piece, of `length` bytes, or chunked where that is not known. A write waits until the
-    /// client has taken most of what was written before, and throws once the client is gone.
+    /// A body that is written in pieces. It has `length` bytes, or is chunked if that is `nil`. A write waits until the
+    /// client has received most of the earlier pieces, and throws if the client is gone.
     case stream(length: Int64?, @Sendable (any ResponseBodyWriter) async throws -> Void)
 }
 
-/// Takes the pieces of a streamed answer.
+/// Receives the pieces of a streamed response.
 public protocol ResponseBodyWriter: Sendable {
-    /// Sends the next piece; waits while the client is slow, throws when it is gone.
+    /// Sends the next piece. Waits while the client is slow, and throws if the client is gone.
     func write(_ bytes: [UInt8]) async throws
 }

@@ -1,44 +1,43 @@
 public import HTTPTypes
 
-/// What an HTTP server drives: one asynchronous function from request to response, and two questions it asks on the
-/// way.
+/// Answers the requests of an HTTP server: one asynchronous function from request to response, and two that the server
+/// calls on the way.
 ///
-/// It needs no socket, so every route runs in a test without one.
+/// It needs no socket, so tests can run every route without one.
 ///
-/// A server may call all three inside of a callback of its library, on a thread that serves many connections. Whatever
-/// runs there holds all of them up, so the requirements below say what each may do.
+/// A server may call all three functions inside a callback of its library, on a thread that serves many connections.
+/// Slow code there delays all these connections, so each requirement states what it may do.
 public protocol HTTPResponder: AnyObject, Sendable {
-    /// Looks at the head of a request. The server calls this once for each request, before it reads any byte of the
-    /// body.
+    /// Inspects the head of a request. The server calls this once per request, before it reads any byte of the body.
     ///
-    /// Runs inside of the library's callback for the head. It must compute its answer from the head and from what the
-    /// responder holds in memory: no input or output, no waiting for a task, no lock that its holder keeps while it
-    /// waits.
+    /// It runs inside the library's callback for the head. It must compute its result from the head and from what the
+    /// responder holds in memory. It must not do input or output, wait for a task, or take a lock whose holder may
+    /// wait.
     func begin(_ head: RequestHead) -> RequestPlan
 
-    /// Answers a request. Never throws: an error is a response.
+    /// Answers a request. It never throws: an error is a response.
     ///
-    /// The task starts inside of the library's callback for the last byte that was awaited, and runs there until it
-    /// suspends for the first time. It must not block: it waits by suspending only. While it is suspended the thread
-    /// serves others, and it may go on inside of the callback for another request.
+    /// The task starts inside the library's callback for the last awaited byte, and runs there until it first suspends.
+    /// It must not block; it may wait only by suspending. While it is suspended, the thread serves other connections,
+    /// and the task may resume inside the callback for another request.
     func respond(to request: ServerRequest) async -> ServerResponse
 
-    /// The answer to a request that never reached ``respond(to:)``, or that was given up, in the form that the service
-    /// documents.
+    /// Returns the response to a request that never reached ``respond(to:)`` or was given up, in the form that the
+    /// service documents.
     ///
-    /// Runs on any thread of the server, inside of a callback or under the lock of a connection. The rules of
-    /// ``begin(_:)`` hold, but it may count and log what does not wait. It must not call the server.
+    /// It runs on any thread of the server, inside a callback or under the lock of a connection. The rules of
+    /// ``begin(_:)`` apply, except that it may count and log if that does not wait. It must not call the server.
     func response(to failure: ServerFailure) -> ServerResponse
 }
 
-/// What a responder makes of the head of a request.
+/// What a responder decides from the head of a request.
 public struct RequestPlan: Sendable {
     /// How the server reads the body.
     public var body: BodyPlan
-    /// What the responder found out, for itself: the server hands it back in ``ServerRequest/context``.
+    /// Data of the responder itself. The server returns it in ``ServerRequest/context``.
     public var context: (any AnyObject & Sendable)?
 
-    /// Puts a plan together.
+    /// Creates a plan.
     public init(_ body: BodyPlan, context: (any AnyObject & Sendable)? = nil) {
         self.body = body
         self.context = context
@@ -47,27 +46,27 @@ public struct RequestPlan: Sendable {
 
 /// How the server reads a request's body.
 public enum BodyPlan: Sendable, Equatable {
-    /// To be held whole; a longer body is answered with 413. The server gathers a short one first. A long one is handed
-    /// over as it arrives, so that nobody has to hold it for a caller who is not known yet; it has to arrive in the
-    /// same time.
+    /// The responder needs the whole body; a longer one is answered with 413. The server collects a short body first.
+    /// It passes a long body on as it arrives, so that nothing holds it for a caller who is not authenticated yet. The
+    /// time limit for its arrival is the same.
     case collect(maxBytes: Int)
-    /// Handed over as it arrives, with back-pressure; a body that grows past the limit ends the stream with an error.
-    /// An answer may have a deadline of its own, in place of the server's.
+    /// The server passes the body on as it arrives, with back-pressure. A body above the limit ends the stream with an
+    /// error. The answer may have its own deadline instead of the server's.
     case stream(maxBytes: Int64, answerDeadline: Duration? = nil)
 }
 
-/// A request as the server received it; a class, as everything that answers it holds it.
+/// A request as the server received it. It is a class, because every part that answers it holds a reference.
 public final class ServerRequest: Sendable {
     /// Method, target and header fields.
     public let head: RequestHead
-    /// The body, as ``HTTPResponder/begin(_:)`` asked.
+    /// The body, as requested by ``HTTPResponder/begin(_:)``.
     public let body: RequestBody
-    /// Numeric IP address of the peer of the socket, for example `127.0.0.1` or `::1`.
+    /// Numeric IP address of the socket's peer, for example `127.0.0.1` or `::1`.
     public let remoteAddress: String
-    /// The context of the request's ``RequestPlan``; `nil` where nobody called ``HTTPResponder/begin(_:)`` before.
+    /// The context of the request's ``RequestPlan``; `nil` if ``HTTPResponder/begin(_:)`` was not called.
     public let context: (any AnyObject & Sendable)?
 
-    /// Puts a request together.
+    /// Creates a request.
     public init(
         head: RequestHead, body: RequestBody = .collected([]), remoteAddress: String = "127.0.0.1",
         context: (any AnyObject & Sendable)? = nil
@@ -79,14 +78,14 @@ public final class ServerRequest: Sendable {
     }
 }
 
-/// An answer.
+/// A response.
 public struct ServerResponse: Sendable {
     /// Status and header fields.
     public var head: ResponseHead
-    /// What follows the head.
+    /// The body after the head.
     public var body: ResponseBody
 
-    /// Puts an answer together.
+    /// Creates a response.
     public init(head: ResponseHead, body: ResponseBody = .bytes([])) {
         self.head = head
         self.body = body
@@ -95,23 +94,22 @@ public struct ServerResponse: Sendable {
 
 /// Why the server itself refuses a request.
 public enum ServerFailure: Error, Sendable, Equatable {
-    /// 400: the bytes are not one unambiguous HTTP/1.1 request; the text says why, for the client. The connection
-    /// closes.
+    /// 400: the bytes are not one unambiguous HTTP/1.1 request. The text tells the client why. The connection closes.
     case badRequest(String)
     /// 408: the request did not arrive in time.
     case requestTimeout
-    /// 413: the body is larger than its route takes.
+    /// 413: the body is larger than its route permits.
     case contentTooLarge(maxBytes: Int64)
     /// 414: the request target is too long.
     case uriTooLong
-    /// 417: an `Expect` other than `100-continue`.
+    /// 417: the request has an `Expect` other than `100-continue`.
     case expectationFailed
     /// 431: the header section is too large.
     case headerFieldsTooLarge
-    /// 503: the server lacks what an answer takes. `retryAfter` is in seconds.
+    /// 503: the server lacks a resource that an answer needs. `retryAfter` is in seconds.
     case unavailable(retryAfter: Int, lacking: Shortage)
 
-    /// What the server can lack; the raw value is a phrase for the log.
+    /// The resources that the server can lack. The raw value is a phrase for the log.
     public enum Shortage: String, Sendable, CaseIterable {
         case connections = "too many connections are open"
         case memory = "bodies take all the memory that they may have"
@@ -119,7 +117,7 @@ public enum ServerFailure: Error, Sendable, Equatable {
         case time = "the request was not answered by its deadline"
     }
 
-    /// The status of the answer.
+    /// The status of the response.
     public var status: HTTPResponse.Status {
         switch self {
         case .badRequest: .badRequest

@@ -1,52 +1,55 @@
 public import HTTPTypes
 
-/// The header fields of a request or an answer, in order: bytes in one buffer, made into strings only where asked for.
+/// The header fields of a request or response, in order. They are bytes in one buffer and become strings only on
+/// demand.
 ///
-/// Each field takes, one after the other: the length of its name in two bytes and that of its value in four, the lowest
-/// first, then both, each with a NUL behind it, so that C reads them where they are.
+/// Each field consists of the length of its name in two bytes and the length of its value in four, both with the lowest
+/// byte first. Then follow the name and the value, each with a NUL at the end, so that C can read them in place.
 public struct HeaderFields: Sendable, Equatable {
-    /// Bytes of a field besides its name and its value.
+    /// Number of bytes that a field takes in addition to its name and value.
     package static let overhead = 8
-    /// The fields in the form above.
+    /// The fields, in the form above.
     package private(set) var bytes: [UInt8]
 
-    /// No fields.
+    /// Creates an empty list of fields.
     public init() {
         bytes = []
     }
 
-    /// No fields, and room for some.
+    /// Creates an empty list with room for some fields.
     ///
-    /// - Parameter capacity: Bytes of all names and values, and ``overhead`` more for each field.
+    /// - Parameter capacity: Number of bytes of all names and values, plus ``overhead`` for each field.
     public init(capacity: Int) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
-    /// Fields that are in the form above already, their values legal.
+    /// Wraps fields that already have the form above and whose values are legal.
     package init(wellFormed bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Whether there are none.
+    /// Whether there are no fields.
     public var isEmpty: Bool { bytes.isEmpty }
 
-    /// Makes room for more.
+    /// Makes room for more fields.
     ///
-    /// - Parameter capacity: Bytes of what is to be added, as ``init(capacity:)`` has them.
+    /// - Parameter capacity: Number of bytes to add, counted as in ``init(capacity:)``.
     public mutating func reserve(adding capacity: Int) {
         bytes.reserveCapacity(bytes.count + capacity)
     }
 
     // MARK: Adding
 
-    /// Adds a field at the end; what a value cannot hold becomes a space, spaces around it go (RFC 9110, 5.5).
+    /// Adds a field at the end. Each character that a value cannot contain becomes a space, and spaces around the value
+    /// are removed (RFC 9110, 5.5).
     public mutating func append(_ name: HTTPField.Name, _ value: String) {
         let text = value.utf8
         append(name, text.span)
     }
 
-    /// Adds a field at the end, of a value in UTF-8; what it cannot hold becomes a space, spaces around it go.
+    /// Adds a field at the end, with a value in UTF-8. Treats the value as ``append(_:_:)-(HTTPField.Name,String)``
+    /// does.
     public mutating func append(_ name: HTTPField.Name, _ value: Span<UInt8>) {
         if Self.isLegal(value) {
             write(name, value)
@@ -75,7 +78,7 @@ public struct HeaderFields: Sendable, Equatable {
 
     private static func isLegal(_ value: Span<UInt8>) -> Bool {
         guard !value.isEmpty else { return true }
-        // Without a way out of the loop, it takes many bytes at a time.
+        // Without an early exit, the loop handles many bytes at a time.
         var isDoubtful = isBlank(value[0]) || isBlank(value[value.count - 1])
         for index in value.indices {
             let byte = value[index]
@@ -97,13 +100,13 @@ public struct HeaderFields: Sendable, Equatable {
 
     // MARK: Looking up
 
-    /// Where one field lies in the buffer.
+    /// The position of one field in the buffer.
     package struct Place {
-        /// Of the first byte of the name.
+        /// Offset of the first byte of the name.
         package let name: Int
-        /// Of the first byte of the value.
+        /// Offset of the first byte of the value.
         package let value: Int
-        /// Behind the last byte of the value.
+        /// Offset after the last byte of the value.
         package let end: Int
 
         init(of start: Int, in bytes: Span<UInt8>) {
@@ -115,18 +118,18 @@ public struct HeaderFields: Sendable, Equatable {
             end = value + (low | high << 16)
         }
 
-        /// Behind the last byte of the name.
+        /// Offset after the last byte of the name.
         package var nameEnd: Int { value - 1 }
-        /// Where the next field begins.
+        /// Offset of the next field.
         package var next: Int { end + 1 }
     }
 
-    /// Where the field lies that begins at an offset, `nil` at the end.
+    /// Returns the position of the field that begins at an offset; `nil` at the end.
     package func place(at start: Int) -> Place? {
         start < bytes.count ? Place(of: start, in: bytes.span) : nil
     }
 
-    /// The first field of a name, from one that begins at `start` on.
+    /// Returns the position of the first field with a name. The search begins with the field at offset `start`.
     private func find(_ name: HTTPField.Name, from start: Int = 0) -> Place? {
         let canonicalName = name.canonicalName.utf8
         let wanted = canonicalName.span
@@ -153,19 +156,19 @@ public struct HeaderFields: Sendable, Equatable {
         String(decoding: bytes[place.value..<place.end], as: UTF8.self)
     }
 
-    /// Whether there is a field of a name.
+    /// Whether there is a field with a name.
     public func contains(_ name: HTTPField.Name) -> Bool {
         find(name) != nil
     }
 
-    /// The bytes of the value of a field that stands there once, `nil` where there is none or more than one.
+    /// Returns the bytes of a field's value; `nil` if there is no field with that name, or more than one.
     public func onlyValue(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
         guard let place = find(name), find(name, from: place.next) == nil else { return nil }
         return bytes[place.value..<place.end]
     }
 
-    /// The value of the field of a name; of several, all of them with commas between (RFC 9110, 5.3). Setting it
-    /// replaces all of them by one at the end, or by none.
+    /// The value of the field with a name. Several values are joined with commas (RFC 9110, 5.3). Setting it replaces
+    /// all fields with that name by one at the end, or by none.
     public subscript(name: HTTPField.Name) -> String? {
         get {
             guard let place = find(name) else { return nil }
@@ -178,7 +181,7 @@ public struct HeaderFields: Sendable, Equatable {
         }
     }
 
-    /// The values of every field of a name, in order. Setting them replaces all of them by some at the end.
+    /// The values of all fields with a name, in order. Setting them replaces these fields by new ones at the end.
     public subscript(values name: HTTPField.Name) -> [String] {
         get {
             var values: [String] = []
@@ -206,7 +209,7 @@ extension HeaderFields: Sequence {
         let fields: HeaderFields
         var start = 0
 
-        /// The next field, `nil` at the end.
+        /// Returns the next field; `nil` at the end.
         public mutating func next() -> HTTPField? {
             while let place = fields.place(at: start) {
                 start = place.next
@@ -217,14 +220,14 @@ extension HeaderFields: Sequence {
         }
     }
 
-    /// Begins at the first field.
+    /// Returns an iterator that begins at the first field.
     public func makeIterator() -> Iterator {
         Iterator(fields: self)
     }
 }
 
 extension HeaderFields: ExpressibleByDictionaryLiteral {
-    /// The fields of a literal, in order.
+    /// Creates fields from a literal, in order.
     public init(dictionaryLiteral elements: (HTTPField.Name, String)...) {
         self.init()
         for (name, value) in elements { append(name, value) }

@@ -1,16 +1,17 @@
-/// A request target in origin form (RFC 9112, 3.2.1), taken apart and percent-decoded exactly once.
+/// A request target in origin form (RFC 9112, 3.2.1), split into its parts and percent-decoded exactly once.
 ///
-/// The path is split before it is decoded, so `%2F` is data of one segment and never makes two; `.`, `..` and empty
-/// segments stay as they were sent. What two readers could decode differently is refused, see ``RequestTargetError``.
+/// The path is split before it is decoded, so `%2F` is data within a segment and never separates segments. `.`, `..`
+/// and empty segments stay as sent. A target that two readers could decode differently is refused; see
+/// ``RequestTargetError``.
 public struct RequestTarget: Sendable, Equatable {
-    /// One `name=value` of the query, decoded; `value` is empty where there was no `=`.
+    /// One `name=value` pair of the query, decoded; `value` is empty if there was no `=`.
     public struct QueryPair: Sendable, Equatable {
         /// The part before the first `=`.
         public var name: String
         /// The part after the first `=`.
         public var value: String
 
-        /// Makes a pair of decoded strings.
+        /// Creates a pair from decoded strings.
         public init(name: String, value: String) {
             self.name = name
             self.value = value
@@ -19,18 +20,18 @@ public struct RequestTarget: Sendable, Equatable {
 
     /// The path as sent, from its first `/`, without the query.
     public let rawPath: String
-    /// The query as sent, without its `?`; `nil` where there is no `?`.
+    /// The query as sent, without its `?`; `nil` if there is no `?`.
     public let rawQuery: String?
-    /// What stands between the slashes, decoded: `/a/b` gives `a`, `b`; `/a/`
-    /// gives `a` and an empty one; `/` one empty one.
+    /// The parts of the path between slashes, decoded: `/a/b` has `a` and `b`, `/a/` has `a` and an empty segment, and
+    /// `/` has one empty segment.
     public let segments: [String]
-    /// The pairs of the query in the order sent; `+` means a space here. Empty pieces between two `&` are left out.
+    /// The pairs of the query, in the order sent. `+` is decoded as a space. Empty pieces between two `&` are left out.
     public let query: [QueryPair]
 
-    /// Takes a raw target apart.
+    /// Splits and decodes a raw target.
     ///
-    /// - Parameter raw: The target as it stood in the request line.
-    /// - Throws: ``RequestTargetError`` where it is not a path, or cannot be decoded in one way only.
+    /// - Parameter raw: The target from the request line.
+    /// - Throws: ``RequestTargetError`` if the target is not a path, or cannot be decoded unambiguously.
     public init(_ raw: String) throws(RequestTargetError) {
         let bytes = Array(raw.utf8)
         guard bytes.first == UInt8(ascii: "/") else { throw .notAPath }
@@ -58,7 +59,7 @@ public struct RequestTarget: Sendable, Equatable {
         self.query = query
     }
 
-    /// The value of the first pair with this name, `nil` where there is none.
+    /// Returns the value of the first pair with a name; `nil` if there is none.
     public func value(of name: String) -> String? {
         query.first { $0.name == name }?.value
     }
@@ -66,18 +67,18 @@ public struct RequestTarget: Sendable, Equatable {
 
 /// Why a request target is refused.
 public enum RequestTargetError: Error, Sendable, Equatable {
-    /// It does not start with `/`.
+    /// The target does not start with `/`.
     case notAPath
-    /// A `%` without two hexadecimal digits behind it.
+    /// A `%` is not followed by two hexadecimal digits.
     case malformedEscape
-    /// A control character, escaped or not, or a raw character that a target cannot hold.
+    /// The target contains a control character, escaped or not, or a raw character that is not allowed.
     case forbiddenCharacter
     /// The decoded bytes are not UTF-8.
     case invalidUTF8
 }
 
 private func percentDecoded(_ bytes: ArraySlice<UInt8>, plusIsSpace: Bool) throws(RequestTargetError) -> String {
-    // Most of what is sent stands for itself.
+    // Most segments and values contain nothing to decode.
     if bytes.allSatisfy({ isPlain($0, plusIsSpace) }) { return String(decoding: bytes, as: UTF8.self) }
     var decoded: [UInt8] = []
     decoded.reserveCapacity(bytes.count)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Bytes that are written one after another into memory that is kept for the next time.
+/// A buffer of bytes that are appended in order. It keeps its memory for the next use.
 @safe
 struct ByteBuffer: ~Copyable {
     private(set) var count = 0
@@ -11,10 +11,10 @@ struct ByteBuffer: ~Copyable {
         unsafe free(base)
     }
 
-    /// The bytes, as long as nothing is added.
+    /// The bytes; valid until more are added.
     var bytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: base, count: count) }
 
-    /// Forgets the bytes but keeps the memory, unless that is much.
+    /// Removes the bytes. Keeps the memory unless it is more than `limit` bytes.
     mutating func removeAll(keepingUpTo limit: Int) {
         count = 0
         guard capacity > limit else { return }
@@ -23,7 +23,7 @@ struct ByteBuffer: ~Copyable {
         capacity = 0
     }
 
-    /// Adds so many bytes, all of which the caller writes before it adds more.
+    /// Appends uninitialised bytes. The caller must write all of them before it adds more.
     @inline(__always)
     mutating func add(_ additional: Int) -> UnsafeMutableRawBufferPointer {
         if additional > capacity - count { grow(by: additional) }
@@ -39,13 +39,13 @@ struct ByteBuffer: ~Copyable {
         unsafe precondition(base != nil, "no memory for the parameters of a statement")
     }
 
-    /// Adds a number, its first byte the most significant.
+    /// Appends a number in big-endian order.
     @inline(__always)
     mutating func appendBigEndian<Integer: FixedWidthInteger>(_ value: Integer) {
         unsafe add(MemoryLayout<Integer>.size).storeBigEndian(value)
     }
 
-    /// Changes a number that was added before.
+    /// Overwrites a number that was appended earlier.
     mutating func overwriteBigEndian(_ value: Int32, at offset: Int) {
         unsafe UnsafeMutableRawBufferPointer(start: base, count: count).storeBigEndian(value, at: offset)
     }

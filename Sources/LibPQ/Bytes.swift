@@ -1,7 +1,7 @@
 import Glibc
 
 extension Span<UInt8> {
-    /// The bytes as one big-endian number; `nil` where their count is not the number's size.
+    /// Returns the bytes as one big-endian number; `nil` if their count differs from the number's size.
     @inline(__always)
     func bigEndian<Integer: FixedWidthInteger>() -> Integer? {
         guard count == MemoryLayout<Integer>.size else { return nil }
@@ -14,13 +14,13 @@ extension Span<UInt8> {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    /// The bytes as text; `nil` where they are not UTF-8.
+    /// Returns the bytes as text; `nil` if they are not UTF-8.
     func utf8String() -> String? {
         unsafe withUnsafeBufferPointer { unsafe String(validating: $0, as: UTF8.self) }
     }
 }
 
-/// A place in a payload that is being read.
+/// A position in a payload that is being read.
 struct PayloadCursor {
     private var offset = 0
 
@@ -31,7 +31,7 @@ struct PayloadCursor {
         return payload.extracting(range).bigEndian()
     }
 
-    /// The range of the next bytes; `nil` where the payload ends before.
+    /// Returns the range of the next bytes and moves past them; `nil` if the payload ends before.
     mutating func take(_ length: Int, in payload: Span<UInt8>) -> Range<Int>? {
         guard length >= 0, length <= remaining(in: payload) else { return nil }
         defer { offset += length }
@@ -40,7 +40,7 @@ struct PayloadCursor {
 }
 
 extension UnsafeMutableRawBufferPointer {
-    /// Writes a number into the first bytes.
+    /// Writes a number at an offset.
     @inline(__always)
     func storeBigEndian<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int = 0) {
         unsafe storeBytes(of: value.bigEndian, toByteOffset: offset, as: Integer.self)
@@ -48,7 +48,7 @@ extension UnsafeMutableRawBufferPointer {
 }
 
 extension String {
-    /// Whether a text comes before another one as PostgreSQL's collation "C" orders them, which is by bytes.
+    /// Whether this text sorts before another one in PostgreSQL's collation "C", which compares bytes.
     public func precedesInBytes(_ other: String) -> Bool {
         unsafe withContiguousBytes { left in
             unsafe other.withContiguousBytes { right in
@@ -62,7 +62,7 @@ extension String {
         }
     }
 
-    /// Whether two texts have the same bytes; `==` takes canonically equivalent ones for one.
+    /// Whether two texts have the same bytes; `==` also holds for texts that are only canonically equivalent.
     public func equalsInBytes(_ other: String) -> Bool {
         unsafe withContiguousBytes { left in
             unsafe other.withContiguousBytes { right in
@@ -73,11 +73,11 @@ extension String {
         }
     }
 
-    /// Lends the text's UTF-8.
+    /// Calls a function with the text's UTF-8 bytes.
     @inline(__always)
     func withContiguousBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = unsafe utf8.withContiguousStorageIfAvailable(body) { return result }
-        // No string of Swift's own comes here.
+        // Native Swift strings never reach this line.
         return unsafe Array(utf8).withUnsafeBufferPointer(body)
     }
 }

@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// An attempt to connect, on a queue of its own, so that whoever waits for it may give up while it goes on.
+/// An attempt to connect, on a queue of its own. A caller can stop waiting for it while it continues.
 final class ConnectAttempt: Sendable {
     private enum State: ~Copyable {
         case running
@@ -15,7 +15,7 @@ final class ConnectAttempt: Sendable {
 
     private let state = Mutex<State>(.running)
 
-    /// Tries the hosts in order.
+    /// Starts an attempt that tries the hosts in order.
     init(_ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter) {
         DispatchQueue(label: "postgres-connect").async {
             self.run(configuration, logger: logger)
@@ -32,7 +32,7 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// The connection, once; `nil` where the attempt is not over or the connection has been taken.
+    /// Returns the connection, once. Returns `nil` if the attempt has not ended or the connection has been taken.
     func take() throws(PostgresError) -> Handle? {
         var failure: PostgresError?
         var handle: Handle?
@@ -78,11 +78,11 @@ final class ConnectAttempt: Sendable {
         }
     }
 
-    /// Drives the connection until it stands; gives the reason where it does not.
+    /// Drives the connection until it is established. Returns the reason if it fails.
     private static func establish(_ handle: borrowing Handle, until deadline: ContinuousClock.Instant) -> String? {
         var events = POLLOUT
         while !handle.isBroken {
-            // No descriptor of its own: one attempt more must not be what ends a process that has few left.
+            // Use no extra descriptor: another attempt to connect must not exhaust the descriptors of the process.
             guard SocketWaiter.wait(for: handle.socket, events: events, until: deadline) else {
                 return "no answer within the time limit for connecting"
             }

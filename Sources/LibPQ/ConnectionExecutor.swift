@@ -2,8 +2,8 @@ import Dispatch
 
 /// Runs an actor's jobs on a queue of its own, where they may block.
 ///
-/// A serial queue with no target takes its thread from the overcommitting pool of Dispatch, which is not the one that
-/// Swift's cooperative pool draws from.
+/// A serial queue without a target takes its thread from Dispatch's overcommitting pool. Swift's cooperative pool uses
+/// a different one.
 final class ConnectionExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

@@ -2,17 +2,17 @@ import CLibPQ
 import Glibc
 import Logging
 
-/// Owns one `PGconn`, established or being established.
+/// Owns one `PGconn`, which is established or being established.
 ///
-/// - Invariant: One owner at a time, and only the owner calls libpq with it. libpq keeps nothing per thread, so a
-///   handle may be made by one thread and handed to another.
+/// - Invariant: There is one owner at a time, and only the owner passes the pointer to libpq. libpq keeps no state per
+///   thread, so one thread may create a handle and pass it to another.
 @safe
 struct Handle: ~Copyable, @unchecked Sendable {
     let pointer: OpaquePointer
-    /// libpq keeps a pointer to it until `PQfinish`.
+    /// The sink for notices. libpq keeps a pointer to it until `PQfinish`.
     private let notices: NoticeSink
 
-    /// Begins to connect; `nil` where there is no memory for it.
+    /// Starts to connect; `nil` if memory is exhausted.
     init?(parameters: [String: String], logger: Logger) {
         let entries = Array(parameters)
         let started = unsafe withCStrings(entries.map(\.key)) { keywords in
@@ -23,7 +23,7 @@ struct Handle: ~Copyable, @unchecked Sendable {
         guard let started = unsafe started else { return nil }
         unsafe pointer = started
         notices = NoticeSink(logger: logger)
-        // The default would print to standard error.
+        // The default receiver would print to standard error.
         unsafe PQsetNoticeReceiver(pointer, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }
 
@@ -42,7 +42,7 @@ struct Handle: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Where a connection's notices go.
+/// Receives the notices of a connection.
 private final class NoticeSink {
     let logger: Logger
     var warning: String?
@@ -51,9 +51,9 @@ private final class NoticeSink {
         self.logger = logger
     }
 
-    /// What the server says that a statement need not be doubted for.
+    /// Severities that cast no doubt on the statement.
     private static let harmlessSeverities: Set<String> = ["DEBUG", "LOG", "INFO", "NOTICE"]
-    /// The functions of the server that count down to the end of its transaction numbers, at each of many writes.
+    /// Server functions that warn about the approaching end of the transaction numbers, on each of many writes.
     private static let harmlessSources: Set<String> = ["GetNewTransactionId", "GetNewMultiXactId"]
 
     func take(_ notice: PostgresError.ServerError, from source: String?) {
@@ -69,14 +69,15 @@ private final class NoticeSink {
     }
 }
 
-/// libpq's callback for notices and warnings of the server, called on the thread that reads from the connection.
+/// libpq's callback for notices and warnings of the server. libpq calls it on the thread that reads from the
+/// connection.
 private func receiveNotice(context: UnsafeMutableRawPointer?, result: OpaquePointer?) {
     guard let context = unsafe context, let result = unsafe result else { return }
     let sink = unsafe Unmanaged<NoticeSink>.fromOpaque(context).takeUnretainedValue()
     unsafe sink.take(PostgresError.ServerError(reading: result), from: errorField("R", of: result))
 }
 
-/// A field of an error or notice, by its letter in the protocol.
+/// Returns a field of an error or notice, by its letter in the protocol.
 private func errorField(_ code: Character, of result: OpaquePointer) -> String? {
     let value = unsafe PQresultErrorField(result, Int32(code.asciiValue ?? 0))
     return unsafe value.map { unsafe trimmed($0) }
@@ -86,7 +87,7 @@ extension PostgresError.ServerError {
     /// Copies the fields of an error or notice.
     init(reading result: OpaquePointer) {
         func field(_ code: Character) -> String? { unsafe errorField(code, of: result) }
-        // Errors that libpq itself makes up have no fields, only a text.
+        // Errors that libpq itself creates have only a text and no fields.
         let text = unsafe PQresultErrorMessage(result).map { unsafe trimmed($0) }
         self.init(
             sqlState: field("C") ?? "", severity: field("V") ?? "ERROR", message: field("M") ?? text ?? "",
@@ -94,7 +95,7 @@ extension PostgresError.ServerError {
     }
 }
 
-/// A message of libpq without the line break at its end.
+/// Returns a message of libpq without the line break at its end.
 func trimmed(_ text: UnsafePointer<CChar>) -> String {
     let text = unsafe String(cString: text)
     return String(text[..<(text.lastIndex { !$0.isNewline }.map(text.index(after:)) ?? text.startIndex)])

@@ -1,9 +1,9 @@
 public import EventLoops
 public import Logging
 
-/// A connection that an event loop drives: while the server works, the loop's thread does other things.
+/// A connection that an event loop drives. While the server works, the loop's thread does other work.
 ///
-/// For one task, which runs on the loop and has one statement under way at a time. It comes back by itself as
+/// It is for one task that runs on the loop and has one statement in progress at a time. It reconnects by itself as
 /// ``PostgresConnection`` does, with the same errors.
 public final class LoopConnection {
     private let configuration: PostgresConfiguration
@@ -12,7 +12,7 @@ public final class LoopConnection {
     private var session: Session?
     private var reconnection: Reconnection
 
-    /// Makes a connection; the first statement connects.
+    /// Creates a connection. The first statement connects.
     public init(_ configuration: PostgresConfiguration, loop: EventLoop, logger: Logger) {
         self.configuration = configuration
         self.loop = loop
@@ -22,12 +22,12 @@ public final class LoopConnection {
     /// Executes a statement and decodes its rows.
     ///
     /// - Parameters:
-    ///   - statement: What to execute.
+    ///   - statement: The statement.
     ///   - parameters: Its parameters.
-    ///   - deadline: When to cancel it.
-    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` where the statement was
-    ///   undone, ``PostgresError/connectionLost(reason:)`` or
-    ///   ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
+    ///   - deadline: When to cancel the statement.
+    /// - Throws: The server's error. ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if the statement
+    ///   was not sent or was undone. ``PostgresError/connectionLost(reason:)`` or
+    ///   ``PostgresError/outcomeUnknown(reason:)`` if that is unknown.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant
     ) async throws(PostgresError) -> [Row] {
@@ -41,13 +41,13 @@ public final class LoopConnection {
             .decodeRows(statement.decode)
     }
 
-    /// Closes the connection; a later statement opens it again.
+    /// Closes the connection. A later statement opens it again.
     public func close() {
         session = nil
         reconnection.end()
     }
 
-    /// The session, after a look whether the server has closed it meanwhile.
+    /// Returns the session, after a check whether the server has closed it meanwhile.
     private func liveSession(until deadline: ContinuousClock.Instant) async throws(PostgresError) -> Session {
         if let session {
             session.readUnaskedAfterPause()

@@ -1,18 +1,18 @@
 public import Logging
 import Synchronization
 
-/// Tells the log of the outages of one database: a line when one begins and a line when it is over, however many
-/// connections, statements and requests fail meanwhile.
+/// Logs the outages of one database: one line when an outage begins and one when it ends, however many connections,
+/// statements and requests fail meanwhile.
 ///
-/// All connections to the database share one, in ``PostgresConfiguration/outage``. Whoever sees
-/// a statement fail reports it with `Logger.report(_:_:in:level:metadata:)`; whoever looks
-/// after the database says when it is well again.
+/// All connections to the database share one instance, in ``PostgresConfiguration/outage``. Code that sees a statement
+/// fail reports it with `Logger.report(_:_:in:level:metadata:)`. Code that checks the database reports when it works
+/// again.
 public final class Outage: Sendable {
-    /// An outage that is under way.
+    /// An outage in progress.
     private struct Course {
         let began = ContinuousClock.now
         var lastFailure = ContinuousClock.now
-        /// When the first look began that found the database well after the last failure.
+        /// Start of the first check that found the database working after the last failure.
         var wellSince: ContinuousClock.Instant?
         var failures = 0
         var refused = 0
@@ -26,25 +26,26 @@ public final class Outage: Sendable {
 
     private static let maxCauses = 5
 
-    /// Makes one for a database.
+    /// Creates a log of the outages of one database.
     ///
     /// - Parameters:
-    ///   - quiet: How long nothing may fail before an outage is over, so that one that comes and goes is one.
-    ///   - logger: Gets the lines.
+    ///   - quiet: Time without any failure after which an outage ends. Failures that come and go thus count as one
+    ///     outage.
+    ///   - logger: Receives the lines.
     public init(quiet: Duration = .seconds(2), logger: Logger) {
         self.quiet = quiet
         self.logger = logger
     }
 
-    /// Whether an outage is under way.
+    /// Whether an outage is in progress.
     public var isUnderWay: Bool { underWay.load(ordering: .relaxed) }
 
-    /// Notes a failure that is the database's; the first begins an outage.
+    /// Records a failure of the database. The first one begins an outage.
     ///
     /// - Parameters:
-    ///   - cause: What the database or the network said, without values.
-    ///   - message: What could not be done.
-    /// - Returns: Whether the outage began with it, so that the log has its cause.
+    ///   - cause: Message of the database or the network, without values.
+    ///   - message: The operation that failed.
+    /// - Returns: Whether this failure began the outage, so that its cause is in the log.
     @discardableResult
     public func note(_ cause: String, _ message: String) -> Bool {
         let isFirst = course.withLock { course in
@@ -62,13 +63,13 @@ public final class Outage: Sendable {
         return true
     }
 
-    /// Counts a request that was refused, where an outage is under way.
+    /// Counts a refused request if an outage is in progress.
     public func countRefusal() {
         guard isUnderWay else { return }
         course.withLock { $0?.refused += 1 }
     }
 
-    /// Says that all was well at an instant; that ends an outage once nothing fails any more.
+    /// Records that the database worked at an instant. This ends an outage once nothing has failed for the quiet time.
     public func wasWell(at instant: ContinuousClock.Instant) {
         guard isUnderWay else { return }
         let ended = course.withLock { course -> Course? in
@@ -91,14 +92,14 @@ public final class Outage: Sendable {
 }
 
 extension Logger {
-    /// Tells of a statement that failed: as a part of an outage where it is one, else in a line of its own.
+    /// Reports a failed statement: as part of an outage if it is one, otherwise in a line of its own.
     ///
     /// - Parameters:
-    ///   - error: Why.
-    ///   - message: What could not be done.
-    ///   - outage: The outages of the database; without it each failure has its line.
-    ///   - level: Of a line of its own.
-    ///   - metadata: What else such a line tells.
+    ///   - error: The error.
+    ///   - message: The operation that failed.
+    ///   - outage: The outages of the database. If `nil`, each failure has a line of its own.
+    ///   - level: Level of a line of its own.
+    ///   - metadata: Further metadata of a line of its own.
     public func report(
         _ error: any Error, _ message: Logger.Message, in outage: Outage?, level: Logger.Level = .warning,
         metadata: Logger.Metadata = [:]
@@ -114,20 +115,21 @@ extension Logger {
 }
 
 extension PostgresError {
-    /// Whether the database cannot be used by anybody: it cannot be reached, breaks off, does not
-    /// confirm commits, takes no writes or lacks resources.
+    /// Whether no caller can use the database: it cannot be reached, breaks connections, does not confirm commits,
+    /// accepts no writes or lacks resources.
     public var isOutage: Bool {
         switch self {
         case .unavailable, .connectionLost, .outcomeUnknown: true
         case .server(let error):
-            // Connections, resources, operators and the system; to take no writes. A time limit is the statement's own.
+            // 25006 means that the server accepts no writes. The classes are connections, resources, operator
+            // intervention and system errors. A time limit concerns only the statement.
             error.sqlState == "25006"
                 || ["08", "53", "57", "58"].contains { error.sqlState.utf8.starts(with: $0.utf8) } && !isWait
         default: false
         }
     }
 
-    /// Whether the statement did not end in time, for which a lock or another caller may be to blame.
+    /// Whether the statement did not finish in time, which may be due to a lock or another caller.
     public var isWait: Bool {
         switch self {
         case .deadlineExceeded, .poolExhausted: true
@@ -137,9 +139,9 @@ extension PostgresError {
         }
     }
 
-    /// Whether a statement names what the schema does not have: a function, a table, a column.
+    /// Whether the statement names a function, table or column that the schema lacks.
     public var missesSchema: Bool { sqlState.map { ["42883", "42P01", "42703"].contains($0) } ?? false }
 
-    /// Whether an outage that is known explains it.
+    /// Whether a known outage may explain the error.
     fileprivate var mayComeOfOutage: Bool { isWait || missesSchema }
 }

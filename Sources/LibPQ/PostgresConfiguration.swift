@@ -1,39 +1,40 @@
 import CLibPQ
 
-/// How to reach a server and what each session starts with.
+/// How to reach a server, and the settings with which each session starts.
 public struct PostgresConfiguration: Sendable {
-    /// Parameters of the connection by libpq keyword, as the connection string gives them.
+    /// Connection parameters by libpq keyword, from the connection string.
     let parameters: [String: String]
-    /// The servers to try, in order; each overrides the parameters.
+    /// The servers to try, in order. Each entry overrides the parameters.
     let hosts: [[String: String]]
 
-    /// Settings of each session by name, for example `("statement_timeout", "5s")`; set once connected, in order.
+    /// Settings of each session, for example `("statement_timeout", "5s")`. They are applied in order after connecting.
     public var sessionSettings: [(name: String, value: String)]
-    /// The same with what every session needs: warnings tell that a commit may not stand, so that nobody else decides
-    /// whether they are sent.
+    /// The session settings plus one that every session needs. Warnings report that a commit may not be durable, so the
+    /// level at which the server sends them is fixed here.
     var settings: [(name: String, value: String)] { sessionSettings + [("client_min_messages", "warning")] }
-    /// How long to wait for one server of the list before the next is tried.
+    /// How long to wait for one server of the list before trying the next.
     public var connectTimeout: Duration
     /// How long a call without a deadline waits for the server's answer.
     public var responseTimeout: Duration
-    /// How long the server has to confirm a cancellation before the connection is given up.
+    /// How long the server has to confirm a cancellation before the connection is abandoned.
     public var cancelTimeout: Duration
-    /// How long to leave a server alone after failed attempts.
+    /// How long to wait after failed attempts to connect.
     public var backoff: Backoff
-    /// Where failures of the connections are gathered; without it each has its line in the log.
+    /// The collector of outages. If `nil`, each failure has its own line in the log.
     public var outage: Outage?
 
     /// Reads a connection string.
     ///
     /// - Parameters:
-    ///   - connectionString: Keywords and values or a URI, with one or several hosts; `target_session_attrs=read-write`
-    ///     chooses the primary among them. What it leaves out of application name, keepalive and TCP time limits is
-    ///     given values here that notice a dead server in about half a minute.
-    ///   - password: Goes before the one of the connection string, if that has one.
-    ///   - applicationName: Shown in `pg_stat_activity`.
-    ///   - sessionSettings: Settings of each session, after `TimeZone` = `UTC`.
+    ///   - connectionString: Keywords and values or a URI, with one or several hosts. `target_session_attrs=read-write`
+    ///     selects the primary among them. Keepalive settings and TCP timeouts that it omits get values that detect a
+    ///     dead server in about half a minute.
+    ///   - password: Overrides the password in the connection string, if any.
+    ///   - applicationName: Name shown in `pg_stat_activity`, unless the connection string sets one.
+    ///   - sessionSettings: Settings of each session, applied after `TimeZone` = `UTC`.
     ///   - connectTimeout: How long to wait for one server of the list.
     ///   - responseTimeout: How long a call without a deadline waits for an answer.
+    /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
     /// - SeeAlso: PostgreSQL 15 documentation, 34.1.1 "Connection Strings".
     public init(
         connectionString: String, password: String? = nil, applicationName: String,
@@ -46,7 +47,7 @@ public struct PostgresConfiguration: Sendable {
         ]
         parameters.merge(try parseConnectionString(connectionString)) { $1 }
         if let password { parameters["password"] = password }
-        // Text travels as UTF-8 only, whatever the environment says.
+        // Text is always UTF-8, whatever the environment says.
         parameters["client_encoding"] = "UTF8"
         self.hosts = try Self.splitHosts(parameters)
         self.parameters = parameters
@@ -57,11 +58,13 @@ public struct PostgresConfiguration: Sendable {
         self.backoff = Backoff()
     }
 
-    /// Whether the connection string holds a password, or one was given with it.
+    /// Whether a password was given, in the connection string or separately.
     public var hasPassword: Bool { parameters["password"] != nil }
 
-    /// One set of overrides for each host of the comma-separated lists; they are tried one by one here, not by libpq,
-    /// because its own time limit for a host exists only in its blocking call, which cannot be given up.
+    /// Returns one set of overrides per host of the comma-separated lists.
+    ///
+    /// The hosts are tried one by one here, not by libpq. libpq's own timeout per host works only in its blocking call,
+    /// which cannot be cancelled.
     private static func splitHosts(_ parameters: [String: String]) throws(PostgresError) -> [[String: String]] {
         func list(_ name: String) -> [String]? {
             parameters[name].map { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
@@ -83,38 +86,39 @@ public struct PostgresConfiguration: Sendable {
     }
 }
 
-/// The waits between attempts to connect: exponential, with full jitter so that many gateways do not return at once.
+/// The delays between attempts to connect: exponential, with full jitter so that many gateways do not return at the
+/// same time.
 ///
 /// - SeeAlso: AWS Architecture Blog, "Exponential Backoff And Jitter".
 public struct Backoff: Sendable {
-    /// The most to wait after the first failure.
+    /// Longest delay after the first failure.
     public var base: Duration
-    /// The most to wait after any number of failures.
+    /// Longest delay after any number of failures.
     public var limit: Duration
 
-    /// Sets the bounds.
+    /// Creates a back-off from its bounds.
     public init(base: Duration = .milliseconds(100), limit: Duration = .seconds(5)) {
         self.base = base
         self.limit = limit
     }
 
-    /// The wait after a number of failures in a row.
+    /// Returns the delay after a number of consecutive failures.
     ///
     /// - Parameters:
-    ///   - failures: 1 or more.
+    ///   - failures: Number of failures, at least 1.
     ///   - fraction: The jitter, evenly distributed in 0..<1.
     public func delay(afterFailures failures: Int, fraction: Double) -> Duration {
-        // 2^20 bases are beyond every sensible limit.
+        // 2^20 times the base exceeds every sensible limit.
         min(limit, base * (1 << min(max(failures, 1) - 1, 20))) * fraction
     }
 }
 
-/// The keywords and values that a connection string gives.
+/// Returns the keywords and values of a connection string.
 private func parseConnectionString(_ text: String) throws(PostgresError) -> [String: String] {
     var message: UnsafeMutablePointer<CChar>?
     guard let options = unsafe PQconninfoParse(text, &message) else {
         defer { unsafe PQfreemem(message) }
-        // The message may quote a part of the string, and the string may hold a password.
+        // The message may quote a part of the string, and the string may contain a password.
         let reason = unsafe message.map { unsafe withoutQuotedText(trimmed($0)) }
         throw .invalidConnectionString(reason: reason ?? "out of memory")
     }

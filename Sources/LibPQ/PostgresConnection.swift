@@ -1,11 +1,11 @@
 public import Logging
 import Synchronization
 
-/// A connection that comes back by itself: when it breaks, the calls under way fail, and later calls connect anew.
+/// A connection that reconnects by itself. When it breaks, the calls in progress fail, and later calls connect again.
 ///
-/// Calls run one after another on a queue of the connection's own, so that they block no thread of the cooperative
-/// pool. While the server cannot be reached, calls fail at once with ``PostgresError/unavailable(reason:)``, except
-/// that each time the back-off is over one call tries to connect.
+/// Calls run one after another on the connection's own queue, so they block no thread of the cooperative pool. While
+/// the server cannot be reached, calls fail at once with ``PostgresError/unavailable(reason:)``. Each time the back-off
+/// has passed, one call tries to connect.
 public actor PostgresConnection {
     private let configuration: PostgresConfiguration
     private let executor: ConnectionExecutor
@@ -14,16 +14,16 @@ public actor PostgresConnection {
     private var reconnection: Reconnection
     private let connected = Atomic(false)
 
-    /// Where failures of the database are gathered, as the configuration says.
+    /// The collector of outages from the configuration, if any.
     public nonisolated let outage: Outage?
 
     /// The queue of the connection.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Whether the connection stood after the last call.
+    /// Whether the connection was established after the last call.
     public nonisolated var isConnected: Bool { connected.load(ordering: .relaxed) }
 
-    /// Makes a connection; the first call connects.
+    /// Creates a connection. The first call connects.
     public init(_ configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration
         outage = configuration.outage
@@ -34,12 +34,12 @@ public actor PostgresConnection {
     /// Executes a statement and decodes its rows.
     ///
     /// - Parameters:
-    ///   - statement: What to execute.
+    ///   - statement: The statement.
     ///   - parameters: Its parameters.
-    ///   - deadline: When to cancel it; by default after the configuration's response timeout.
-    /// - Throws: What the server reports, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` where
-    ///   the statement was undone, ``PostgresError/connectionLost(reason:)`` or
-    ///   ``PostgresError/outcomeUnknown(reason:)`` where that is not known.
+    ///   - deadline: When to cancel the statement; by default, after the configuration's response timeout.
+    /// - Throws: The server's error. ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if the statement
+    ///   was not sent or was undone. ``PostgresError/connectionLost(reason:)`` or
+    ///   ``PostgresError/outcomeUnknown(reason:)`` if that is unknown.
     public func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters,
         deadline: ContinuousClock.Instant? = nil
@@ -58,7 +58,7 @@ public actor PostgresConnection {
 
     /// Executes a statement for its effect.
     ///
-    /// - Returns: How many rows it inserted, updated, deleted or returned.
+    /// - Returns: Number of rows that it inserted, updated, deleted or returned.
     @discardableResult
     public func perform<Parameters>(
         _ statement: Statement<Parameters, Void>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
@@ -68,23 +68,23 @@ public actor PostgresConnection {
         }
     }
 
-    /// Executes a text of one or several statements, for example a migration; results are dropped.
+    /// Executes a text of one or several statements, for example a migration, and drops the results.
     ///
-    /// Without transaction commands in it, the text is one transaction.
+    /// Unless the text contains transaction commands, it is one transaction.
     public func runScript(_ sql: String, deadline: ContinuousClock.Instant? = nil) async throws(PostgresError) {
         try await run(deadline: deadline) { session, deadline throws(PostgresError) in
             try session.runScript(sql, .lasting, deadline: deadline)
         }
     }
 
-    /// Closes the connection; a later call opens it again.
+    /// Closes the connection. A later call opens it again.
     public func close() {
         session = nil
         reconnection.end()
         connected.store(false, ordering: .relaxed)
     }
 
-    /// Runs `body` with a session, connecting where there is none.
+    /// Runs `body` with a session, and connects first if there is none.
     func run<Result: Sendable>(
         deadline: ContinuousClock.Instant?,
         _ body: (Session, ContinuousClock.Instant) throws(PostgresError) -> Result
@@ -120,7 +120,7 @@ public actor PostgresConnection {
         connected.store(false, ordering: .relaxed)
     }
 
-    /// The session, after a look whether the server has closed it meanwhile.
+    /// Returns the session, after a check whether the server has closed it meanwhile.
     private func liveSession(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Session {
         if let session {
             session.readUnaskedAfterPause()

@@ -1,28 +1,29 @@
-/// What went wrong with a statement or a connection. No case ever holds the value of a parameter.
+/// The failure of a statement or connection. No case ever holds the value of a parameter.
 public enum PostgresError: Error, Sendable, Equatable {
-    /// The server refused the statement; nothing of it has been done.
+    /// The server refused the statement, which had no effect.
     case server(ServerError)
-    /// The connection broke while a statement was under way: whether it was done is not known.
+    /// The connection broke during a statement. It is unknown whether the statement took effect.
     case connectionLost(reason: String)
-    /// The server has done the statement, but does not say that it stands: its wait for a standby was cut short,
-    /// or there was a warning. A failover may undo it.
+    /// The server executed the statement but did not confirm that it is durable: the wait for a standby was cut short,
+    /// or there was a warning. A failover may undo the statement.
     case outcomeUnknown(reason: String)
-    /// There is no connection, and nothing was sent: the server cannot be reached, or the next attempt is not due yet.
+    /// There is no connection, and nothing was sent. The server cannot be reached, or the next attempt to connect is
+    /// not due yet.
     case unavailable(reason: String)
-    /// The deadline passed; the statement was not sent, or the server has cancelled it.
+    /// The deadline passed. The statement was not sent, or the server has cancelled it.
     case deadlineExceeded
-    /// The awaiting task was cancelled; the statement was not sent, or the server has cancelled it.
+    /// The awaiting task was cancelled. The statement was not sent, or the server has cancelled it.
     case cancelled
-    /// The pool lends nothing more: every connection is taken and the queue for them is full.
+    /// The pool has no connection to lend: all are in use, and the queue for them is full.
     case poolExhausted
     /// A column does not hold what its reader expects; `column` counts from 0.
     case decoding(column: Int, reason: String)
-    /// A parameter cannot be sent, for example text with a NUL character; `parameter` counts from 1 as in `$1`.
+    /// A parameter cannot be sent, for example text with a NUL character. `parameter` counts from 1, as in `$1`.
     case encoding(parameter: Int, reason: String)
     /// The connection string is malformed.
     case invalidConnectionString(reason: String)
 
-    /// The SQLSTATE, where a server reported one.
+    /// The SQLSTATE, if the server reported one.
     public var sqlState: String? {
         guard case .server(let error) = self else { return nil }
         return error.sqlState
@@ -32,20 +33,20 @@ public enum PostgresError: Error, Sendable, Equatable {
 extension PostgresError {
     /// An error as the server reported it.
     ///
-    /// The server's own texts may quote values (`Key (email)=(a@b.c) already exists`): text between double quotes is
-    /// cut from messages about data, and details that may quote rows are dropped.
+    /// The server's texts may quote values (`Key (email)=(a@b.c) already exists`). Text between double quotes is
+    /// therefore removed from messages about data, and details that may quote rows are dropped.
     public struct ServerError: Sendable, Equatable {
-        /// Five characters, for example `23505`.
+        /// SQLSTATE of five characters, for example `23505`.
         public var sqlState: String
         /// `ERROR`, `FATAL` or `PANIC`.
         public var severity: String
         /// The primary message.
         public var message: String
-        /// The detail, where it cannot quote a row.
+        /// The detail; `nil` if it could quote a row.
         public var detail: String?
-        /// Name of the violated constraint.
+        /// Name of the violated constraint, if any.
         public var constraint: String?
-        /// Name of the table concerned.
+        /// Name of the affected table, if any.
         public var table: String?
 
         /// Classes whose details quote rows or values: cardinality, data, integrity, names and syntax, check option,
@@ -85,8 +86,8 @@ extension PostgresError: CustomStringConvertible {
     }
 }
 
-/// The text with everything from the first to the last double quote replaced: what stands there may be a value, and a
-/// value may itself hold quotes.
+/// Returns the text with everything from the first to the last double quote replaced. The quoted text may be a value,
+/// and a value may itself contain quotes.
 func withoutQuotedText(_ text: String) -> String {
     guard let first = text.firstIndex(of: "\""), let last = text.lastIndex(of: "\"") else { return text }
     return text[..<first] + "\"…\"" + text[text.index(after: last)...]

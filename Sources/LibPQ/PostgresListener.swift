@@ -1,19 +1,19 @@
 import CLibPQ
 public import Logging
 
-/// Listens to channels over a connection of its own, which comes back by itself.
+/// Listens to channels over a connection of its own, and reconnects by itself.
 ///
-/// An endless sequence that never throws: it ends only when the task that reads it is cancelled. Notifications sent
-/// while there was no connection are lost, so each ``Event/connected`` and ``Event/reconnected`` says that whatever the
-/// channels announce has to be read anew. One reader at a time.
+/// It is an endless sequence that never throws. It ends only when the task that reads it is cancelled. Notifications
+/// sent while there is no connection are lost. After each ``Event/connected`` and ``Event/reconnected``, the reader
+/// must therefore reload whatever the channels announce. Only one task may read at a time.
 public actor PostgresListener: AsyncSequence {
-    /// What happened.
+    /// An event of the listener.
     public enum Event: Sendable, Equatable {
-        /// Listening for the first time; what was sent before has not been heard.
+        /// The listener is connected for the first time. Earlier notifications were not received.
         case connected
-        /// Listening again after an interruption; what was sent during it has not been heard.
+        /// The listener is connected again after an interruption. Notifications sent meanwhile were not received.
         case reconnected
-        /// A notification.
+        /// A notification arrived.
         case notification(PostgresNotification)
     }
 
@@ -29,7 +29,7 @@ public actor PostgresListener: AsyncSequence {
     /// The queue of the connection.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Makes a listener; it connects when the first event is asked for.
+    /// Creates a listener. It connects when the first event is requested.
     public init(_ configuration: PostgresConfiguration, channels: [String], logger: Logger) {
         self.configuration = configuration
         self.channels = channels
@@ -40,13 +40,13 @@ public actor PostgresListener: AsyncSequence {
     public struct Iterator: AsyncIteratorProtocol {
         let listener: PostgresListener
 
-        /// The next event; `nil` once the task is cancelled.
+        /// Returns the next event; `nil` once the task is cancelled.
         public mutating func next() async -> Event? {
             await listener.next()
         }
     }
 
-    /// The reader of the events.
+    /// Returns the reader of the events.
     public nonisolated func makeAsyncIterator() -> Iterator {
         Iterator(listener: self)
     }
@@ -76,12 +76,12 @@ public actor PostgresListener: AsyncSequence {
             waiter.wait(for: session.socket, events: POLLIN, until: .now + .seconds(60))
             session.readUnasked()
         }
-        // A listener that nobody reads must not hold up the server's queue of notifications.
+        // A listener without a reader must not hold up the server's queue of notifications.
         session = nil
         return nil
     }
 
-    /// Connects and listens; after a failure, waits before it gives up for this time.
+    /// Connects and listens. After a failure, waits for the back-off and returns `nil`.
     private func connect() -> Event? {
         do throws(PostgresError) {
             let session = try Session.open(
@@ -108,7 +108,7 @@ public actor PostgresListener: AsyncSequence {
     }
 }
 
-/// A name in double quotes, which stands for itself whatever it holds.
+/// Returns a name in double quotes, which SQL takes literally whatever it contains.
 private func quotedIdentifier(_ name: String) -> String {
     "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
 }

@@ -1,14 +1,14 @@
 public import FoundationEssentials
 import Glibc
 
-// Arrays that are written element by element, straight into the buffer, without a Swift array in between.
+// Arrays that are written element by element, directly into the buffer, without a Swift array.
 extension PostgresParameters {
     /// Adds an array as the next parameter.
     ///
     /// - Parameters:
-    ///   - element: The type of its elements: bool, int4, int8, text, bytea, timestamptz or uuid.
-    ///   - count: How many there are.
-    ///   - write: Adds just as many elements, each of the type, with ``add(_:)-(Int32)`` and the like.
+    ///   - element: Type of the elements: bool, int4, int8, text, bytea, timestamptz or uuid.
+    ///   - count: Number of elements.
+    ///   - write: Adds exactly `count` elements of the type, with ``add(_:)-(Int32)`` and its variants.
     public mutating func appendArray(
         of element: PostgresType, count: Int,
         _ write: (inout PostgresParameters) throws(PostgresError) -> Void
@@ -50,7 +50,7 @@ extension PostgresParameters {
         unsafe buffer.storeBigEndian(value, at: 4)
     }
 
-    /// Adds an element of type timestamptz.
+    /// Adds an element of type timestamptz, rounded to the microsecond.
     public mutating func add(_ value: Date) throws(PostgresError) {
         guard !value.timeIntervalSince1970.isNaN else {
             throw .encoding(parameter: count + 1, reason: "date that is not a number")
@@ -94,7 +94,7 @@ extension PostgresParameters {
 }
 
 extension PostgresType {
-    /// The type of arrays of the type.
+    /// The array type with elements of this type.
     fileprivate var array: PostgresType? {
         switch self {
         case .bool: .boolArray

@@ -1,17 +1,17 @@
-/// The parameters of one execution, in binary, in one buffer that is kept for the next execution.
+/// The parameters of one execution, in binary, in one buffer that the next execution reuses.
 @safe
 public struct PostgresParameters: ~Copyable {
-    /// A field of PostgreSQL holds less than a gibibyte.
+    /// A field of PostgreSQL holds less than 1 GiB.
     private static let maxBytes = 0x3fff_ffff
 
     var bytes = ByteBuffer()
     private(set) var types: [PostgresType] = []
-    /// Where each parameter starts; negative for NULL.
+    /// Offset of each parameter; negative for NULL.
     private var starts: [Int] = []
     private var lengths: [Int32] = []
-    /// Where the array starts that is being written.
+    /// Offset of the array that is being written.
     var arrayStart = 0
-    /// What libpq is told of each: where it is, and that it is binary.
+    /// Address and format of each parameter, as libpq takes them; 1 means binary.
     private var addresses: [UnsafePointer<CChar>?] = unsafe []
     private var formats: [Int32] = []
 
@@ -19,7 +19,7 @@ public struct PostgresParameters: ~Copyable {
 
     var count: Int { starts.count }
 
-    /// Forgets the parameters but keeps the memory, unless a large one came by.
+    /// Removes the parameters. Keeps the memory unless a large parameter has made it grow above 4 MiB.
     mutating func removeAll() {
         bytes.removeAll(keepingUpTo: 4 << 20)
         types.removeAll(keepingCapacity: true)
@@ -40,7 +40,7 @@ public struct PostgresParameters: ~Copyable {
         try append(type, from: start)
     }
 
-    /// Makes a parameter of the bytes from a place on.
+    /// Makes a parameter from all bytes after an offset.
     mutating func append(_ type: PostgresType, from start: Int) throws(PostgresError) {
         guard bytes.count - start <= Self.maxBytes else {
             throw .encoding(parameter: count + 1, reason: "larger than PostgreSQL takes")
@@ -57,13 +57,13 @@ public struct PostgresParameters: ~Copyable {
         lengths.append(0)
     }
 
-    /// Calls `body` with what libpq wants to know: where each value is
-    /// (NULL for NULL), how long, and that it is binary.
+    /// Calls `body` with the arrays that libpq takes: the address of each value (NULL for NULL), its length and its
+    /// format, which is binary.
     mutating func withPointers<Result>(
         _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> Result
     ) -> Result {
         while formats.count < count { formats.append(1) }
-        // A value of no bytes is not NULL and wants an address, even where the buffer has none.
+        // A value without bytes is not NULL and needs an address, even if the buffer has none.
         if bytes.count == 0 { bytes.appendBigEndian(UInt8(0)) }
         let base = unsafe bytes.bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
         unsafe addresses.removeAll(keepingCapacity: true)

@@ -3,15 +3,15 @@ public import Logging
 public import ServiceLifecycle
 import Synchronization
 
-/// A bounded set of connections for ordinary statements, opened as they are needed and replaced when they break.
+/// A bounded set of connections for ordinary statements. They are opened when needed and replaced when they break.
 ///
-/// Who finds all of them lent waits its turn, in order, up to its deadline; when the queue is full too, the answer is
-/// ``PostgresError/poolExhausted`` at once.
+/// If all connections are in use, a caller waits its turn, in order, until its deadline. If the queue is full too, it
+/// receives ``PostgresError/poolExhausted`` at once.
 public final class PostgresPool: Sendable {
     private struct State {
-        /// Connections at rest; the last is lent next. Broken ones lie at the front.
+        /// Connections that are not in use. The last is lent next, and broken ones are at the front.
         var idle: [PostgresConnection]
-        /// Those who wait, by ticket, with the oldest ticket first in line.
+        /// Callers that wait, by ticket. `line` holds the tickets, oldest first.
         var waiting: [UInt64: CheckedContinuation<Turn, Never>] = [:]
         var line: [UInt64] = []
         var nextTicket: UInt64 = 0
@@ -26,18 +26,18 @@ public final class PostgresPool: Sendable {
     private let state: Mutex<State>
     private let maxWaiting: Int
     private let waitTimeout: Duration
-    /// Where failures of the database are gathered, as the configuration says.
+    /// The collector of outages from the configuration, if any.
     public let outage: Outage?
     private let timers = DispatchQueue(label: "postgres-pool")
 
-    /// Makes a pool; connections are opened when first lent.
+    /// Creates a pool. Each connection is opened when it is first lent.
     ///
     /// - Parameters:
     ///   - configuration: How to reach the server.
-    ///   - size: How many connections, 1 or more.
-    ///   - maxWaiting: How many callers may wait for one.
-    ///   - waitTimeout: How long a caller without a deadline waits for one.
-    ///   - logger: Where connections report.
+    ///   - size: Number of connections, at least 1.
+    ///   - maxWaiting: Largest number of callers that may wait for a connection.
+    ///   - waitTimeout: How long a caller without a deadline waits for a connection.
+    ///   - logger: Logger for the connections.
     public init(
         _ configuration: PostgresConfiguration, size: Int, maxWaiting: Int = 256,
         waitTimeout: Duration = .seconds(5), logger: Logger
@@ -51,10 +51,10 @@ public final class PostgresPool: Sendable {
         state = Mutex(State(idle: connections))
     }
 
-    /// Lends a connection for as long as `body` runs.
+    /// Lends a connection while `body` runs.
     ///
-    /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled``
-    ///   where none could be lent; else what `body` throws.
+    /// - Throws: ``PostgresError/poolExhausted``, ``PostgresError/deadlineExceeded`` or ``PostgresError/cancelled`` if
+    ///   no connection could be lent; otherwise whatever `body` throws.
     public func withConnection<Result: Sendable>(
         deadline: ContinuousClock.Instant? = nil,
         _ body: @Sendable (PostgresConnection) async throws -> Result
@@ -81,7 +81,7 @@ public final class PostgresPool: Sendable {
         try await execute(statement, (), deadline: deadline)
     }
 
-    /// Executes a statement for its effect on any connection; gives the number of rows it touched.
+    /// Executes a statement for its effect on any connection; returns the number of rows it affected.
     @discardableResult
     public func perform<Parameters>(
         _ statement: Statement<Parameters, Void>, _ parameters: Parameters,
@@ -105,7 +105,7 @@ public final class PostgresPool: Sendable {
             isolation: isolation, readOnly: readOnly, deadline: deadline, body)
     }
 
-    /// Closes all connections; a later call opens them again.
+    /// Closes all connections. A later call opens them again.
     public func close() async {
         for connection in connections {
             await connection.close()
@@ -114,7 +114,7 @@ public final class PostgresPool: Sendable {
 }
 
 extension PostgresPool: Service {
-    /// Waits for the end of the program, and then takes leave of the server.
+    /// Waits for the graceful shutdown of the program, then closes all connections.
     public func run() async throws {
         try? await gracefulShutdown()
         await close()
@@ -127,7 +127,7 @@ extension PostgresPool {
     private func lease(deadline: ContinuousClock.Instant?) async throws(PostgresError) -> PostgresConnection {
         guard !Task.isCancelled else { throw .cancelled }
         let ready = state.withLock { state in
-            // Nobody is overtaken: whoever waits gets what comes back.
+            // No caller is overtaken: a returned connection goes to the first one that waits.
             state.idle.popLast()
         }
         if let ready { return ready }
@@ -154,7 +154,7 @@ extension PostgresPool {
     ) {
         let turn: Turn? = state.withLock { state in
             if let connection = state.idle.popLast() { return .connection(connection) }
-            // Checked under the lock: a cancellation before this point finds no ticket to refuse.
+            // Check under the lock: a cancellation before this point finds no ticket to refuse.
             if Task.isCancelled { return .refused(.cancelled) }
             guard state.waiting.count < maxWaiting else { return .refused(.poolExhausted) }
             state.waiting[ticket] = continuation
@@ -182,7 +182,7 @@ extension PostgresPool {
     private func giveBack(_ connection: PostgresConnection) {
         let next = state.withLock { state in
             guard let ticket = state.line.first else {
-                // A broken connection is the last to be lent, so that it harms nobody while others work.
+                // A broken connection is lent last, so that it harms no caller while others work.
                 state.idle.insert(connection, at: connection.isConnected ? state.idle.endIndex : 0)
                 return nil as CheckedContinuation<Turn, Never>?
             }

@@ -11,10 +11,10 @@ struct PostgresResult: ~Copyable {
     var status: ExecStatusType { unsafe PQresultStatus(pointer) }
     var rowCount: Int { unsafe Int(PQntuples(pointer)) }
 
-    /// How many rows the command touched; 0 for commands that do not say.
+    /// Number of rows that the command affected; 0 for commands that report none.
     var affectedRows: Int { unsafe PQcmdTuples(pointer).flatMap { unsafe Int(String(cString: $0)) } ?? 0 }
 
-    /// Why the server refused; `nil` for a result that is no error.
+    /// The server's error; `nil` if the result is not an error.
     var error: PostgresError.ServerError? {
         switch status {
         case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE, PGRES_NONFATAL_ERROR:
@@ -23,7 +23,7 @@ struct PostgresResult: ~Copyable {
         }
     }
 
-    /// Calls `body` with each row.
+    /// Decodes each row with a function.
     func decodeRows<Row>(
         _ decode: (inout PostgresRow) throws(PostgresError) -> Row
     ) throws(PostgresError) -> [Row] {
@@ -38,13 +38,13 @@ struct PostgresResult: ~Copyable {
     }
 }
 
-/// A row of a result, to be read while it is being decoded: column by column in their order, or each by its place.
+/// A row of a result, valid only while it is being decoded. Columns are read in order or by position.
 @safe
 public struct PostgresRow: ~Copyable {
-    /// Belongs to the result, which outlives every row: a row is only ever lent.
+    /// The result that owns the row. It outlives every row, because a row is only lent to its decoder.
     private let result: OpaquePointer
     private let index: Int32
-    /// The column that ``next(as:)`` reads, from 0.
+    /// Position of the column that ``next(as:)`` reads, from 0.
     public private(set) var place = 0
 
     fileprivate init(result: OpaquePointer, index: Int32) {
@@ -54,8 +54,10 @@ public struct PostgresRow: ~Copyable {
 
     /// Reads a column.
     ///
-    /// - Parameter column: Its place, from 0.
-    /// - Throws: ``PostgresError/decoding(column:reason:)`` where there is no such column, its type cannot be read as the
+    /// - Parameters:
+    ///   - column: Position of the column, from 0.
+    ///   - type: The Swift type to read it as.
+    /// - Throws: ``PostgresError/decoding(column:reason:)`` if there is no such column, its type cannot be read as the
     ///   Swift type, or it is NULL and the Swift type is not optional.
     public func decode<Value: PostgresValue>(
         _ column: Int, as type: Value.Type = Value.self
@@ -81,7 +83,7 @@ public struct PostgresRow: ~Copyable {
 
     /// Reads the next column.
     ///
-    /// - Throws: What ``decode(_:as:)`` throws.
+    /// - Throws: The errors of ``decode(_:as:)``.
     public mutating func next<Value: PostgresValue>(
         as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
@@ -89,12 +91,12 @@ public struct PostgresRow: ~Copyable {
         return try decode(place, as: type)
     }
 
-    /// Leaves columns out.
+    /// Skips a number of columns.
     public mutating func skip(_ count: Int) {
         place += count
     }
 
-    /// Whether the next column is NULL; `false` where there is none.
+    /// Whether the next column is NULL; `false` if there is no next column.
     public var isNextNull: Bool {
         guard place < Int(unsafe PQnfields(result)) else { return false }
         return unsafe PQgetisnull(result, index, Int32(place)) != 0

@@ -1,8 +1,8 @@
 import CLibPQ
 
-/// A transaction under way, lent to the closure that makes it up.
+/// An open transaction, lent to the closure that runs its statements.
 ///
-/// Its functions block: they run on the connection's own queue, where nothing else can come in between.
+/// Its functions block. They run on the connection's own queue, where nothing else can run in between.
 public struct PostgresTransaction: ~Copyable {
     private let session: Session
     private let deadline: ContinuousClock.Instant
@@ -24,7 +24,7 @@ public struct PostgresTransaction: ~Copyable {
         try execute(statement, ())
     }
 
-    /// Executes a statement for its effect; gives the number of rows it touched.
+    /// Executes a statement for its effect; returns the number of rows it affected.
     @discardableResult
     public func perform<Parameters>(
         _ statement: Statement<Parameters, Void>, _ parameters: Parameters
@@ -32,35 +32,36 @@ public struct PostgresTransaction: ~Copyable {
         try session.execute(statement, parameters, .provisional, deadline: deadline).affectedRows
     }
 
-    /// Executes a text of one or several statements, without transaction commands among them.
+    /// Executes a text of one or several statements, which must not include transaction commands.
     public func runScript(_ sql: String) throws(PostgresError) {
         try session.runScript(sql, .provisional, deadline: deadline)
     }
 }
 
-/// What a transaction sees of others.
+/// How much a transaction sees of other transactions.
 public enum IsolationLevel: String, Sendable {
-    /// Each statement sees what was committed before it.
+    /// Each statement sees what was committed before it began.
     case readCommitted = "READ COMMITTED"
-    /// All statements see what was committed before the first.
+    /// All statements see what was committed before the first one began.
     case repeatableRead = "REPEATABLE READ"
-    /// As if transactions ran one after another; may fail with SQLSTATE 40001.
+    /// Transactions behave as if they ran one after another. They may fail with SQLSTATE 40001.
     case serializable = "SERIALIZABLE"
 }
 
 extension PostgresConnection {
-    /// Runs `body` in a transaction: commits when it returns, rolls back when it throws, the task is cancelled or the
-    /// deadline passes.
+    /// Runs `body` in a transaction. It commits if `body` returns, and rolls back if `body` throws, the task is
+    /// cancelled or the deadline passes.
     ///
-    /// `body` does not wait for anything but the database, so that no transaction stays open while other things happen.
+    /// `body` can wait only for the database, so that no transaction stays open during other work.
     ///
     /// - Parameters:
-    ///   - isolation: What the transaction sees.
-    ///   - readOnly: Whether it must not write.
-    ///   - deadline: For all of it; by default the configuration's response timeout from now.
-    ///   - body: The statements.
-    /// - Throws: What `body` throws, or a ``PostgresError``; ``PostgresError/connectionLost(reason:)`` and
-    ///   ``PostgresError/outcomeUnknown(reason:)`` leave open whether it was committed.
+    ///   - isolation: How much the transaction sees of others.
+    ///   - readOnly: Whether the transaction must not write.
+    ///   - deadline: Deadline for the whole transaction; by default, the configuration's response timeout from now.
+    ///   - body: Executes the statements.
+    /// - Returns: The result of `body`.
+    /// - Throws: Whatever `body` throws, or a ``PostgresError``. After ``PostgresError/connectionLost(reason:)`` and
+    ///   ``PostgresError/outcomeUnknown(reason:)``, it is unknown whether the transaction was committed.
     public func withTransaction<Result: Sendable>(
         isolation: IsolationLevel = .readCommitted, readOnly: Bool = false,
         deadline: ContinuousClock.Instant? = nil,
@@ -81,9 +82,10 @@ extension PostgresConnection {
 }
 
 extension Session {
-    /// Ends the transaction; one that has failed, whose task is cancelled or that is late is rolled back.
+    /// Commits the transaction. Rolls it back instead if it has failed, its task is cancelled or its deadline has
+    /// passed.
     fileprivate func commit(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
-        // The server answers the COMMIT of a failed transaction with a roll-back and without an error.
+        // The server answers the COMMIT of a failed transaction with a rollback and without an error.
         guard !isTransactionFailed else {
             rollBack()
             throw .server(.transactionFailed)
@@ -101,7 +103,7 @@ extension Session {
         }
     }
 
-    /// Rolls back; a connection that cannot is given up, which rolls back as well.
+    /// Rolls back. If that fails, the connection is closed, which rolls back as well.
     fileprivate func rollBack() {
         guard !isBroken else { return }
         do throws(PostgresError) {

@@ -1,11 +1,11 @@
-/// The object id of a type of PostgreSQL.
+/// The object ID of a PostgreSQL type.
 ///
 /// - SeeAlso: PostgreSQL source, `src/include/catalog/pg_type.dat`.
 public struct PostgresType: Sendable, Hashable {
-    /// The object id; those of the built-in types never change.
+    /// The object ID. The IDs of built-in types never change.
     public let oid: UInt32
 
-    /// Names a type by its object id.
+    /// Creates a type from its object ID.
     public init(oid: UInt32) {
         self.oid = oid
     }

@@ -1,11 +1,11 @@
-// The binary form of an array: number of dimensions, whether there are NULLs, type of the elements; for each dimension
-// its length and lower bound; then each element as a length (-1 is NULL) and its bytes. All numbers are 32 bits,
-// big-endian. See PostgreSQL source, src/backend/utils/adt/arrayfuncs.c, array_recv.
+// The binary form of an array begins with the number of dimensions, whether there are NULLs, and the type of the
+// elements. Then follow, for each dimension, its length and lower bound. Each element is a length (-1 for NULL) and its
+// bytes. All numbers are 32 bits, big-endian. See PostgreSQL source, src/backend/utils/adt/arrayfuncs.c, array_recv.
 
 extension Array: PostgresValue where Element: PostgresElement {
-    /// The array type of the elements, or bytea.
+    /// The array type of the elements; bytea for bytes.
     public static var postgresType: PostgresType { Element.arrayType }
-    /// Whether the elements can be read from an array of this type.
+    /// Whether the elements can be read from an array of a type.
     public static func reads(_ type: PostgresType) -> Bool { Element.readsArray(type) }
 
     /// Adds the array as the next parameter.
@@ -25,7 +25,7 @@ extension Array: PostgresValue where Element: PostgresElement {
 extension Optional: PostgresElement where Wrapped: PostgresScalar {
     /// The array type of the wrapped value.
     public static var arrayType: PostgresType { Wrapped.arrayType }
-    /// The array types of the wrapped value.
+    /// Whether arrays of the wrapped value can be read from a type.
     public static func readsArray(_ type: PostgresType) -> Bool { Wrapped.readsArray(type) }
 
     /// Adds an array with NULLs as the next parameter.
@@ -43,11 +43,11 @@ extension Optional: PostgresElement where Wrapped: PostgresScalar {
     }
 }
 
-/// A byte is no value of its own: as element it makes the array a bytea.
+/// A byte is not a value of its own. As an element, it makes the array a bytea.
 extension UInt8: PostgresElement {
-    /// bytea.
+    /// The type bytea.
     public static var arrayType: PostgresType { .bytea }
-    /// bytea only.
+    /// Returns `true` for bytea only.
     public static func readsArray(_ type: PostgresType) -> Bool { type == .bytea }
 
     /// Adds the bytes as the next parameter.
@@ -110,7 +110,7 @@ extension PostgresScalar {
         bytes.appendBigEndian(Int32(1))
     }
 
-    /// Writes length and value, and says how many bytes they took.
+    /// Writes the length and the value; returns the number of bytes written.
     @inline(__always)
     private func storeElement(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
@@ -158,7 +158,7 @@ extension PostgresScalar {
         guard readsElement(type) else { throw PostgresValueError("array of type \(type.oid), not of \(Self.self)") }
         guard dimensions != 0 else { return }
         guard dimensions == 1 else { throw PostgresValueError("array of \(dimensions) dimensions") }
-        // Each element takes at least the four bytes of its length: a larger count is a lie.
+        // Each element takes at least the four bytes of its length, so a larger count is wrong.
         guard let count = cursor.int32(in: payload), cursor.int32(in: payload) != nil, count >= 0,
             Int(count) * 4 <= cursor.remaining(in: payload)
         else {

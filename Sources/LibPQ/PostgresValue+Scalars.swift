@@ -2,125 +2,125 @@ public import FoundationEssentials
 import Glibc
 
 extension Bool: PostgresScalar {
-    /// boolean.
+    /// The type boolean.
     public static var postgresType: PostgresType { .bool }
-    /// boolean[].
+    /// The type boolean[].
     public static var arrayType: PostgresType { .boolArray }
 
-    /// One byte.
+    /// Returns 1.
     public func byteCount() -> Int { 1 }
 
-    /// Writes 0 or 1.
+    /// Writes 0 or 1 as one byte.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes[0] = self ? 1 : 0
     }
 
-    /// Reads one byte.
+    /// Reads one byte; any value but 0 is `true`.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> Bool? {
         payload.count == 1 ? payload[0] != 0 : nil
     }
 }
 
 extension Int16: PostgresScalar {
-    /// smallint.
+    /// The type smallint.
     public static var postgresType: PostgresType { .int2 }
-    /// smallint[].
+    /// The type smallint[].
     public static var arrayType: PostgresType { .int2Array }
 
-    /// Two bytes.
+    /// Returns 2.
     public func byteCount() -> Int { 2 }
 
-    /// Writes two bytes.
+    /// Writes two bytes, big-endian.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBigEndian(self)
     }
 
-    /// Reads two bytes.
+    /// Reads two bytes, big-endian.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> Int16? {
         payload.bigEndian()
     }
 }
 
 extension Int32: PostgresScalar {
-    /// integer.
+    /// The type integer.
     public static var postgresType: PostgresType { .int4 }
-    /// integer[].
+    /// The type integer[].
     public static var arrayType: PostgresType { .int4Array }
 
-    /// Four bytes.
+    /// Returns 4.
     public func byteCount() -> Int { 4 }
 
-    /// Writes four bytes.
+    /// Writes four bytes, big-endian.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBigEndian(self)
     }
 
-    /// Reads four bytes.
+    /// Reads four bytes, big-endian.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> Int32? {
         payload.bigEndian()
     }
 }
 
 extension Int64: PostgresScalar {
-    /// bigint.
+    /// The type bigint.
     public static var postgresType: PostgresType { .int8 }
-    /// bigint[].
+    /// The type bigint[].
     public static var arrayType: PostgresType { .int8Array }
 
-    /// Eight bytes.
+    /// Returns 8.
     public func byteCount() -> Int { 8 }
 
-    /// Writes eight bytes.
+    /// Writes eight bytes, big-endian.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBigEndian(self)
     }
 
-    /// Reads eight bytes.
+    /// Reads eight bytes, big-endian.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> Int64? {
         payload.bigEndian()
     }
 }
 
 extension Double: PostgresScalar {
-    /// double precision.
+    /// The type double precision.
     public static var postgresType: PostgresType { .float8 }
-    /// double precision[].
+    /// The type double precision[].
     public static var arrayType: PostgresType { .float8Array }
 
-    /// Eight bytes.
+    /// Returns 8.
     public func byteCount() -> Int { 8 }
 
-    /// Writes the eight bytes of IEEE 754.
+    /// Writes the eight bytes of IEEE 754, big-endian.
     public func store(into bytes: UnsafeMutableRawBufferPointer) {
         unsafe bytes.storeBigEndian(bitPattern)
     }
 
-    /// Reads the eight bytes of IEEE 754.
+    /// Reads the eight bytes of IEEE 754, big-endian.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> Double? {
         payload.bigEndian().map(Double.init(bitPattern:))
     }
 }
 
 extension String: PostgresScalar {
-    /// text.
+    /// The type text.
     public static var postgresType: PostgresType { .text }
-    /// text[].
+    /// The type text[].
     public static var arrayType: PostgresType { .textArray }
-    /// Everything whose binary form is its text, and jsonb.
+    /// Returns `true` for all types whose binary form is their text, and for jsonb.
     public static func reads(_ type: PostgresType) -> Bool { readsElement(type) }
-    /// Everything whose binary form is its text, and jsonb.
+    /// Returns `true` for all types whose binary form is their text, and for jsonb.
     public static func readsElement(_ type: PostgresType) -> Bool {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json, .jsonb: true
         default: false
         }
     }
-    /// text[], varchar[] and jsonb[].
+    /// Returns `true` for text[], varchar[] and jsonb[].
     public static func readsArray(_ type: PostgresType) -> Bool {
         type == .textArray || type == .varcharArray || type == .jsonbArray
     }
 
-    /// As many as in UTF-8; PostgreSQL's text holds no NUL.
+    /// Returns the size in UTF-8. Throws if the text contains NUL, which PostgreSQL's text cannot hold.
     public func byteCount() throws(PostgresValueError) -> Int {
         let hasNUL = unsafe withContiguousBytes { bytes in
             unsafe bytes.baseAddress.map { unsafe memchr($0, 0, bytes.count) != nil } ?? false
@@ -134,7 +134,7 @@ extension String: PostgresScalar {
         unsafe withContiguousBytes { unsafe bytes.copyBytes(from: $0) }
     }
 
-    /// Reads UTF-8; the binary form of jsonb has a version byte, 1, before the text.
+    /// Reads UTF-8. The binary form of jsonb has a version byte, 1, before the text.
     public static func read(_ payload: Span<UInt8>, type: PostgresType) -> String? {
         guard type == .jsonb else { return payload.utf8String() }
         guard payload.count > 0, payload[0] == 1 else { return nil }
@@ -143,14 +143,14 @@ extension String: PostgresScalar {
 }
 
 extension Array: PostgresScalar where Element == UInt8 {
-    /// bytea[].
+    /// The type bytea[].
     public static var arrayType: PostgresType { .byteaArray }
-    /// bytea only.
+    /// Returns `true` for bytea only.
     public static func readsElement(_ type: PostgresType) -> Bool { type == .bytea }
-    /// bytea[] only.
+    /// Returns `true` for bytea[] only.
     public static func readsArray(_ type: PostgresType) -> Bool { type == .byteaArray }
 
-    /// As many as there are.
+    /// Returns the number of bytes.
     public func byteCount() -> Int { count }
 
     /// Writes the bytes.
@@ -167,12 +167,12 @@ extension Array: PostgresScalar where Element == UInt8 {
 extension Array: PostgresElement where Element == UInt8 {}
 
 extension UUID: PostgresScalar {
-    /// uuid.
+    /// The type uuid.
     public static var postgresType: PostgresType { .uuid }
-    /// uuid[].
+    /// The type uuid[].
     public static var arrayType: PostgresType { .uuidArray }
 
-    /// Sixteen bytes.
+    /// Returns 16.
     public func byteCount() -> Int { 16 }
 
     /// Writes sixteen bytes.

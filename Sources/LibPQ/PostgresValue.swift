@@ -1,22 +1,23 @@
 /// A Swift type that is sent to and read from PostgreSQL in binary.
 ///
-/// `Bool`, `Int16`, `Int32`, `Int64`, `Double`, `String` (text; reads varchar, char, name, json and jsonb too),
-/// `[UInt8]` (bytea), `UUID`, `Date` and ``PostgresTimestamp`` (timestamptz); optionals of these, arrays of these and
-/// arrays of optionals of these. Another type of the database is cast in the statement: `$1::jsonb`, `address::text`.
+/// These are `Bool`, `Int16`, `Int32`, `Int64`, `Double`, `String` (text; also reads varchar, char, name, json and
+/// jsonb), `[UInt8]` (bytea), `UUID`, and `Date` and ``PostgresTimestamp`` (timestamptz). Optionals of these, arrays of
+/// these and arrays of optionals of these are supported too. Cast other database types in the statement: `$1::jsonb`,
+/// `address::text`.
 public protocol PostgresValue: Sendable {
-    /// The type that parameters of this Swift type have.
+    /// PostgreSQL type of parameters of this Swift type.
     static var postgresType: PostgresType { get }
-    /// Whether columns of a type can be read as this Swift type.
+    /// Whether columns of a PostgreSQL type can be read as this Swift type.
     static func reads(_ type: PostgresType) -> Bool
     /// Adds the value as the next parameter.
     func encode(into parameters: inout PostgresParameters) throws(PostgresError)
-    /// Reads a field; `payload` is empty where the field is NULL.
+    /// Reads a field; `payload` is empty if the field is NULL.
     static func decode(_ payload: Span<UInt8>, isNull: Bool, type: PostgresType) throws(PostgresValueError) -> Self
 }
 
-/// Why a field cannot be read as a Swift type.
+/// Why a field cannot be read as a Swift type, or a value cannot be sent.
 public struct PostgresValueError: Error, Sendable, Equatable {
-    /// What is wrong, without the value.
+    /// The reason, without the value.
     public let reason: String
 
     init(_ reason: String) {
@@ -24,11 +25,11 @@ public struct PostgresValueError: Error, Sendable, Equatable {
     }
 }
 
-/// What an array may hold.
+/// A type whose values can be the elements of an array.
 public protocol PostgresElement: Sendable {
-    /// The type that an array of this Swift type has as a parameter.
+    /// PostgreSQL type of an array of this Swift type as a parameter.
     static var arrayType: PostgresType { get }
-    /// Whether columns of a type can be read as an array of this Swift type.
+    /// Whether columns of a PostgreSQL type can be read as an array of this Swift type.
     static func readsArray(_ type: PostgresType) -> Bool
     /// Adds an array as the next parameter.
     static func encodeArray(_ elements: [Self], into parameters: inout PostgresParameters) throws(PostgresError)
@@ -36,17 +37,17 @@ public protocol PostgresElement: Sendable {
     static func decodeArray(_ payload: Span<UInt8>, type: PostgresType) throws(PostgresValueError) -> [Self]
 }
 
-/// A value that is neither array nor optional.
+/// A value that is neither an array nor an optional.
 ///
 /// The functions on arrays are requirements, not only extensions, so that each type has its own specialised loop.
 public protocol PostgresScalar: PostgresValue, PostgresElement {
-    /// Whether arrays of elements of a type can be read.
+    /// Whether arrays with elements of a PostgreSQL type can be read.
     static func readsElement(_ type: PostgresType) -> Bool
-    /// How many bytes the binary form takes.
+    /// Returns the size of the binary form, in bytes.
     func byteCount() throws(PostgresValueError) -> Int
-    /// Writes the binary form into just as many bytes.
+    /// Writes the binary form. `bytes` has exactly its size.
     func store(into bytes: UnsafeMutableRawBufferPointer)
-    /// Reads the binary form; `nil` where it is malformed.
+    /// Reads the binary form; `nil` if it is malformed.
     static func read(_ payload: Span<UInt8>, type: PostgresType) -> Self?
     /// Adds an array with NULLs as the next parameter.
     static func encodeOptionals(_ elements: [Self?], into parameters: inout PostgresParameters) throws(PostgresError)
@@ -55,11 +56,11 @@ public protocol PostgresScalar: PostgresValue, PostgresElement {
 }
 
 extension PostgresScalar {
-    /// By default its own type only.
+    /// Returns `true` for the type's own PostgreSQL type only. This is the default.
     public static func reads(_ type: PostgresType) -> Bool { type == postgresType }
-    /// By default its own type only.
+    /// Returns `true` for the type's own PostgreSQL type only. This is the default.
     public static func readsElement(_ type: PostgresType) -> Bool { type == postgresType }
-    /// By default its own array type only.
+    /// Returns `true` for the type's own array type only. This is the default.
     public static func readsArray(_ type: PostgresType) -> Bool { type == arrayType }
 
     /// Adds the value as the next parameter.
@@ -80,9 +81,9 @@ extension PostgresScalar {
 }
 
 extension Optional: PostgresValue where Wrapped: PostgresValue {
-    /// The type of the wrapped value.
+    /// PostgreSQL type of the wrapped value.
     public static var postgresType: PostgresType { Wrapped.postgresType }
-    /// The types of the wrapped value.
+    /// Whether columns of a type can be read as the wrapped value.
     public static func reads(_ type: PostgresType) -> Bool { Wrapped.reads(type) }
 
     /// Adds the value, or NULL, as the next parameter.

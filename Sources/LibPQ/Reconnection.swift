@@ -1,6 +1,6 @@
 import Logging
 
-/// How a connection comes back: the attempt under way, and when the next may be made.
+/// The state of reconnecting: the current attempt, and when the next one may start.
 struct Reconnection {
     private let configuration: PostgresConfiguration
     private let logger: Logger
@@ -14,10 +14,10 @@ struct Reconnection {
         self.logger = logger
     }
 
-    /// How long a call waits for a connection while the server has been failing.
+    /// How long a call waits for a connection while attempts have been failing.
     private static let patience = Duration.milliseconds(250)
 
-    /// The attempt under way, or a new one; an error where it is too early for one.
+    /// Returns the current attempt, or starts a new one. Throws if it is too early for one.
     mutating func begin(_ waiter: SocketWaiter) throws(PostgresError) -> ConnectAttempt {
         if let attempt { return attempt }
         if let nextAttempt, ContinuousClock.now < nextAttempt {
@@ -31,24 +31,24 @@ struct Reconnection {
         return attempt
     }
 
-    /// Until when to wait for it. During an outage nobody waits for long: the attempt goes on, and a
-    /// call that finds it ended takes the connection.
+    /// Returns how long to wait for the attempt. During an outage, no call waits long: the attempt continues, and a
+    /// later call that finds it finished takes the connection.
     func limit(_ deadline: ContinuousClock.Instant) -> ContinuousClock.Instant {
         failures == 0 ? deadline : min(deadline, .now + Self.patience)
     }
 
-    /// The attempt has ended, and its connection is being taken.
+    /// Records that the attempt has ended and its connection is being taken.
     mutating func end() {
         attempt = nil
     }
 
-    /// The connection stands.
+    /// Records that the connection is established.
     mutating func succeed() {
         failures = 0
         nextAttempt = nil
     }
 
-    /// There is no connection.
+    /// Records a failure to connect, and schedules the next attempt.
     mutating func fail(_ error: PostgresError) {
         failures += 1
         let delay = configuration.backoff.delay(afterFailures: failures, fraction: .random(in: 0..<1))

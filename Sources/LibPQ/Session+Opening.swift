@@ -1,7 +1,7 @@
 import Logging
 
 extension Session {
-    /// Takes over the connection of an attempt that has ended; the settings are to be applied first of all.
+    /// Takes over the connection of an attempt that has ended. The caller must apply the settings before anything else.
     convenience init(
         _ attempt: ConnectAttempt, _ configuration: PostgresConfiguration, waiter: SocketWaiter
     ) throws(PostgresError) {
@@ -19,7 +19,7 @@ extension Session {
         return session
     }
 
-    /// Connects; ends early when the task is cancelled.
+    /// Connects. Throws early if the task is cancelled.
     static func open(
         _ configuration: PostgresConfiguration, logger: Logger, waiter: SocketWaiter,
         until deadline: ContinuousClock.Instant
@@ -47,7 +47,7 @@ extension ConnectAttempt {
         }
     }
 
-    /// Whether whoever waits is to wait on.
+    /// Throws if the caller should not wait any longer.
     func checkPatience(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         guard !Task.isCancelled else { throw .cancelled }
         guard ContinuousClock.now < deadline else { throw .unavailable(reason: "still connecting") }

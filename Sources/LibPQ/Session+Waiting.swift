@@ -3,17 +3,17 @@ import Dispatch
 import Glibc
 
 extension Session {
-    /// What success of a call means for what it wrote.
+    /// What the success of a call means for its writes.
     enum Effect {
-        /// It wrote nothing.
+        /// The call wrote nothing.
         case none
-        /// What it wrote stands once the transaction is committed, and goes with the connection.
+        /// The writes last if the transaction is committed. If the connection closes before, they are lost.
         case provisional
-        /// It is committed.
+        /// The writes are committed.
         case lasting
     }
 
-    /// What was sent and is being answered.
+    /// A statement that was sent and whose answer is awaited.
     struct Call: ~Copyable {
         let effect: Effect
         fileprivate(set) var interruption: Interruption
@@ -28,17 +28,17 @@ extension Session {
         }
     }
 
-    /// What a call cannot go on without: an event on a socket, somebody's waking, or the end of a time.
+    /// What a call waits for: an event on a socket, a wake-up, or a time limit.
     struct Wait {
         let socket: Int32
         let events: Int32
         let limit: ContinuousClock.Instant
     }
 
-    /// Why and since when a statement is being cancelled.
+    /// Why a statement is being cancelled, and when that must be confirmed.
     struct Interruption {
         fileprivate let deadline: ContinuousClock.Instant
-        /// Set when the request to cancel is sent.
+        /// Set when the cancel request is sent.
         fileprivate(set) var reason: PostgresError?
         fileprivate var limit: ContinuousClock.Instant
 
@@ -48,15 +48,15 @@ extension Session {
         }
     }
 
-    /// Goes on with a call as far as that is possible without waiting; `nil` when it is over.
+    /// Continues a call as far as possible without waiting. Returns `nil` when the call has ended.
     ///
-    /// - Parameter isReady: Whether the socket is, as far as the caller has waited for it.
+    /// - Parameter isReady: Whether the socket is known to be ready.
     func advance(_ call: inout Call, isReady: Bool) throws(PostgresError) -> Wait? {
-        // Where reading fails the result will tell.
+        // If reading fails, the result shows it.
         var isBroken = unsafe isReady && PQconsumeInput(handle.pointer) == 0
         while !call.isAnswered {
             if call.isSending {
-                // Negative is an error, which the result will tell.
+                // A negative value is an error, which the result shows.
                 call.isSending = unsafe PQflush(handle.pointer) == 1
             }
             if unsafe !isBroken && PQisBusy(handle.pointer) != 0 {
@@ -97,8 +97,8 @@ extension Session {
             }
             interruption.limit = now + cancelTimeout
             let target = unsafe CancelTarget(pointer: PQgetCancel(handle.pointer))
-            // Sending blocks until the server has closed the connection
-            // that it takes: a dead host holds up nobody else.
+            // Sending blocks until the server has closed the connection used for it. On a queue of its own, a dead host
+            // delays no one else.
             DispatchQueue(label: "postgres-cancel").async { target.send() }
         } else if now >= interruption.limit {
             abandon()
@@ -109,8 +109,8 @@ extension Session {
 
 /// Owns a `PGcancel`.
 ///
-/// - Invariant: The session's thread sets the pointer in `init` and lets go of it. After that one closure on a queue of
-///   its own uses it, and it is freed when that has returned.
+/// - Invariant: The session's thread sets the pointer in `init` and releases it. After that, one closure on its own
+///   queue uses it, and it is freed when that closure has returned.
 @safe
 private final class CancelTarget: @unchecked Sendable {
     private let pointer: OpaquePointer?
@@ -120,7 +120,7 @@ private final class CancelTarget: @unchecked Sendable {
 
     func send() {
         var message = [CChar](repeating: 0, count: 256)
-        // Whether it succeeded shows in the statement's end, or in that it does not end.
+        // Success or failure shows in whether the statement ends.
         _ = unsafe PQcancel(pointer, &message, Int32(message.count))
     }
 }

@@ -2,10 +2,10 @@ import CLibPQ
 import EventLoops
 import Glibc
 
-/// An established connection. Its functions block, for as long as their deadline says; they run on its owner's queue.
+/// An established connection. Its functions block until their deadline at most, and run on its owner's queue.
 ///
-/// Nothing here waits inside libpq: statements are sent and answers read without blocking, with `poll` in between, so
-/// that a deadline or a cancellation is noticed whatever the server or the network does.
+/// Nothing waits inside libpq. Statements are sent and answers read without blocking, with `poll` in between, so a
+/// deadline or a cancellation takes effect whatever the server or the network does.
 final class Session {
     let handle: Handle
     let waiter: SocketWaiter
@@ -14,7 +14,7 @@ final class Session {
     private var parameters = PostgresParameters()
     /// Set when the connection can no longer be trusted, for example after a statement that did not end.
     private var isAbandoned = false
-    /// Whether the transaction in which statements run now is to be treated as cancellable.
+    /// Whether a cancelled task also cancels the current statement.
     private(set) var honoursCancellation = true
     private var lastAnswer = ContinuousClock.now
 
@@ -30,22 +30,26 @@ final class Session {
         self.cancelTimeout = cancelTimeout
     }
 
-    /// Whether the connection is of no more use.
+    /// Whether the connection can no longer be used.
     var isBroken: Bool { isAbandoned || handle.isBroken }
     var socket: Int32 { handle.socket }
     /// Whether a statement of the open transaction has failed, so that it can only be rolled back.
     var isTransactionFailed: Bool { unsafe PQtransactionStatus(handle.pointer) == PQTRANS_INERROR }
 
-    /// Marks the connection as of no more use.
+    /// Marks the connection as unusable.
     func abandon() {
         isAbandoned = true
     }
 
     // MARK: Statements
 
-    /// Executes a statement, after preparing it where this is its first time here.
+    /// Executes a statement, and prepares it first if this connection has not done so.
     ///
-    /// - Parameter effect: What its success means; by default it is a transaction of its own.
+    /// - Parameters:
+    ///   - statement: The statement.
+    ///   - values: Its parameters.
+    ///   - effect: What success means. By default, the statement is a transaction of its own.
+    ///   - deadline: When to cancel the statement.
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ values: Parameters, _ effect: Effect? = nil,
         deadline: ContinuousClock.Instant
@@ -59,7 +63,7 @@ final class Session {
         return try result(effect ?? statement.effect, deadline: deadline)
     }
 
-    /// Executes a statement on an event loop, whose thread does other things meanwhile.
+    /// Executes a statement on an event loop, whose thread does other work meanwhile.
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ values: Parameters, deadline: ContinuousClock.Instant,
         on loop: EventLoop
@@ -81,10 +85,10 @@ final class Session {
         try statement.encode(values, &parameters)
     }
 
-    /// Sends the statement to be prepared, unless it was.
+    /// Sends the statement to be prepared. Returns `false` if it is prepared already.
     private func beginPreparing(_ key: StatementKey) throws(PostgresError) -> Bool {
         if let known = prepared[key] {
-            // The server reads the bytes as the types it was told first.
+            // The server reads the bytes as the types of the first execution.
             guard known.types == parameters.types else {
                 throw .encoding(parameter: 0, reason: "types differ from those the statement was prepared with")
             }
@@ -101,7 +105,7 @@ final class Session {
         prepared[key] = PreparedStatement(name: nextName, types: parameters.types)
     }
 
-    /// Sends a prepared statement with the parameters.
+    /// Sends a prepared statement with its parameters.
     private func begin(_ key: StatementKey) throws(PostgresError) {
         guard let name = prepared[key]?.name else { throw .unavailable(reason: "the statement is not prepared") }
         let count = Int32(parameters.count)
@@ -111,7 +115,7 @@ final class Session {
         try send { isSent }
     }
 
-    /// Executes a text of one or several statements in the simple protocol; results are dropped.
+    /// Executes a text of one or several statements with the simple protocol, and drops the results.
     func runScript(_ sql: String, _ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) {
         try checkUse()
         guard !sql.utf8.contains(0) else { throw .encoding(parameter: 0, reason: "script with a NUL character") }
@@ -119,7 +123,8 @@ final class Session {
         _ = try result(effect, deadline: deadline)
     }
 
-    /// A transaction whose statement was given up goes no further, and above all not to its commit.
+    /// Throws if the connection was abandoned: a transaction with an abandoned statement must not continue, least of
+    /// all to its commit.
     private func checkUse() throws(PostgresError) {
         guard !isAbandoned else { throw .unavailable(reason: "the connection was given up") }
     }
@@ -133,7 +138,7 @@ final class Session {
 
     // MARK: Answers
 
-    /// Waits for the end of what was sent, and gives its last result or its error.
+    /// Waits until the server has answered, and returns the last result or throws the error.
     private func result(_ effect: Effect, deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresResult {
         var call = begin(effect, deadline: deadline)
         var isReady = false
@@ -159,11 +164,11 @@ final class Session {
         return Call(effect, deadline: deadline)
     }
 
-    /// The last result of a call that is over, or its error.
+    /// Returns the last result of a finished call, or throws its error.
     private func outcome(of call: consuming Call) throws(PostgresError) -> PostgresResult {
         lastAnswer = .now
         let interruption = call.interruption
-        // The request to cancel may still be under way: it must not hit another statement.
+        // The cancel request may still be on its way, and it must not hit another statement.
         if interruption.reason != nil { isAbandoned = true }
         if let failure = call.failure { throw error(for: failure, interruption) }
         guard let last = call.last.take() else {
@@ -173,10 +178,10 @@ final class Session {
         switch call.effect {
         case .none: break
         case .provisional:
-            // Undone with the connection.
+            // Closing the connection undoes it.
             if let reason = interruption.reason { throw reason }
         case .lasting:
-            // A commit whose wait for a standby is cancelled is answered with success and a warning.
+            // If the wait of a commit for a standby is cancelled, the server answers with success and a warning.
             if let warning = handle.warning { throw .outcomeUnknown(reason: warning) }
             if let reason = interruption.reason {
                 throw .outcomeUnknown(reason: "\(reason), and success all the same")
@@ -194,7 +199,8 @@ final class Session {
         if failure.sqlState == "57014", let reason = interruption.reason {
             return reason
         }
-        // A server that has become read-only is no longer the primary: leave it, and look for the one that is.
+        // A server that has become read-only is no longer the primary. Abandon the connection, and look for the new
+        // primary.
         if failure.sqlState == "25006" {
             isAbandoned = true
         }
@@ -203,7 +209,7 @@ final class Session {
 
     // MARK: Between statements
 
-    /// Runs `body` without regard to cancellation, to end a transaction in good order.
+    /// Runs `body` without regard to cancellation, to end a transaction in an orderly way.
     func withoutCancellation<Result>(
         _ body: () throws(PostgresError) -> Result
     ) throws(PostgresError) -> Result {
@@ -212,22 +218,22 @@ final class Session {
         return try body()
     }
 
-    /// Looks what the server has sent unasked, unless it answered only just now.
+    /// Reads unsolicited messages of the server, unless it answered within the last 10 ms.
     func readUnaskedAfterPause() {
         guard ContinuousClock.now - lastAnswer > .milliseconds(10) else { return }
         readUnasked()
     }
 
-    /// Reads what the server sent unasked: notifications, or that it has closed the connection.
+    /// Reads unsolicited messages of the server: notifications, or that it has closed the connection.
     func readUnasked() {
         while !isBroken, waiter.isReadable(socket) {
             if unsafe PQconsumeInput(handle.pointer) == 0 { return }
-            // Lets libpq take in messages between statements, such as the server's word of farewell.
+            // Lets libpq process messages between statements, such as the server's shutdown message.
             _ = unsafe PQisBusy(handle.pointer)
         }
     }
 
-    /// The next notification that has been read.
+    /// Returns the next notification that was read; `nil` if there is none.
     func nextNotification() -> PostgresNotification? {
         guard let notification = unsafe PQnotifies(handle.pointer) else { return nil }
         defer { unsafe PQfreemem(notification) }

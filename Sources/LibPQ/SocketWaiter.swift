@@ -4,8 +4,8 @@ import Glibc
 
 /// Waits for a socket, or until another thread ends the wait.
 ///
-/// Waking only says "look again": who waits checks for itself whether its task was cancelled or its deadline has
-/// passed, so a call that comes late or for nothing does no harm.
+/// A wake-up only means "check again". The waiting code itself checks whether its task was cancelled or its deadline
+/// has passed, so a late or unnecessary wake-up does no harm.
 final class SocketWaiter: Sendable {
     private let descriptor: Int32
 
@@ -22,12 +22,13 @@ final class SocketWaiter: Sendable {
         _ = eventfd_write(descriptor, 1)
     }
 
-    /// Waits until a socket is ready for one of the events, ``wake()`` is called, or the time is over.
+    /// Waits until a socket is ready for one of the events, ``wake()`` is called or the deadline passes.
     ///
     /// - Parameters:
-    ///   - socket: A descriptor, or -1 to wait for the other two only.
-    ///   - events: `POLLIN`, `POLLOUT`.
-    /// - Returns: Whether the socket is ready (or broken, which reading from it will tell).
+    ///   - socket: A descriptor, or -1 to wait only for the other two.
+    ///   - events: `POLLIN`, `POLLOUT` or both.
+    ///   - deadline: When the wait ends at the latest.
+    /// - Returns: Whether the socket is ready. It may also be broken, which reading from it shows.
     @discardableResult
     func wait(for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         var descriptors = (
@@ -45,7 +46,7 @@ final class SocketWaiter: Sendable {
         return descriptors.0.revents != 0
     }
 
-    /// Waits as ``wait(for:events:until:)`` does, while an event loop does other things.
+    /// Waits as ``wait(for:events:until:)`` does, while an event loop does other work.
     func wait(
         for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant, on loop: EventLoop
     ) async -> Bool {
@@ -57,7 +58,7 @@ final class SocketWaiter: Sendable {
         return isReady
     }
 
-    /// Rounded up, so that nobody spins through the last millisecond.
+    /// Returns the time left in milliseconds, rounded up so that the caller does not spin during the last millisecond.
     private static func milliseconds(until deadline: ContinuousClock.Instant) -> Int32 {
         let left = ContinuousClock.now.duration(to: deadline)
         guard left > .zero else { return 0 }
@@ -67,13 +68,13 @@ final class SocketWaiter: Sendable {
 }
 
 extension SocketWaiter {
-    /// Whether a socket has something to read, without waiting.
+    /// Whether a socket has something to read; does not wait.
     func isReadable(_ socket: Int32) -> Bool {
         var descriptor = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&descriptor, 1, 0) > 0
     }
 
-    /// Waits as ``wait(for:events:until:)`` does where nobody is to end the wait early.
+    /// Waits as ``wait(for:events:until:)`` does, but cannot be woken early.
     static func wait(for socket: Int32, events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         var descriptor = pollfd(fd: socket, events: Int16(events), revents: 0)
         return unsafe poll(&descriptor, 1, milliseconds(until: deadline)) > 0

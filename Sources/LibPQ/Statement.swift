@@ -1,24 +1,25 @@
-/// A statement: its text, how its parameters are encoded and how a row of its result is decoded.
+/// A statement: its text, the encoder of its parameters and the decoder of its rows.
 ///
-/// Each connection prepares a statement once, when it first executes it.
+/// Each connection prepares a statement when it first executes it.
 public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
-    /// The text, with parameters `$1`, `$2`, ….
+    /// The SQL text, with parameters `$1`, `$2` and so on.
     public var text: String { key.text }
 
-    /// Whether it changes nothing: its success is then believed in any case.
+    /// Whether the statement changes nothing. If so, its success needs no confirmation of a commit.
     public let onlyReads: Bool
 
     let key: StatementKey
     let encode: @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void
     let decode: @Sendable (inout PostgresRow) throws(PostgresError) -> Row
 
-    /// Makes a statement that returns rows.
+    /// Creates a statement that returns rows.
     ///
     /// - Parameters:
-    ///   - text: One statement of SQL. Parameters have the types of the Swift values; cast where the server wants another.
-    ///   - onlyReads: Whether it changes nothing.
-    ///   - encode: The values of `$1`, `$2`, … in order, of the same types each time.
-    ///   - decode: Makes a value of one row.
+    ///   - text: One SQL statement. Parameters have the types of the Swift values; cast them if the server needs
+    ///     another type.
+    ///   - onlyReads: Whether the statement changes nothing.
+    ///   - encode: Returns the values of `$1`, `$2` and so on, with the same types each time.
+    ///   - decode: Reads one row.
     public init(
         _ text: String, onlyReads: Bool = false,
         encode: @escaping @Sendable (Parameters) -> [any PostgresValue],
@@ -31,13 +32,13 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
         }
     }
 
-    /// Makes a statement that returns rows and whose parameters are written one by one, for those that are many.
+    /// Creates a statement that returns rows and writes its parameters one by one, for statements with many parameters.
     ///
     /// - Parameters:
-    ///   - text: One statement of SQL.
-    ///   - onlyReads: Whether it changes nothing.
-    ///   - write: Adds `$1`, `$2`, … in order, of the same types each time.
-    ///   - decode: Makes a value of one row.
+    ///   - text: One SQL statement.
+    ///   - onlyReads: Whether the statement changes nothing.
+    ///   - write: Adds `$1`, `$2` and so on in order, with the same types each time.
+    ///   - decode: Reads one row.
     public init(
         _ text: String, onlyReads: Bool = false,
         write: @escaping @Sendable (Parameters, inout PostgresParameters) throws(PostgresError) -> Void,
@@ -49,19 +50,19 @@ public struct Statement<Parameters: Sendable, Row: Sendable>: Sendable {
         self.decode = decode
     }
 
-    /// What it means that it succeeded where it is no part of a transaction.
+    /// The effect of success outside a transaction.
     var effect: Session.Effect { onlyReads ? .none : .lasting }
 }
 
 extension Statement where Row == Void {
-    /// Makes a statement whose result, if any, is not read.
+    /// Creates a statement whose result, if any, is not read.
     public init(_ text: String, encode: @escaping @Sendable (Parameters) -> [any PostgresValue]) {
         self.init(text, encode: encode) { _ throws(PostgresError) in }
     }
 }
 
 extension Statement where Parameters == Void {
-    /// Makes a statement without parameters that returns rows.
+    /// Creates a statement without parameters that returns rows.
     public init(
         _ text: String, onlyReads: Bool = false,
         decode: @escaping @Sendable (inout PostgresRow) throws(PostgresError) -> Row
@@ -71,7 +72,7 @@ extension Statement where Parameters == Void {
 }
 
 extension Statement where Parameters == Void, Row == Void {
-    /// Makes a statement without parameters whose result, if any, is not read.
+    /// Creates a statement without parameters whose result, if any, is not read.
     public init(_ text: String) {
         self.init(text) {
             []
@@ -80,7 +81,7 @@ extension Statement where Parameters == Void, Row == Void {
     }
 }
 
-/// A statement's text with its hash, computed once rather than at each execution.
+/// The text of a statement with its hash, which is computed only once.
 struct StatementKey: Sendable, Hashable {
     let text: String
     private let fingerprint: Int

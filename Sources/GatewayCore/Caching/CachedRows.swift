@@ -1,8 +1,8 @@
 import Foundation
 
-/// The rows of one key as the cache holds them.
+/// The rows of one key, as the cache holds them.
 final class CachedRows: Sendable {
-    /// By kind; wide rows apart.
+    /// The rows, by kind. Large rows are stored indirectly.
     enum Content: Sendable {
         case principal(PrincipalPolicy)
         case bucket(BucketRow?)
@@ -12,14 +12,14 @@ final class CachedRows: Sendable {
         indirect case ticket(Ticket?)
     }
 
-    /// The scope under which they change.
+    /// The scope that a change of the rows touches.
     let scope: PolicyScope
     /// The rows.
     let content: Content
-    /// About how many bytes they take.
+    /// Approximate memory that the rows take, in bytes.
     let cost: Int
 
-    /// Whether there is no such row. Of a principal there may always be some.
+    /// Whether the row does not exist. Never `true` for a principal, whose lists of rows may be empty instead.
     var isAbsent: Bool {
         switch content {
         case .bucket(nil), .credential(nil), .issuer(nil), .apiKey(nil), .ticket(nil): true
@@ -27,7 +27,7 @@ final class CachedRows: Sendable {
         }
     }
 
-    /// Lays rows out; `nil` where the rows are not of the key's kind.
+    /// Indexes rows for lookups; `nil` if the rows are not of the key's kind.
     init?(_ rows: PolicyRows, of key: PolicyKey) {
         scope = key.scope
         switch (key, rows) {
@@ -65,7 +65,7 @@ extension Issuer.Keys {
 }
 
 extension PolicyKey {
-    /// The key whose rows change under a scope; `nil` where the scope names no key, as ``PolicyScope/all`` does.
+    /// The key whose rows change under a scope; `nil` if the scope names no key, as with ``PolicyScope/all``.
     package init?(_ scope: PolicyScope) {
         let text = scope.rawValue
         func rest(_ prefix: String) -> String? {

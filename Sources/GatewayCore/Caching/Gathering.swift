@@ -1,8 +1,9 @@
 import Synchronization
 
-/// Runs one call at a time; what is asked for meanwhile goes out together in the next.
+/// Runs one call at a time. Items that are requested during a call go out together in the next one.
 ///
-/// The first to ask makes the call itself, and one of those who waited makes the next. No task of its own is needed.
+/// The first caller makes the call itself, and one of the waiting callers makes the next one. No separate task is
+/// needed.
 package final class Gathering<Item: Hashable & Sendable>: Sendable {
     private enum Turn: Sendable {
         case lead(Set<Item>)
@@ -17,7 +18,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
 
     private struct State {
         var current: Round?
-        /// What is asked for meanwhile, in the order of its turns.
+        /// Rounds that wait for their turn, in order.
         var waiting: [Round] = []
     }
 
@@ -26,12 +27,14 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
     private let call: @Sendable (Set<Item>) async throws(GatewayError) -> Void
     private let state = Mutex(State())
 
-    /// Sets up.
+    /// Creates a gathering.
     ///
     /// - Parameters:
-    ///   - joinsCurrent: Whether the call under way will do for items that it covers; otherwise only one that begins later.
-    ///   - maxItems: Most items of different callers in one call; more are more calls.
-    ///   - call: What to do for some items; never called twice at a time.
+    ///   - joinsCurrent: Whether a caller may join the call in progress if that covers all its items. Otherwise it
+    ///     waits for a later call.
+    ///   - maxItems: Largest number of items from different callers in one call. More items are split into several
+    ///     calls.
+    ///   - call: The operation for a set of items; never runs twice at the same time.
     package init(
         joinsCurrent: Bool, maxItems: Int = .max,
         call: @escaping @Sendable (Set<Item>) async throws(GatewayError) -> Void
@@ -43,7 +46,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
 
     /// Waits until a call that covers these items has ended.
     ///
-    /// - Throws: What the call threw.
+    /// - Throws: The error of that call.
     package func run(_ items: Set<Item>) async throws(GatewayError) {
         while true {
             switch await turn(items) {
@@ -96,7 +99,7 @@ package final class Gathering<Item: Hashable & Sendable>: Sendable {
             return (finished, leader, state.current?.items ?? [])
         }
         leader?.resume(returning: .lead(items))
-        // A leader whose own request was cancelled fails alone.
+        // If the leader's own task was cancelled, only the leader fails; the others try again.
         let turn: Turn = if case .failure = result, Task.isCancelled { .again } else { .done(result) }
         for waiter in finished { waiter.resume(returning: turn) }
     }

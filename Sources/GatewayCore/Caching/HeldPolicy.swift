@@ -1,6 +1,7 @@
-/// What the cache holds, and how it changes. Synchronous: its owner guards it with a lock.
+/// The rows that the cache holds, and the rules by which they change. It is synchronous: its owner guards it with a
+/// lock.
 struct HeldPolicy {
-    /// What an attempt to put rows together found.
+    /// The result of an attempt to compose a policy from held rows.
     enum Attempt {
         case complete(AccessPolicy)
         case missing(Set<PolicyKey>)
@@ -9,7 +10,7 @@ struct HeldPolicy {
         case tooManyGroups
     }
 
-    /// For whom and what rows are put together.
+    /// The caller, bucket and key that a policy is composed for.
     struct Question {
         let principal: Principal
         let groups: [Principal]
@@ -18,19 +19,20 @@ struct HeldPolicy {
     }
 
     private struct PlacedGrants {
-        // The rows that said that grants are to be looked up by place. When those go, this is void.
+        // The principal's rows that made the lookup by place necessary. When they leave memory, this entry is void.
         let owner: PrincipalPolicy
         let grants: [GrantRow]
     }
 
-    /// Names rows that callers share: the bucket, and the groups of the credential and of the caller's rows.
+    /// Identifies rows that callers share: the bucket, the groups of the credential and the groups of the caller's
+    /// rows.
     private struct Sharing: Hashable {
         let bucket: BucketName
         let named: [Principal]
         let inRows: [Principal]
     }
 
-    /// Rows that callers share, with their name.
+    /// Rows that callers share, with their identity.
     private final class Shared: Sendable {
         let sharing: Sharing
         let rows: SharedPolicy
@@ -45,28 +47,29 @@ struct HeldPolicy {
         }
     }
 
-    /// How far the log of changes is read; `nil` before anything was.
+    /// Position up to which the log of changes was read; `nil` before the first read.
     private(set) var position: PolicyPosition?
-    /// How often everything was forgotten: what was asked for before is of no use after.
+    /// Number of times that all rows were discarded. Results of loads that began in an earlier epoch are not used.
     private(set) var epoch: UInt64 = 0
     private var rows: LeastRecentlyUsed<PolicyKey, CachedRows>
-    /// That there is no such row. Names of rows are anybody's choice: however many are asked for, ``rows`` keeps what there is.
+    /// Keys known to have no row. They are held apart because anyone can ask for any name; no number of such requests
+    /// evicts existing rows from ``rows``.
     private var absent: LeastRecentlyUsed<PolicyKey, CachedRows>
     private var places: LeastRecentlyUsed<GrantPlace, PlacedGrants>
-    /// Rows put together once for many callers. Void as soon as one of them leaves ``rows``, however it does.
+    /// Rows composed once for many callers. They are void as soon as one of them leaves ``rows`` for any reason.
     private var shared: LeastRecentlyUsed<Sharing, Shared>
-    /// The ones that were asked for last.
+    /// The shared rows of the latest request.
     private var latest: Shared?
     private let maxGroups: Int
 
-    // Of groups in which users may be together there are few, or a great many that are seldom met twice.
+    // Combinations of groups are either few, or so many that one is seldom seen twice.
     private static let maxShared = 1024
-    /// Most rows that are known not to be there.
+    /// Largest number of keys held as known to have no row.
     static let maxAbsent = 16_384
 
-    /// About how many bytes are held.
+    /// Approximate memory that held rows take, in bytes.
     var cost: Int { rows.cost + absent.cost + places.cost }
-    /// Keys whose rows are held.
+    /// Number of keys whose rows are held.
     var count: Int { rows.count + absent.count }
 
     init(limits: PolicyCache.Limits) {
@@ -78,7 +81,7 @@ struct HeldPolicy {
         maxGroups = limits.maxGroups
     }
 
-    /// The rows of one key.
+    /// Returns the rows of one key; `nil` if they are not held.
     mutating func content(of key: PolicyKey) -> (position: PolicyPosition, content: CachedRows.Content)? {
         guard let position, let held = entry(for: key) else { return nil }
         return (position, held.content)
@@ -88,7 +91,7 @@ struct HeldPolicy {
         rows.value(for: key) ?? absent.value(for: key)
     }
 
-    /// What bears on a caller, where all of it is here and was put together before.
+    /// Returns the policy that affects a caller if all its rows are held and the shared ones were composed before.
     mutating func policy(of principal: Principal, groups: [Principal], to bucket: BucketName) -> AccessPolicy? {
         guard let position, let held = rows.value(for: .principal(principal)),
             case .principal(let caller) = held.content, caller.isUser, caller.isComplete,
@@ -110,7 +113,7 @@ struct HeldPolicy {
         return latest?.rows
     }
 
-    /// Puts together what bears on a caller, or says what has to be loaded first.
+    /// Composes the policy that affects a caller, or returns what must be loaded first.
     mutating func attempt(_ question: Question) -> Attempt {
         var missing: Set<PolicyKey> = []
         var own: [PrincipalPolicy] = []
@@ -124,11 +127,12 @@ struct HeldPolicy {
         return missingPlaces.isEmpty ? .complete(policy) : .missingPlaces(missingPlaces)
     }
 
-    /// What is not the caller's own; incomplete where anything is missing.
+    /// Returns the rows that are not the caller's own. They are incomplete if `missing` receives any key.
     private mutating func sharedRows(
         for question: Question, _ caller: PrincipalPolicy?, missing: inout Set<PolicyKey>
     ) -> SharedPolicy {
-        // Whoever is no user may be among the groups, and then sees them without itself.
+        // A caller that is not a user may be one of the groups. Its rows then leave itself out, so they cannot be
+        // shared.
         let name = caller?.isUser == true ? question.bucket : nil
         let groupsOfRows = caller?.groups ?? []
         if let name, let held = sharedRows(of: name, question.groups, groupsOfRows) { return held }
@@ -140,7 +144,7 @@ struct HeldPolicy {
         var scopes = principals.map(\.scope)
         let (bucket, credential) = store(of: question.bucket, scopes: &scopes, missing: &missing)
         let rows = SharedPolicy(principals: principals, bucket: bucket, credential: credential, scopes: scopes)
-        // Names of buckets that are not there are anybody's choice, and not kept twice.
+        // Anyone can ask for a bucket that does not exist. Such names are held in ``absent`` only.
         if let name, bucket != nil, missing.isEmpty {
             let sharing = Sharing(bucket: name, named: question.groups, inRows: groupsOfRows)
             shared.insert(Shared(sharing, rows), for: sharing, cost: 1)
@@ -177,8 +181,8 @@ struct HeldPolicy {
         return (bucket, credential)
     }
 
-    /// Adds the grants that stand at the places of the key, or gives the places that have to be loaded; `nil` where there are too
-    /// many of them.
+    /// Adds the grants at the places of the key, and returns the places that must be loaded first. Returns `nil` if
+    /// there are too many places.
     private mutating func addPlacedGrants(
         to policy: inout AccessPolicy, for question: Question
     ) -> Set<GrantPlace>? {
@@ -203,7 +207,8 @@ struct HeldPolicy {
 }
 
 extension HeldPolicy {
-    /// Takes loaded rows in; `false`, and nothing is kept, when they may be older than what was forgotten meanwhile.
+    /// Stores loaded rows. Returns `false`, and stores nothing, if they may be older than rows that were dropped
+    /// meanwhile.
     mutating func admit(_ load: PolicyLoad<[PolicyRows]>, of keys: [PolicyKey], askedAt epoch: UInt64) -> Bool {
         guard accepts(load.position, askedAt: epoch) else { return false }
         noteUseOfShared()
@@ -221,7 +226,8 @@ extension HeldPolicy {
         if key.isShared || dropped.contains(where: \.isShared) { forgetShared() }
     }
 
-    /// Rows that callers share hold no bucket that is not there, but maybe a credential.
+    /// Stores that a row does not exist. Shared rows never include a missing bucket, but they may include a missing
+    /// credential.
     private mutating func noteAbsence(_ entry: CachedRows, of key: PolicyKey) {
         var dropped: [PolicyKey] = []
         let wasHeld = rows.value(for: key) != nil
@@ -230,7 +236,7 @@ extension HeldPolicy {
         if wasHeld && key.isShared || (dropped + [key]).contains(where: \.isCredential) { forgetShared() }
     }
 
-    /// Takes grants found by place in, under the same rule.
+    /// Stores grants that were loaded by place, under the same rule.
     mutating func admit(_ load: PolicyLoad<[[Grant]]>, at places: [GrantPlace], askedAt epoch: UInt64) -> Bool {
         guard accepts(load.position, askedAt: epoch) else { return false }
         for (place, grants) in zip(places, load.rows) {
@@ -243,7 +249,7 @@ extension HeldPolicy {
         return true
     }
 
-    /// Follows the log: drops what changed, or everything.
+    /// Applies changes from the log: drops the changed rows, or all rows.
     mutating func apply(_ changes: PolicyChanges) {
         switch changes {
         case .restart(let position):
@@ -276,7 +282,8 @@ extension HeldPolicy {
         if shared.count > 0 { shared.removeAll() }
     }
 
-    /// Rows that were used as part of ``shared`` are younger than they seem; before others leave, that must show.
+    /// Marks rows that were used through ``shared`` as used in ``rows``. Call it before rows may be evicted, so that
+    /// these do not look unused.
     private mutating func noteUseOfShared() {
         var used: [SharedPolicy] = []
         shared.forEach { if $0.rows.takeUse() { used.append($0.rows) } }
@@ -289,7 +296,8 @@ extension HeldPolicy {
             self.position = loaded
             return true
         }
-        // An equal number with another tag is another log: a failover happened, and the next reading of the log shows it.
+        // An equal number with another tag belongs to another log: a failover happened, and the next read of the log
+        // detects it.
         return loaded.sequence > position.sequence || loaded == position
     }
 }
@@ -308,7 +316,7 @@ extension PolicyKey {
         if case .credential = self { true } else { false }
     }
 
-    /// Whether callers who are not known yet name it.
+    /// Whether callers who are not authenticated yet can name the key.
     var isIdentity: Bool {
         switch self {
         case .issuer, .apiKey, .ticket: true

@@ -1,4 +1,4 @@
-/// A dictionary bounded in number and cost; what was used longest ago leaves first.
+/// A dictionary with a limit on number and total cost of its entries. It drops the least recently used entries first.
 ///
 /// A hit relinks two neighbours in an array and allocates nothing.
 package struct LeastRecentlyUsed<Key: Hashable, Value> {
@@ -12,7 +12,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
 
     private static var none: Int32 { -1 }
 
-    /// Where nodes stand.
+    /// Index from keys to positions in `nodes`.
     private var table = SlotTable()
     private var nodes: [Node] = []
     private var free: [Int32] = []
@@ -21,13 +21,17 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
     private let maxCount: Int
     private let maxCost: Int
 
-    /// Costs of all entries.
+    /// Total cost of all entries.
     package private(set) var cost = 0
 
     /// Number of entries.
     package var count: Int { table.count }
 
-    /// Makes an empty one; a single entry is kept even where it costs more than `maxCost`.
+    /// Creates an empty dictionary.
+    ///
+    /// - Parameters:
+    ///   - maxCount: Largest number of entries.
+    ///   - maxCost: Largest total cost. A single entry is kept even if it costs more.
     package init(maxCount: Int, maxCost: Int) {
         self.maxCount = max(1, min(maxCount, Int(Int32.max)))
         self.maxCost = maxCost
@@ -37,7 +41,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         table.slot(hash: key.hashValue) { nodes[Int($0)].key == key }
     }
 
-    /// Looks an entry up and marks it as used.
+    /// Returns the value of an entry and marks the entry as used; `nil` if there is none.
     package mutating func value(for key: Key) -> Value? {
         guard let slot = slot(of: key) else { return nil }
         if slot != newest {
@@ -47,20 +51,20 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         return nodes[Int(slot)].value
     }
 
-    /// Looks an entry up to change it, and marks it as used; `nil` where there is none.
+    /// Changes the value of an entry in place and marks the entry as used; returns `nil` if there is none.
     package mutating func withValue<Result>(for key: Key, _ change: (inout Value) -> Result) -> Result? {
         guard var value = value(for: key), newest != Self.none else { return nil }
         defer { nodes[Int(newest)].value = value }
         return change(&value)
     }
 
-    /// Adds or replaces an entry, then drops others as long as there are too many.
+    /// Adds or replaces an entry, then drops others while a limit is exceeded.
     package mutating func insert(_ value: Value, for key: Key, cost: Int) {
         var dropped: [Key] = []
         insert(value, for: key, cost: cost, dropped: &dropped)
     }
 
-    /// Adds or replaces an entry, then drops others as long as there are too many, and tells which.
+    /// Adds or replaces an entry, then drops others while a limit is exceeded, and appends their keys to `dropped`.
     package mutating func insert(_ value: Value, for key: Key, cost entryCost: Int, dropped: inout [Key]) {
         remove(key)
         let node = Node(
@@ -83,14 +87,14 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         }
     }
 
-    /// Hands out all values, in no order.
+    /// Calls a function with each value, in no particular order.
     package func forEach(_ body: (Value) -> Void) {
         for node in nodes {
             if let value = node.value { body(value) }
         }
     }
 
-    /// Drops an entry, if it is there.
+    /// Removes an entry if it exists.
     package mutating func remove(_ key: Key) {
         guard let slot = slot(of: key) else { return }
         table.remove(slot, hash: key.hashValue)
@@ -100,7 +104,7 @@ package struct LeastRecentlyUsed<Key: Hashable, Value> {
         free.append(slot)
     }
 
-    /// Drops everything.
+    /// Removes all entries.
     package mutating func removeAll() {
         self = LeastRecentlyUsed(maxCount: maxCount, maxCost: maxCost)
     }

@@ -1,24 +1,25 @@
 import Synchronization
 
-/// Rows of policy in memory, each at least as new as one position in the log of changes.
+/// Policy rows in memory, each at least as new as one common position in the log of changes.
 ///
-/// It speeds decisions up and never makes them stale: whoever records a decision proves at commit that nothing changed after
-/// ``AccessPolicy/position``. The position is taken together with the rows, or before them, never after.
+/// The cache makes decisions faster, never stale: the code that records a decision proves at commit that nothing has
+/// changed since ``AccessPolicy/position``. The position is read together with the rows or before them, never after.
 public final class PolicyCache: Sendable {
-    /// How much is kept.
+    /// Limits on what the cache holds.
     public struct Limits: Sendable {
-        /// Most keys whose rows are kept; that there are no rows is kept as well.
+        /// Largest number of keys whose rows are held. A key without rows counts too.
         public var maxEntries: Int
-        /// About the most bytes that rows take.
+        /// Approximate limit on the memory for rows, in bytes.
         public var maxBytes: Int
-        /// Literal grants of one principal above which they are looked up by place.
+        /// Largest number of literal grants of one principal that are held together. Above it, grants are looked up by
+        /// place.
         public var literalGrantLimit: Int
-        /// Most places that are kept.
+        /// Largest number of places that are held.
         public var maxPlaces: Int
-        /// Most groups of one caller.
+        /// Largest number of groups per caller.
         public var maxGroups: Int
 
-        /// Sets limits; the defaults suit 100,000 active users.
+        /// Creates limits. The defaults suit 100,000 active users.
         public init(
             maxEntries: Int = 200_000, maxBytes: Int = 128 << 20, literalGrantLimit: Int = 256,
             maxPlaces: Int = 50_000, maxGroups: Int = 512
@@ -31,9 +32,9 @@ public final class PolicyCache: Sendable {
         }
     }
 
-    /// What is held and where it comes from; the calls that are gathered refer to this part only.
+    /// The held rows and their source. Gathered calls refer only to this part of the cache.
     fileprivate final class Store: Sendable {
-        /// Places of what was loaded that are taken in before others have a turn.
+        /// Number of loaded places that are stored in one go before other tasks have a turn.
         static let placesPerTurn = 64
 
         let source: any PolicySource
@@ -49,29 +50,37 @@ public final class PolicyCache: Sendable {
 
     private let store: Store
     private let rowLoads: Gathering<PolicyKey>
-    /// Of those who are not known yet, so that false tokens keep nobody waiting who is.
+    /// Loads for callers who are not authenticated yet. They have their own queue, so false tokens do not delay
+    /// authenticated callers.
     private let identityLoads: Gathering<PolicyKey>
     private let placeLoads: Gathering<GrantPlace>
-    /// Of requests that need many places, so that all others go past them.
+    /// Loads for requests that need many places. They have their own queue, so other requests need not wait behind
+    /// them.
     private let largePlaceLoads: Gathering<GrantPlace>
     private let logReads: Gathering<PolicyScope>
 
-    // Groups, credential and places each show only after the load before; the rest is for loads that came too late.
+    // Groups, credential and places each become known only after the previous load. The remaining rounds are for loads
+    // that arrived too late.
     private static let maxRounds = 32
-    /// Most keys of different callers that are loaded in one statement.
+    /// Largest number of keys from different callers that one statement loads.
     private static let keysAtOnce = 1024
-    /// Places from which on a request has them loaded in the line of the large ones.
+    /// Number of places from which a request uses the queue for large loads.
     private static let manyPlaces = 256
-    /// Places at which a request has them loaded before it looks for more.
+    /// Number of missing places at which a request loads them before it looks for more.
     private static let placesAtOnce = 4096
-    /// Most places that one request has loaded; what needs more is told to slow down, and finds them held the next time.
+    /// Largest number of places that are loaded for one request. A request that needs more gets `slowDown`; when
+    /// retried, it finds the loaded places in memory.
     static let maxPlacesOfRequest = 10_000
-    /// Most places of one key: the deepest one has 66 for each principal with more grants than are held.
+    /// Largest number of places of one key. The deepest key has 66 for each principal with more grants than are held.
     static let maxPlacesOfKey = 4096
-    /// Most grants that are looked at where a request leaves the key open.
+    /// Largest number of grants that are considered if a request leaves the key open.
     public static let maxGrantsAround = 4096
 
-    /// Makes an empty cache over a source.
+    /// Creates an empty cache.
+    ///
+    /// - Parameters:
+    ///   - source: Source of the rows and of the log.
+    ///   - limits: Limits on what the cache holds.
     public init(source: any PolicySource, limits: Limits = Limits()) {
         let store = Store(source: source, limits: limits)
         let logReads = Gathering<PolicyScope>(joinsCurrent: false) { _ throws(GatewayError) in
@@ -94,22 +103,22 @@ public final class PolicyCache: Sendable {
         largePlaceLoads = Gathering(joinsCurrent: true, maxItems: Self.placesAtOnce, call: loadPlaces)
     }
 
-    /// How far the log of changes is read; `nil` before anything was.
+    /// Position up to which the log of changes was read; `nil` before the first read.
     public var position: PolicyPosition? { store.held.withLock { $0.position } }
 
-    /// About how many bytes are held, for metrics.
+    /// Approximate memory that held rows take, in bytes, for metrics.
     public var approximateBytes: Int { store.held.withLock { $0.cost } }
 
-    /// Keys whose rows are held, for metrics.
+    /// Number of keys whose rows are held, for metrics.
     public var count: Int { store.held.withLock { $0.count } }
 
-    /// Collects what bears on a caller, from memory where it is there.
+    /// Returns the policy that affects a caller, from memory if it is there.
     ///
     /// - Parameters:
     ///   - principal: The caller, a user.
-    ///   - groups: Groups that the caller's credential names; those of the rows are added.
+    ///   - groups: Groups that the caller's credential names; memberships stored as rows are added.
     ///   - bucket: The bucket; `nil` for the caller's grants and quotas alone.
-    ///   - key: The key, for principals with so many literal grants that they are looked up by place.
+    ///   - key: The key. It is needed for principals with so many literal grants that they are looked up by place.
     /// - Throws: `unauthenticated` for more groups than the limit, `invalidArgument` for a key with too many places,
     ///   `slowDown`, `unavailable`.
     public func access(
@@ -121,10 +130,11 @@ public final class PolicyCache: Sendable {
         return try policy.get()
     }
 
-    /// Collects what bears on a caller for each of some objects, in their order; what is missing is loaded together.
+    /// Returns the policy that affects a caller for each of several objects, in their order. Missing rows are loaded
+    /// together.
     ///
-    /// An object fails by itself where its key has too many places (`invalidArgument`), or where those before it have as many as
-    /// one request may load (`slowDown`).
+    /// A single object fails with `invalidArgument` if its key has too many places. It fails with `slowDown` if the
+    /// request has reached its limit of loaded places.
     /// - Throws: `unauthenticated` for more groups than the limit, `slowDown`, `unavailable`.
     public func access(
         of principal: Principal, groups: [Principal], to objects: [(bucket: BucketName, key: ObjectKey)]
@@ -154,8 +164,8 @@ public final class PolicyCache: Sendable {
                     rest += pending[order...]
                     break
                 }
-                // Looking for many places takes long: others go between. A loop gives its tasks several turns before it looks
-                // at its sockets, so that each is to be short.
+                // A search over many places takes long, so let other tasks run in between. An event loop gives its
+                // tasks several turns before it polls its sockets, so each turn must be short.
                 if !places.isEmpty || asked > 0 { await Task.yield() }
                 switch store.held.withLock({ $0.attempt(questions[index]) }) {
                 case .complete(let policy): results[index] = .success(policy)
@@ -171,7 +181,8 @@ public final class PolicyCache: Sendable {
                 }
             }
             guard !rest.isEmpty else { return results.compactMap(\.self) }
-            // What is loaded may be gone again when it is looked for; whoever gets on may try as often again.
+            // Loaded rows may be evicted again before they are used. A request that makes progress gets the full number
+            // of rounds again.
             rounds = rest.count < pending.count ? 0 : rounds + 1
             pending = rest
             if !keys.isEmpty { try await rowLoads.run(keys) }
@@ -196,11 +207,11 @@ public final class PolicyCache: Sendable {
         field: "key",
         reason: "The key has too many '/' for a caller in so many groups that each have a great many grants.")
 
-    /// Collects what bears on a caller and the keys below a prefix of a bucket.
+    /// Returns the policy that affects a caller for all keys below a prefix of a bucket.
     ///
-    /// Literal grants of principals that have a great many are read anew each time, and bounded; where there are more than a
-    /// session policy could name, the answer is `nil`.
-    /// - Throws: As ``access(of:groups:to:key:)``.
+    /// For principals with more literal grants than are held, the grants are read from the source each time, up to a
+    /// limit. Returns `nil` if there are more than a session policy could name.
+    /// - Throws: The same errors as ``access(of:groups:to:key:)``.
     public func access(
         of principal: Principal, groups: [Principal], to bucket: BucketName, around prefix: ExactText
     ) async throws(GatewayError) -> AccessPolicy? {
@@ -209,7 +220,8 @@ public final class PolicyCache: Sendable {
         guard !incomplete.isEmpty, policy.bucket != nil else { return policy }
         let load = try await store.source.grants(
             of: incomplete, in: bucket, around: prefix, limit: store.literalGrantLimit + 1)
-        // What was read later covers what was read before only if the log went on; else it is another one.
+        // A later read includes everything of the earlier one only if the log continued; otherwise it is a different
+        // log.
         guard policy.position.mayPrecede(load.position) else { throw Self.restless }
         var counts: [Principal: Int] = [:]
         for grant in load.rows { counts[grant.principal, default: 0] += 1 }
@@ -219,7 +231,7 @@ public final class PolicyCache: Sendable {
         return policy
     }
 
-    /// Reads an issuer, from memory where it is there.
+    /// Returns an issuer, from memory if it is there.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func issuer(_ issuer: String) async throws(GatewayError) -> PolicyLoad<Issuer?> {
@@ -228,7 +240,7 @@ public final class PolicyCache: Sendable {
         return PolicyLoad(position: position, rows: row)
     }
 
-    /// Reads an API key by its public prefix, from memory where it is there.
+    /// Returns an API key by its public prefix, from memory if it is there.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func apiKey(prefix: String) async throws(GatewayError) -> PolicyLoad<APIKeyRow?> {
@@ -237,7 +249,7 @@ public final class PolicyCache: Sendable {
         return PolicyLoad(position: position, rows: row)
     }
 
-    /// Reads a ticket by its public name, from memory where it is there.
+    /// Returns a ticket by its public name, from memory if it is there.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func ticket(name: String) async throws(GatewayError) -> PolicyLoad<Ticket?> {
@@ -246,7 +258,8 @@ public final class PolicyCache: Sendable {
         return PolicyLoad(position: position, rows: row)
     }
 
-    /// Reads a bucket and the credential that signs for it, from memory where they are there; `nil` where one is missing.
+    /// Returns a bucket and the credential that signs for it, from memory if they are there; `nil` if either does not
+    /// exist.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func location(
@@ -258,9 +271,10 @@ public final class PolicyCache: Sendable {
         return (bucket.bucket, credential.credential)
     }
 
-    /// Reads the log of changes and drops what changed. When it returns, everything committed before the call is known.
+    /// Reads the log of changes and drops changed rows. When it returns, the cache knows all changes committed before
+    /// the call.
     ///
-    /// Callers share a round trip, one that began after the call of each of them.
+    /// Concurrent callers share a round trip that began after each of their calls.
     /// - Throws: `unavailable`.
     public func advance() async throws(GatewayError) {
         try await logReads.run([.all])
@@ -278,18 +292,18 @@ public final class PolicyCache: Sendable {
 }
 
 extension PolicyCache.Store {
-    /// Loads rows; `false` when they came too late to be of use.
+    /// Loads rows; returns `false` if they arrived too late to be used.
     fileprivate func load(_ keys: [PolicyKey]) async throws(GatewayError) -> Bool {
         let epoch = held.withLock { $0.epoch }
         let load = try await source.load(keys, literalGrantLimit: literalGrantLimit)
         return held.withLock { $0.admit(load, of: keys, askedAt: epoch) }
     }
 
-    /// Loads grants by place; `false` when they came too late to be of use.
+    /// Loads grants by place; returns `false` if they arrived too late to be used.
     fileprivate func load(_ places: [GrantPlace]) async throws(GatewayError) -> Bool {
         let epoch = held.withLock { $0.epoch }
         let load = try await source.grants(at: places)
-        // In parts, so that nobody waits long for the lock or for the thread.
+        // Store them in parts, so that no task waits long for the lock or for the thread.
         for start in stride(from: 0, to: places.count, by: Self.placesPerTurn) {
             let part = start..<min(start + Self.placesPerTurn, places.count)
             let rows = PolicyLoad(position: load.position, rows: Array(load.rows[part]))
@@ -299,7 +313,7 @@ extension PolicyCache.Store {
         return true
     }
 
-    /// Reads the log from where it was left.
+    /// Reads the log from the last position on.
     fileprivate func readLog() async throws(GatewayError) {
         let position = held.withLock { $0.position }
         let changes = try await source.changes(since: position)

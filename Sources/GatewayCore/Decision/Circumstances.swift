@@ -1,19 +1,19 @@
 import Foundation
 
-/// When and from where a request comes, and whether grants allow that.
+/// The time and source address of a request, with checks against the conditions of grants.
 struct Circumstances {
     let sourceAddress: IPAddress?
     let now: Date
 
-    /// Signatures know whole seconds; the earlier one keeps every limit.
+    /// Instant of signing. Signatures use whole seconds; rounding down keeps every limit.
     var signedAt: Date { Date(timeIntervalSince1970: now.timeIntervalSince1970.rounded(.down)) }
 
-    /// Whether now lies in a grant's validity.
+    /// Whether the current time lies in a grant's validity.
     func isDuring(_ grant: Grant) -> Bool {
         grant.notBefore.map { $0 <= now } ?? true && grant.notAfter.map { now < $0 } ?? true
     }
 
-    /// The first condition of a grant that does not hold; `nil` where all do.
+    /// Returns the error for the first condition of a grant that does not hold; `nil` if all hold.
     func failure(of row: GrantRow, for request: IssueRequest, in place: BucketRow) -> GatewayError? {
         let isUncommon = !row.isUnconditional || request.action == .getObject || request.delivery == .redirect
         if isUncommon, let failure = failure(ofConditions: row, for: request, in: place) { return failure }
@@ -35,7 +35,7 @@ struct Circumstances {
         }
     }
 
-    /// The life of a URL and what fixed it; `nil` where the credential does not last a second.
+    /// Returns the lifetime of a URL in seconds and what determined it; `nil` if less than a second is left.
     func life(
         of request: IssueRequest, by row: GrantRow, in place: BucketRow, credential: CredentialRow
     ) -> (seconds: Int, origin: ExpiryOrigin)? {
@@ -76,11 +76,11 @@ struct Circumstances {
         if let maxBytes = conditions.maxBytes, request.makesObject {
             if let length = request.objectLength, length > maxBytes { return .entityTooLarge(maxBytes: maxBytes) }
             let (bucket, binding) = (place.bucket, place.binding)
-            // Before anything is at the store that no part could follow.
+            // Refuse before anything is at the store: no part could follow.
             if request.needsLengthOfParts, !binding.bindsLength, !bucket.allowsUnenforcedSize {
                 return binding.unboundSize(of: request)
             }
-            // All parts together are bound by the length of each.
+            // The total of all parts is bound only through the length of each part.
             if request.multipart != nil, request.objectLength == nil { return .conditionFailed(.contentLengthRequired) }
             guard request.carriesBytes, binding.size(of: request, limit: maxBytes) == nil else { return nil }
             if binding.bindsLength { return .conditionFailed(.contentLengthRequired) }

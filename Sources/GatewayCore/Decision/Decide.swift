@@ -1,24 +1,27 @@
 public import Foundation
 import Signing
 
-/// Longest life of a URL that any scheme here can express, in seconds.
+/// Longest lifetime of a URL that any supported scheme can express, in seconds.
 public let schemeMaxTTL = 604_800
 
-/// Decides a request. The one place that does: issuing, explaining and simulating ask here.
+/// Decides a request. No other function does: issuing, explaining and simulating all call this one.
 ///
-/// A matching grant that denies refuses. Otherwise the most specific grant whose conditions hold permits: the one whose
-/// prefix covers most bytes, a literal before a template, the caller's own before a group's before that of `*`, and then
-/// the smallest identifier. Where grants match and the conditions of none hold, the refusal names what the most specific one
-/// misses. Where none matches, or there is no such bucket, it says nothing at all.
+/// A matching grant that denies refuses the request. Otherwise, the most specific matching grant whose conditions hold
+/// permits it. The most specific grant is the one whose prefix covers most bytes. Ties go to a literal before a
+/// template, then to the caller's own grant before a group's and a group's before that of `*`, then to the smallest
+/// identifier.
 ///
-/// The life of the URL is cut, not refused, where it exceeds a limit. The end of the caller's own credential is no limit:
-/// it proves who asks, and that proof is complete when the URL is made.
+/// If grants match but no grant's conditions hold, the refusal states what fails for the most specific one. If no grant
+/// matches or the bucket does not exist, the refusal gives no reason.
+///
+/// A lifetime that exceeds a limit is shortened, not refused. The expiry of the caller's own credential is not a limit:
+/// the credential proves who asks, and that proof is complete when the URL is made.
 /// - Parameters:
-///   - request: What is asked for.
-///   - subject: Who asks; must be the first principal of `policy`.
-///   - policy: The rows that bear on it.
-///   - sourceAddress: Where the request came from; `nil` where that cannot be known.
-///   - now: The clock that the store's is compared with.
+///   - request: The request.
+///   - subject: The user who asks; must be the first principal of `policy`.
+///   - policy: The rows that affect the request.
+///   - sourceAddress: Address that the request came from; `nil` if it is unknown.
+///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Decision {
@@ -61,7 +64,7 @@ private func permit(
     _ circumstances: Circumstances
 ) -> Decision {
     let grant = match.row
-    // Nothing the caller can do: an admin has to renew the credential.
+    // The caller can do nothing: an admin has to renew the credential.
     guard let credential = policy.shared.credential,
         let life = circumstances.life(of: request, by: grant, in: row, credential: credential)
     else { return .refuse(Refusal(.unusableCredential(of: row.bucket), grant: grant.grant)) }
@@ -95,7 +98,7 @@ private func permit(
     )
 }
 
-/// A grant that covers key and action, in the order in which grants are asked.
+/// A grant that covers key and action. A more specific match sorts before a less specific one.
 struct Match: Comparable {
     let row: GrantRow
     let byteCount: Int
@@ -114,12 +117,12 @@ struct Match: Comparable {
 }
 
 extension Principal {
-    /// How many it stands for, as a rank: one user, a group, everyone.
+    /// Rank of the principal by the users that it covers: 0 for one user, 1 for a group, 2 for everyone.
     fileprivate var breadth: Int { isUser ? 0 : isGroup ? 1 : 2 }
 }
 
 extension AccessPolicy {
-    /// Hands out every grant that covers bucket, action and key for a subject.
+    /// Calls a function with every grant that covers the bucket, action and key for a subject.
     @inline(__always)
     func forEachMatch(of request: IssueRequest, for subject: Subject, _ body: (Match) -> Void) {
         func consider(_ row: GrantRow) {
@@ -132,12 +135,12 @@ extension AccessPolicy {
         for row in placedGrants { consider(row) }
     }
 
-    /// Whether a quota counts the bytes of what a request is a step of.
+    /// Whether a byte quota covers a request, even if this step of a multipart upload carries no bytes.
     fileprivate func limitsBytes(of request: IssueRequest) -> Bool {
         principals.contains { $0.quotas.contains { $0.metric == .bytes && $0.covers(request) } }
     }
 
-    /// What quotas take for a request, in the order of their identifiers.
+    /// Returns the charges of quotas for a request, in the order of the quotas' identifiers.
     fileprivate func charges(for request: IssueRequest, reserving bytes: Int64) -> [QuotaCharge] {
         guard let caller = (caller ?? shared.principals.first)?.principal else { return [] }
         var charges: [QuotaCharge] = []
@@ -153,12 +156,12 @@ extension AccessPolicy {
 }
 
 extension Quota {
-    /// Whose use adds up when this caller is charged.
+    /// Returns the principal whose use is counted when a caller is charged.
     func holder(for caller: Principal) -> Principal {
         sharing == .each ? caller : principal
     }
 
-    /// Whether it counts a request.
+    /// Whether the quota counts a request.
     func applies(to request: IssueRequest) -> Bool {
         covers(request) && (metric == .urls ? request.countsAsURL : request.carriesBytes)
     }

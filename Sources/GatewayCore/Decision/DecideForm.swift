@@ -1,12 +1,13 @@
 import Foundation
 
-/// Decides a form: everything that it would permit is put to ``decide(_:for:under:sourceAddress:now:)``, and what that refuses
-/// for any of it is refused for the form.
+/// Decides a request for a form. ``decide(_:for:under:sourceAddress:now:)`` must permit every upload that the form
+/// would permit; one refusal refuses the form.
 ///
-/// Conditions that hold for the largest file hold for a smaller one. A form that leaves the key to the client must be covered by
-/// one grant altogether, and no grant may deny any part of it. It makes as many objects as the client likes, so that it is
-/// refused where bytes have a quota: only those of one would be reserved.
-/// - Returns: The permit with the shortest life.
+/// Conditions that hold for the largest file also hold for a smaller one. If a form leaves the key to the client, one
+/// grant must cover the form entirely, and no grant may deny any part of it. The client can use such a form to make any
+/// number of objects. It is therefore refused if a quota limits bytes, because only the bytes of one object would be
+/// reserved.
+/// - Returns: The permit with the shortest lifetime, or the first refusal.
 func decide(
     _ request: PostPolicyRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Decision {
@@ -39,7 +40,7 @@ func decide(
 }
 
 extension AccessPolicy {
-    /// A grant that denies uploads to some key that begins with a text; `nil` where there is none.
+    /// Returns a grant that denies uploads to some key with a prefix; `nil` if there is none.
     fileprivate func deny(
         within prefix: ExactText, of bucket: BucketName, for subject: Subject, at now: Date
     ) -> Grant? {

@@ -2,49 +2,50 @@ public import Foundation
 
 /// What a session may be opened with, why, and what it costs.
 public struct SessionPermit: Sendable {
-    /// The grant that permits most of it; its principal is the one that matched.
+    /// The grant that permits most of the session. Its principal is the one that matched.
     public var grant: Grant
     /// The bucket.
     public var bucket: Bucket
     /// The credential that opens the session.
     public var credential: StorageCredential
-    /// What is permitted.
+    /// What the session permits.
     public var scope: SessionScope
-    /// What it goes without.
+    /// What the session leaves out.
     public var omissions: [SessionOmission]
-    /// Life in seconds, 900…43,200.
+    /// Lifetime in seconds, 900…43,200.
     public var duration: Int
-    /// The session must have ended by then.
+    /// Instant by which the session must have ended; `nil` for no limit.
     public var latestEnd: Date?
-    /// What to charge; all of it or nothing.
+    /// Charges to quotas. All of them are taken, or none.
     public var charges: [QuotaCharge]
 }
 
-/// The answer of ``decideSession(_:for:under:sourceAddress:now:)``.
+/// The result of ``decideSession(_:for:under:sourceAddress:now:)``.
 public enum SessionDecision: Sendable {
-    /// A session may be opened, as the permit says.
+    /// The session may be opened as the permit states.
     case permit(SessionPermit)
-    /// It is refused.
+    /// The session is refused.
     case refuse(Refusal)
 }
 
-/// Decides a request for temporary credentials by the rules of ``decide(_:for:under:sourceAddress:now:)``: whatever the scope
-/// allows for an action and a key, that decision permits.
+/// Decides a request for temporary credentials, by the rules of ``decide(_:for:under:sourceAddress:now:)``. That
+/// function permits every action and key that the scope allows.
 ///
-/// Where a matching grant denies, its keys are left out. Of the grants that allow, those count whose conditions hold and can
-/// be bound by a session at all: size, type and digest of uploads, and forced downloads, cannot, and no policy keeps the holder
-/// from overriding headers of the answer, so that downloads need `allowResponseContentType`. What the remaining ones cover of
-/// the prefix is the scope; where that is nothing, the refusal names what the first of the others misses, and otherwise the
-/// permit tells what each of the others misses.
+/// The scope leaves out the keys of matching grants that deny. A grant that allows counts if its conditions hold and a
+/// session can bind them. A session cannot bind the size, type or digest of uploads, and cannot force downloads. No
+/// policy keeps the holder from overriding response headers, so downloads need `allowResponseContentType`.
 ///
-/// A byte quota refuses uploads, since nothing would bind their length. Every action that was asked for by name must be
-/// permitted somewhere.
+/// The scope is the part of the prefix that the counted grants cover. If that is empty, the refusal states why the
+/// first of the other grants does not count. Otherwise the permit states this for each of them.
+///
+/// A byte quota refuses uploads, because nothing would bind their length. Every action that the request names must be
+/// permitted on some key.
 /// - Parameters:
-///   - request: What is asked for.
-///   - subject: Who asks; must be the first principal of `policy`.
-///   - policy: The rows that bear on the bucket and the prefix, above and below it.
-///   - sourceAddress: Where the request came from; `nil` where that cannot be known.
-///   - now: The clock that the store's is compared with.
+///   - request: The request.
+///   - subject: The user who asks; must be the first principal of `policy`.
+///   - policy: The rows that affect the bucket and the prefix, above and below it.
+///   - sourceAddress: Address that the request came from; `nil` if it is unknown.
+///   - now: Current time of the gateway's clock, which the store compares with its own.
 public func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> SessionDecision {
@@ -79,7 +80,7 @@ public func decideSession(
 }
 
 extension Ticket {
-    /// Whether the ticket is for everything that is asked for.
+    /// Whether the ticket covers everything that a request asks for.
     fileprivate func covers(_ request: SessionRequest) -> Bool {
         bucket == request.bucket && KeyArea(prefix: prefix).covers(KeyArea(prefix: request.prefix))
             && (request.actions ?? Set(Action.allCases)).isSubset(of: actions)
@@ -92,7 +93,7 @@ extension AccessPolicy {
         for row in placedGrants where row.grant.bucket == bucket { body(row.grant) }
     }
 
-    /// Quotas that apply to any of some actions, in the order of their identifiers.
+    /// Returns the quotas that apply to any of some actions, in the order of their identifiers.
     fileprivate func quotas(on actions: Set<Action>, in bucket: BucketName) -> [Quota] {
         principals.flatMap(\.quotas)
             .filter { quota in

@@ -1,9 +1,9 @@
 public import Foundation
 public import Signing
 
-/// The answer of ``decide(_:for:under:sourceAddress:now:)``.
+/// The result of ``decide(_:for:under:sourceAddress:now:)``.
 public enum Decision: Sendable {
-    /// The request may be signed, as the permit says.
+    /// The request may be signed as the permit states.
     case permit(Permit)
     /// The request is refused.
     indirect case refuse(Refusal)
@@ -11,33 +11,33 @@ public enum Decision: Sendable {
 
 /// What may be signed, why, and what it costs.
 ///
-/// A class, as it goes through many hands and nothing of it changes.
+/// A class, because many functions pass it on and none changes it.
 public final class Permit: Sendable {
-    /// The grant that decided; its principal is the one that matched.
+    /// The grant that decided. Its principal is the one that matched.
     public var grant: Grant { grantRow.grant }
     /// The bucket.
     public var bucket: Bucket { bucketRow.bucket }
     /// The credential to sign with.
     public var credential: StorageCredential { credentialRow.credential }
-    /// Bytes of the key that the grant's prefix covers, variables filled in.
+    /// Number of bytes of the key that the grant's prefix covers, with variables filled in.
     public let matchedByteCount: Int
-    /// Life of the URL in seconds.
+    /// Lifetime of the URL, in seconds.
     public let expiresIn: Int
-    /// What the life was taken from.
+    /// What determined the lifetime.
     public let expiryOrigin: ExpiryOrigin
-    /// Instant of signing: a whole second, not after the decision's.
+    /// Instant of signing: a whole second, not later than the instant of the decision.
     public let signedAt: Date
-    /// Headers that are bound and that the client must send.
+    /// Headers that the signature binds and that the client must send.
     public let headers: [NamedValue]
-    /// Parameters that are bound, decoded.
+    /// Parameters that the signature binds, decoded.
     public let query: [NamedValue]
-    /// Who enforces the size.
+    /// Who enforces the size of the upload.
     public let enforcedBy: SizeEnforcement
-    /// Most bytes that can arrive; `nil` where nobody enforces a size.
+    /// Largest number of bytes that can arrive; `nil` if nobody enforces a size.
     public let maxBytes: Int64?
-    /// What to charge; all of it or nothing.
+    /// Charges to quotas. All of them are taken, or none.
     public let charges: [QuotaCharge]
-    /// Bytes that byte quotas reserve; `nil` where none applies.
+    /// Number of bytes that byte quotas reserve; `nil` if no byte quota applies.
     public let reservedBytes: Int64?
 
     let grantRow: GrantRow
@@ -64,36 +64,36 @@ public final class Permit: Sendable {
         self.reservedBytes = reservedBytes
     }
 
-    /// First instant at which the URL is dead, by the signing clock.
+    /// When the URL expires, by the signing clock; not valid at this instant or later.
     public var expiresAt: Date { signedAt.addingTimeInterval(TimeInterval(expiresIn)) }
 }
 
-/// What fixes the life of a URL: the request or the bucket's default, or the limit that cut it.
+/// What determined the lifetime of a URL: the request, the bucket's default, or the limit that shortened it.
 public enum ExpiryOrigin: String, Sendable, CaseIterable {
-    /// As asked.
+    /// The lifetime that the request states.
     case request
-    /// The bucket's default; none was asked for.
+    /// The bucket's default, because the request states none.
     case bucketDefault
-    /// Cut to the grant's `maxTTL`.
+    /// Shortened to the grant's `maxTTL`.
     case grantMaxTTL
-    /// Cut to the end of the grant's validity.
+    /// Shortened to the end of the grant's validity.
     case grantValidity
-    /// Cut to the bucket's `maxTTL`.
+    /// Shortened to the bucket's `maxTTL`.
     case bucketMaxTTL
-    /// Cut to what the scheme can express.
+    /// Shortened to the longest lifetime that the scheme can express.
     case scheme
-    /// Cut to the end of the storage credential.
+    /// Shortened to the expiry of the storage credential.
     case credential
 }
 
-/// Why a request is refused.
+/// The refusal of a request.
 public struct Refusal: Sendable {
-    /// What the caller is told.
+    /// The error that the caller receives.
     public var error: GatewayError
-    /// The grant that denied, or whose condition failed; `nil` where none matched.
+    /// The grant that denied, or whose condition failed; `nil` if no grant matched.
     public var grant: Grant?
 
-    /// Puts a refusal together.
+    /// Creates a refusal.
     public init(_ error: GatewayError, grant: Grant? = nil) {
         self.error = error
         self.grant = grant
@@ -101,7 +101,8 @@ public struct Refusal: Sendable {
 }
 
 extension GatewayError {
-    /// Nothing the caller can do: an admin has to renew the credential of the bucket.
+    /// Returns the error for a missing or expired storage credential. The caller can do nothing: an admin has to renew
+    /// it.
     static func unusableCredential(of bucket: Bucket) -> GatewayError {
         .unavailable(retryAfter: 60, cause: "the storage credential of bucket \(bucket.name) is gone or has ended")
     }

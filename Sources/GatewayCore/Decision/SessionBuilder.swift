@@ -1,12 +1,12 @@
 import Foundation
 
-/// Puts the scope of a session together from grants, one after the other.
+/// Builds the scope of a session from grants, which are added one by one.
 struct SessionBuilder {
     static let byteQuotaReason = """
         A quota limits bytes, and temporary credentials bind no length; ask for presigned URLs or browser forms instead.
         """
 
-    /// A refusal as an error, for `Result`.
+    /// Wraps a refusal as an error, for `Result`.
     struct Refused: Error {
         let refusal: Refusal
     }
@@ -16,15 +16,15 @@ struct SessionBuilder {
     let bucket: Bucket
     let circumstances: Circumstances
 
-    /// The grant that covers most, among those that count.
+    /// The usable grant that covers most.
     private(set) var chief: Grant?
     private var allowed: [Action: Set<KeyArea>] = [:]
     private var denied: [Action: Set<KeyArea>] = [:]
     private var limits: [Grant] = []
-    /// Grants that allow and do not count, in the order in which they were found.
+    /// Grants that allow but cannot be used, in the order in which they were found.
     private var misses: [Miss] = []
 
-    /// An area that a grant allows and a session cannot have.
+    /// An area that a grant allows but a session cannot include.
     private struct Miss {
         let action: Action
         let area: KeyArea
@@ -38,7 +38,7 @@ struct SessionBuilder {
         self.circumstances = circumstances
     }
 
-    /// Takes a grant of the caller's principals in the bucket into account.
+    /// Adds a grant of the caller's principals in the bucket.
     mutating func consider(_ grant: Grant) {
         let actions = grant.actions.intersection(request.actions ?? Set(Action.allCases))
         guard !actions.isEmpty, let prefix = grant.expandedPrefix(for: subject),
@@ -47,7 +47,7 @@ struct SessionBuilder {
         for action in Action.allCases where actions.contains(action) {
             switch grant.effect {
             case .deny:
-                // One that begins later is counted as well: it may begin within the session's life.
+                // Count a deny that begins later too: it may begin while the session lives.
                 if grant.notAfter.map({ circumstances.now < $0 }) ?? true { denied[action, default: []].insert(area) }
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
@@ -60,7 +60,7 @@ struct SessionBuilder {
         }
     }
 
-    /// The areas per action; those that a deny covers are gone.
+    /// Returns the areas per action, without those that a deny covers entirely.
     func areas(limitedBy bucket: Bucket) -> Result<[Action: SessionScope.Areas], Refused> {
         var areas: [Action: SessionScope.Areas] = [:]
         for action in Action.allCases where request.actions?.contains(action) ?? true {
@@ -89,7 +89,8 @@ struct SessionBuilder {
         return .success(areas)
     }
 
-    /// What is left out of the areas: what other grants allow and a session cannot have, and actions that no grant allows.
+    /// Returns what the areas leave out: areas that other grants allow but a session cannot include, and actions that
+    /// no grant allows.
     func omissions(besides areas: [Action: SessionScope.Areas]) -> [SessionOmission] {
         Action.allCases.filter { request.actions?.contains($0) ?? true }.flatMap { action in
             let settled = (areas[action]?.allowed ?? []) + (denied[action] ?? [])
@@ -107,7 +108,7 @@ struct SessionBuilder {
         }
     }
 
-    /// How long the session may live, and before when it must have ended.
+    /// Returns the lifetime of the session in seconds, and the instant by which it must have ended, if any.
     func life(in bucket: Bucket) -> (duration: Int, latestEnd: Date?) {
         let wanted = request.duration ?? SessionRequest.defaultDuration
         let longest =
@@ -116,7 +117,7 @@ struct SessionBuilder {
         guard let end = limits.compactMap(\.notAfter).min(),
             case let left = end.timeIntervalSince(circumstances.now) - Self.leeway, left < TimeInterval(duration)
         else { return (duration, limits.compactMap(\.notAfter).min()) }
-        // In steps, so that a session can be shared by those who ask soon after one another.
+        // Rounded down to steps, so that callers who ask shortly after one another can share a session.
         return (Int(left) / Self.step * Self.step, end)
     }
 
@@ -131,7 +132,7 @@ struct SessionBuilder {
     }
 
     private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
-        // Where a deny covers everything, conditions are nobody's business.
+        // If a deny covers the whole prefix, the caller must not learn which conditions failed.
         let everything = KeyArea(prefix: request.prefix)
         if let miss = misses.first(where: { $0.action == action }),
             !(denied[action] ?? []).contains(where: { $0.covers(everything) })
@@ -147,7 +148,7 @@ struct SessionBuilder {
 }
 
 extension SessionBuilder {
-    /// A session begins a little later than it is decided, by the clock of somebody else; in seconds.
+    /// Margin in seconds: a session starts slightly later than the decision, by another party's clock.
     private static let leeway: TimeInterval = 60
     private static let step = 300
 
@@ -170,7 +171,7 @@ extension SessionBuilder {
         'allowResponseContentType'; ask for presigned URLs instead.
         """
 
-    /// Why a grant that allows does not count for an action; `nil` where it does.
+    /// Returns why a grant that allows cannot be used for an action; `nil` if it can.
     private func failure(of grant: Grant, _ area: KeyArea, for action: Action) -> GatewayError? {
         let conditions = grant.conditions
         guard circumstances.isDuring(grant) else { return .conditionFailed(.validity) }
@@ -200,7 +201,8 @@ extension SessionBuilder {
 }
 
 extension Refusal {
-    /// The same with the action in its reason, where it has one: a session may have been asked for several.
+    /// Returns this refusal with the action in its reason, if it has a reason: a session request may name several
+    /// actions.
     fileprivate func about(_ action: Action) -> Refusal {
         guard case .notEnforceable(let reason) = error else { return self }
         return Refusal(.notEnforceable(reason: "\(action.rawValue): \(reason)"), grant: grant)

@@ -1,9 +1,9 @@
-/// What a session goes without, though it was or could have been asked for.
+/// Something that a session leaves out although it was requested, or could have been.
 public struct SessionOmission: Sendable, Equatable {
     /// The action.
     public let action: Action
-    /// Below what: a prefix, or a whole key.
+    /// The keys that are left out: a prefix or a whole key.
     public let prefix: ExactText
-    /// Why: what the grant misses, or `accessDenied` where none permits the action at all.
+    /// The reason: why the grant cannot be used, or `accessDenied` if no grant permits the action at all.
     public let reason: GatewayError
 }

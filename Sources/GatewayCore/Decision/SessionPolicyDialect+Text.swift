@@ -1,9 +1,9 @@
 import StrictJSON
 
 extension SessionPolicyDialect {
-    /// Writes the session policy of a scope: compact JSON in ASCII.
+    /// Returns the session policy of a scope, as compact JSON in ASCII.
     ///
-    /// An explicit deny outweighs every allow in both languages, as it does in a decision.
+    /// In both languages, an explicit deny overrides every allow, as it does in a decision.
     public func policy(of scope: SessionScope) -> String {
         var statements: [PolicyJSON.Statement] = []
         let actions = Action.allCases.filter { scope.areas[$0] != nil }
@@ -36,10 +36,12 @@ extension SessionPolicyDialect {
         }
     }
 
-    /// The store's names of what an action takes; uploads in parts are begun and completed as `PutObject`. To read a version by its
-    /// name takes `GetObjectVersion` in both languages, which no session gets.
+    /// Returns the store's names of the permissions that an action needs.
     ///
-    /// - SeeAlso: AWS, "Actions, resources, and condition keys for Amazon S3"; Alibaba Cloud OSS, "GetObject", "Permissions".
+    /// Starting and completing a multipart upload need `PutObject`. Reading a version by its name needs
+    /// `GetObjectVersion` in both languages, which no session receives.
+    /// - SeeAlso: AWS, "Actions, resources, and condition keys for Amazon S3"; Alibaba Cloud OSS, "GetObject",
+    ///   "Permissions".
     private func names(of action: Action) -> [String] {
         switch (self, action) {
         case (.alibaba, .putObject): ["oss:PutObject", "oss:AbortMultipartUpload", "oss:ListParts"]
@@ -58,7 +60,7 @@ extension SessionPolicyDialect {
     }
 }
 
-/// Writes policies. Everything outside ASCII is escaped, since AWS takes no character beyond Latin-1.
+/// Writes policies as JSON. Everything outside ASCII is escaped, because AWS accepts no character beyond Latin-1.
 enum PolicyJSON {
     struct Statement {
         let effect: String

@@ -1,24 +1,25 @@
-/// What a session may do: allowed areas, and areas inside them that are denied, per action.
+/// What a session may do: allowed areas and denied areas inside them, per action.
 public struct SessionScope: Sendable, Equatable {
-    /// Areas of one action.
+    /// The areas of one action.
     struct Areas: Hashable, Sendable {
-        /// None of them covers another.
+        /// Allowed areas. None of them covers another.
         var allowed: [KeyArea]
-        /// Each lies inside an allowed one, and is smaller.
+        /// Denied areas. Each lies inside an allowed area and is smaller.
         var denied: [KeyArea]
     }
 
     /// The bucket.
     public let bucket: BucketName
-    /// Never empty, and none without an allowed area.
+    /// The areas by action; never empty. Each action has at least one allowed area.
     let areas: [Action: Areas]
 
-    /// What is permitted.
+    /// The permitted actions.
     public var actions: Set<Action> { Set(areas.keys) }
 
-    /// Prefixes below which an action is permitted; whole keys do not end in `/`.
+    /// Returns the prefixes below which an action is permitted. A prefix that is not empty and does not end in `/` is a
+    /// whole key.
     public func allowed(_ action: Action) -> [ExactText] { areas[action]?.allowed.map(\.prefix) ?? [] }
 
-    /// Prefixes below which it is refused all the same.
+    /// Returns the prefixes below which an action is refused although a prefix above is permitted.
     public func denied(_ action: Action) -> [ExactText] { areas[action]?.denied.map(\.prefix) ?? [] }
 }

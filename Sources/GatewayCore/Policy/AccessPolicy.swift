@@ -1,23 +1,24 @@
-/// What policy says that bears on one caller, bucket and key, and the position at which it says so.
+/// The part of the policy that affects one caller, bucket and key, with its position in the log.
 public struct AccessPolicy: Sendable {
-    /// The state of policy; everything here is at least this new.
+    /// The position of this policy. All rows here are at least as new.
     public var position: PolicyPosition
-    /// The caller's own rows, where the other rows are shared with other callers.
+    /// The caller's own rows; `nil` if ``shared`` holds all rows.
     let caller: PrincipalPolicy?
-    /// All other rows.
+    /// All other rows, shared with other callers.
     private(set) var shared: SharedPolicy
-    /// Literal grants found one by one, for principals whose grants are not all held.
+    /// Literal grants that were looked up one by one, for principals whose grants are not all in memory.
     var placedGrants: [GrantRow]
 
-    /// Puts policy together.
+    /// Creates the policy from rows.
     ///
     /// - Parameters:
-    ///   - position: The state of policy; everything else is at least this new.
-    ///   - principals: The caller first, then the caller's groups, then `*`; none twice.
-    ///   - literalGrants: Literal grants found one by one, for principals whose grants are not all held.
-    ///   - bucket: The bucket, where there is one of that name.
+    ///   - position: Position of the policy; all rows are at least as new.
+    ///   - principals: The caller first, then the caller's groups, then `*`; without duplicates.
+    ///   - literalGrants: Literal grants that were looked up one by one, for principals whose grants are not all in
+    ///     memory.
+    ///   - bucket: The bucket; `nil` if it does not exist.
     ///   - credential: The credential that signs for the bucket.
-    ///   - scopes: Everything that this rests on, for the proof.
+    ///   - scopes: All scopes that this policy rests on. The proof at commit needs them.
     public init(
         position: PolicyPosition, principals: [PrincipalPolicy], literalGrants: [Grant] = [], bucket: Bucket?,
         credential: StorageCredential?, scopes: [PolicyScope]
@@ -30,7 +31,7 @@ public struct AccessPolicy: Sendable {
         placedGrants = literalGrants.map(GrantRow.init)
     }
 
-    /// Adds a caller's own rows to those shared with others.
+    /// Combines a caller's own rows with rows shared with other callers.
     init(position: PolicyPosition, caller: PrincipalPolicy, shared: SharedPolicy) {
         self.position = position
         self.caller = caller
@@ -38,42 +39,42 @@ public struct AccessPolicy: Sendable {
         placedGrants = []
     }
 
-    /// The caller first, then the caller's groups, then `*`; none twice.
+    /// The caller first, then the caller's groups, then `*`; without duplicates.
     public var principals: [PrincipalPolicy] {
         guard let caller else { return shared.principals }
         return [caller] + shared.principals
     }
 
-    /// Literal grants found one by one, for principals whose grants are not all held.
+    /// Literal grants that were looked up one by one, for principals whose grants are not all in memory.
     public var literalGrants: [Grant] { placedGrants.map(\.grant) }
 
-    /// The bucket, where there is one of that name.
+    /// The bucket; `nil` if it does not exist.
     public var bucket: Bucket? { shared.bucket?.bucket }
 
     /// The credential that signs for the bucket.
     public var credential: StorageCredential? { shared.credential?.credential }
 
-    /// Everything that this rests on, for the proof.
+    /// All scopes that this policy rests on. The proof at commit needs them.
     public var scopes: [PolicyScope] {
         guard let caller else { return shared.scopes }
         return [caller.scope] + shared.scopes
     }
 
-    /// The same with other principals and literal grants.
+    /// Returns a copy with other principals and literal grants.
     func replacing(principals: [PrincipalPolicy], literalGrants: [Grant]) -> AccessPolicy {
         AccessPolicy(
             position: position, principals: principals, literalGrants: literalGrants, bucket: bucket,
             credential: credential, scopes: scopes)
     }
 
-    /// Hands out the principals in their order.
+    /// Calls a function with each principal, in the order of ``principals``.
     @inline(__always)
     func forEachPrincipal(_ body: (PrincipalPolicy) -> Void) {
         if let caller { body(caller) }
         for principal in shared.principals { body(principal) }
     }
 
-    /// Everything that a decision for a caller rests on, for the proof.
+    /// Returns all scopes that a decision for a caller rests on. The proof at commit needs them.
     func scopes(with other: Caller) -> [PolicyScope] {
         var scopes: [PolicyScope] = []
         scopes.reserveCapacity(shared.scopes.count + 3)

@@ -1,8 +1,8 @@
-/// A grant, with what decisions read of it worked out once.
+/// A grant, with derived values that decisions use computed once.
 final class GrantRow: Sendable {
     /// The grant.
     let grant: Grant
-    /// Whether it demands nothing besides bucket, key and action, and is valid for ever.
+    /// Whether the grant has no conditions and no limits of validity.
     let isUnconditional: Bool
     /// The networks of ``GrantConditions/sourceCIDRs``.
     let networks: [IPNetwork]?
@@ -10,7 +10,7 @@ final class GrantRow: Sendable {
     private let permitsDownload: Bool
     private let template: KeyTemplate?
 
-    /// Lays a grant out.
+    /// Computes the derived values of a grant.
     init(_ grant: Grant) {
         self.grant = grant
         isUnconditional =
@@ -25,7 +25,7 @@ final class GrantRow: Sendable {
             }
     }
 
-    /// Whether it covers an action.
+    /// Whether the grant covers an action.
     func covers(_ action: Action) -> Bool {
         switch action {
         case .putObject: permitsUpload
@@ -33,9 +33,9 @@ final class GrantRow: Sendable {
         }
     }
 
-    /// How many bytes of a key its prefix covers, variables filled in; `nil` where it does not match.
+    /// Returns how many bytes of a key the grant's prefix covers, with variables filled in; `nil` if it does not match.
     ///
-    /// As ``Grant/expandedPrefix(for:)`` has it where a variable has no usable value.
+    /// For a variable without a usable value, see ``Grant/expandedPrefix(for:)``.
     func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
         if let template {
             return grant.effect == .deny
@@ -45,52 +45,52 @@ final class GrantRow: Sendable {
     }
 }
 
-/// A bucket, with what decisions read of it worked out once.
+/// A bucket, with derived values that decisions use computed once.
 final class BucketRow: Sendable {
     /// The bucket.
     let bucket: Bucket
-    /// What the scheme can bind that signs.
+    /// The binding of the scheme that signs.
     let binding: SchemeBinding
 
-    /// Lays a bucket out.
+    /// Computes the derived values of a bucket.
     init(_ bucket: Bucket) {
         self.bucket = bucket
         binding = bucket.binding
     }
 
-    /// The same bucket where another scheme than its own signs.
+    /// Creates a row of the same bucket for another signing scheme than its own.
     init(_ other: BucketRow, signedBy binding: SchemeBinding) {
         bucket = other.bucket
         self.binding = binding
     }
 }
 
-/// A storage credential, handed along without being copied.
+/// A storage credential that can be passed on without a copy.
 final class CredentialRow: Sendable {
     /// The credential.
     let credential: StorageCredential
 
-    /// Lays a credential out.
+    /// Wraps a credential.
     init(_ credential: StorageCredential) {
         self.credential = credential
     }
 }
 
 extension GrantConditions {
-    /// The networks of ``sourceCIDRs``; a text that is none matches no address.
+    /// The networks of ``sourceCIDRs``. An entry that cannot be read matches no address.
     var networks: [IPNetwork]? {
         sourceCIDRs.map { texts in texts.compactMap { IPNetwork($0) } }
     }
 }
 
-/// An API key, handed along without being copied.
+/// An API key that can be passed on without a copy.
 public final class APIKeyRow: Sendable {
     /// The key.
     public let key: APIKey
-    /// The scope under which it changes.
+    /// The scope that a change of the key touches.
     public let scope: PolicyScope
 
-    /// Lays a key out.
+    /// Wraps a key.
     init(_ key: APIKey) {
         self.key = key
         scope = .apiKey(prefix: key.prefix)

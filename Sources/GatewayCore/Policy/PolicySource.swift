@@ -1,33 +1,42 @@
 public import Foundation
 
-/// Reads policy rows, and the log of their changes, from where they are committed.
+/// Reads committed policy rows and the log of their changes.
 public protocol PolicySource: Sendable {
-    /// Reads the rows of scopes and the position they are current at, in one statement; answers in the order asked.
+    /// Reads the rows of keys, and the position at which they are current, in one statement.
     ///
-    /// A principal with more than `literalGrantLimit` literal grants comes with its templates only and `isComplete` false.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    /// A principal with more than `literalGrantLimit` literal grants is returned with its templates only and with
+    /// `isComplete` set to `false`.
+    /// - Parameters:
+    ///   - keys: The keys to read.
+    ///   - literalGrantLimit: Largest number of literal grants that are read for one principal.
+    /// - Returns: One element per key, in the order of `keys`.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
     func load(_ keys: [PolicyKey], literalGrantLimit: Int) async throws(GatewayError) -> PolicyLoad<[PolicyRows]>
 
-    /// Reads the literal grants at exact places, in one statement; answers in the order asked.
+    /// Reads the literal grants at exact places, in one statement.
     ///
-    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    /// - Returns: One element per place, in the order of `places`.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
     func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]>
 
-    /// Reads the literal grants of principals in a bucket whose prefix covers a prefix, or lies below it, in one statement.
+    /// Reads, in one statement, the literal grants of principals in a bucket whose prefix covers a given prefix or lies
+    /// below it.
     ///
-    /// Of each kind and principal, `limit` are read at the most; whoever must know all of them asks for one more than would do.
-    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    /// Reads at most `limit` grants of each kind and principal. To find out whether there are more than a number of
+    /// grants, ask for one more.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
     func grants(
         of principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int
     ) async throws(GatewayError) -> PolicyLoad<[Grant]>
 
-    /// Reads which scopes changed after a position.
+    /// Reads the scopes that changed after a position.
     ///
-    /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
+    /// - Parameter position: The position up to which the log was read; `nil` for none.
+    /// - Throws: ``GatewayError/unavailable(retryAfter:cause:)``.
     func changes(since position: PolicyPosition?) async throws(GatewayError) -> PolicyChanges
 }
 
-/// Names rows that belong together and change under one scope.
+/// Identifies rows that belong together and change under one scope.
 public enum PolicyKey: Hashable, Sendable {
     case principal(Principal)
     case bucket(BucketName)
@@ -36,7 +45,7 @@ public enum PolicyKey: Hashable, Sendable {
     case apiKey(prefix: String)
     case ticket(name: String)
 
-    /// The scope under which the rows change.
+    /// The scope that a change of the rows touches.
     public var scope: PolicyScope {
         switch self {
         case .principal(let principal): .principal(principal)
@@ -49,7 +58,7 @@ public enum PolicyKey: Hashable, Sendable {
     }
 }
 
-/// The rows of one ``PolicyKey``; `nil` where there is no such row.
+/// The rows of one ``PolicyKey``; `nil` or empty if there are none.
 public enum PolicyRows: Sendable {
     case principal(PrincipalRows)
     case bucket(Bucket?)
@@ -59,18 +68,18 @@ public enum PolicyRows: Sendable {
     case ticket(Ticket?)
 }
 
-/// What rows say of one principal.
+/// The rows of one principal.
 public struct PrincipalRows: Sendable {
     /// Groups that the principal is a member of.
     public var groups: [Principal]
-    /// Live grants of the principal, in no order; without the literal ones where `isComplete` is false.
+    /// Current grants of the principal, in no particular order. Literal grants are left out if `isComplete` is `false`.
     public var grants: [Grant]
-    /// Whether `grants` holds all of them.
+    /// Whether `grants` holds all grants of the principal.
     public var isComplete: Bool
     /// Quotas of the principal.
     public var quotas: [Quota]
 
-    /// Puts rows together.
+    /// Creates the rows of a principal.
     public init(groups: [Principal] = [], grants: [Grant] = [], isComplete: Bool = true, quotas: [Quota] = []) {
         self.groups = groups
         self.grants = grants
@@ -79,16 +88,16 @@ public struct PrincipalRows: Sendable {
     }
 }
 
-/// One place at which literal grants may stand.
+/// A place in a bucket where a principal may have literal grants.
 public struct GrantPlace: Hashable, Sendable {
-    /// Whose grants.
+    /// The principal of the grants.
     public var principal: Principal
-    /// In which bucket.
+    /// The bucket of the grants.
     public var bucket: BucketName
-    /// At exactly this prefix.
+    /// The exact prefix of the grants.
     public var prefix: ExactText
 
-    /// Names a place.
+    /// Creates a place.
     public init(principal: Principal, bucket: BucketName, prefix: ExactText) {
         self.principal = principal
         self.bucket = bucket
@@ -96,24 +105,25 @@ public struct GrantPlace: Hashable, Sendable {
     }
 }
 
-/// Rows and the position at which they were read.
+/// Rows with the position at which they were read.
 public struct PolicyLoad<Rows: Sendable>: Sendable {
-    /// Current at this position.
+    /// Position at which the rows are current.
     public var position: PolicyPosition
     /// The rows.
     public var rows: Rows
 
-    /// Pairs them.
+    /// Creates a load from rows and their position.
     public init(position: PolicyPosition, rows: Rows) {
         self.position = position
         self.rows = rows
     }
 }
 
-/// What happened to policy after a position.
+/// The changes of the policy after a position.
 public enum PolicyChanges: Sendable, Equatable {
-    /// These scopes changed; the log is read up to here.
+    /// These scopes changed, and the log has been read up to `upTo`.
     case scopes(Set<PolicyScope>, upTo: PolicyPosition)
-    /// The position is not in the log (none was given, it was pruned, or another server took over): forget everything.
+    /// The log does not contain the position: none was given, it was pruned, or another server took over. Discard all
+    /// rows in memory.
     case restart(at: PolicyPosition)
 }

@@ -1,31 +1,32 @@
-/// The rows of one principal, laid out for lookups. Shared by all decisions that need them.
+/// The rows of one principal, indexed for lookups. All decisions that need them share one instance.
 public final class PrincipalPolicy: Sendable {
-    /// Most templates of one principal in one bucket that are looked at, those that deny before those that allow.
+    /// Largest number of templates considered for one principal in one bucket. Templates that deny come before those
+    /// that allow.
     public static let maxTemplates = 64
 
     /// The principal.
     public let principal: Principal
-    /// Groups that rows put the principal in.
+    /// Groups that the principal belongs to, according to the rows.
     public let groups: [Principal]
-    /// Its quotas.
+    /// Quotas of the principal.
     public let quotas: [Quota]
-    /// Whether ``grants`` holds all of them.
+    /// Whether ``grants`` holds all grants of the principal.
     public let isComplete: Bool
-    /// Whether it is one user.
+    /// Whether the principal is one user.
     let isUser: Bool
     private let rows: [GrantRow]
     private let index: Index?
 
-    // Below this a look at every grant costs less than hashing candidates.
+    // At or below this number of grants, checking each grant costs less than hashing the candidate prefixes.
     private static let scanLimit = 16
 
-    /// The scope under which all of it changes.
+    /// The scope that a change of any of these rows touches.
     var scope: PolicyScope { .principal(principal) }
 
-    /// Its grants; without the literal ones where ``isComplete`` is false.
+    /// Grants of the principal. Literal grants are left out if ``isComplete`` is `false`.
     public var grants: [Grant] { rows.map(\.grant) }
 
-    /// Lays rows out.
+    /// Indexes the rows of a principal.
     public init(principal: Principal, rows: PrincipalRows) {
         self.principal = principal
         groups = rows.groups
@@ -36,7 +37,7 @@ public final class PrincipalPolicy: Sendable {
         index = rows.grants.count > Self.scanLimit ? Index(self.rows) : nil
     }
 
-    /// Hands out every grant that may match a key; the caller checks whether it does.
+    /// Calls a function with every grant that may match a key. The function must check whether the grant does.
     @inline(__always)
     func forEachCandidate(in bucket: BucketName, key: ObjectKey, _ body: (GrantRow) -> Void) {
         guard let index else {
@@ -51,7 +52,7 @@ public final class PrincipalPolicy: Sendable {
         }
     }
 
-    /// Hands out every grant in a bucket that may match some key, within the bound on templates.
+    /// Calls a function with every grant in a bucket that may match some key. The limit on templates applies.
     @inline(__always)
     func forEachGrant(in bucket: BucketName, _ body: (GrantRow) -> Void) {
         var templateCount = 0
@@ -64,7 +65,7 @@ public final class PrincipalPolicy: Sendable {
         }
     }
 
-    /// Denying grants first, so that a bound on how many are looked at never lets one slip.
+    /// Sorts grants that deny first, so that the limit on templates does not drop a deny in favour of an allow.
     private static func order(_ grants: [Grant]) -> [Grant] {
         grants.count < 2
             ? grants
@@ -75,7 +76,7 @@ public final class PrincipalPolicy: Sendable {
 }
 
 extension PrincipalPolicy {
-    /// Where grants stand in the array, by the place that names them.
+    /// Positions of grants in the array, by the place that identifies them.
     private struct Index: Sendable {
         struct Place: Hashable, Sendable {
             let bucket: BucketName

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// Rows that bear on all callers who belong to the same groups and ask for the same bucket.
+/// Rows that affect all callers who belong to the same groups and ask for the same bucket.
 final class SharedPolicy: Sendable {
-    /// The groups, then `*`; none twice.
+    /// The groups, then `*`; without duplicates.
     let principals: [PrincipalPolicy]
-    /// The bucket, where there is one of that name.
+    /// The bucket; `nil` if it does not exist.
     let bucket: BucketRow?
     /// The credential that signs for the bucket.
     let credential: CredentialRow?
-    /// Under which all of this changes.
+    /// The scopes that a change of these rows touches.
     let scopes: [PolicyScope]
-    /// Whether the grants of all of the principals are here.
+    /// Whether all grants of all these principals are in memory.
     let isComplete: Bool
     private let wasUsed = Atomic(true)
 
-    /// Puts rows together.
+    /// Creates the policy from rows.
     init(principals: [PrincipalPolicy], bucket: BucketRow?, credential: CredentialRow?, scopes: [PolicyScope]) {
         self.principals = principals
         self.bucket = bucket
@@ -23,12 +23,12 @@ final class SharedPolicy: Sendable {
         isComplete = principals.allSatisfy(\.isComplete)
     }
 
-    /// Notes that the rows are in use.
+    /// Records that the rows are in use.
     func markUsed() {
         if !wasUsed.load(ordering: .relaxed) { wasUsed.store(true, ordering: .relaxed) }
     }
 
-    /// Whether the rows were used since this was asked last.
+    /// Returns whether the rows were used since the last call, and resets the mark.
     func takeUse() -> Bool { wasUsed.exchange(false, ordering: .relaxed) }
 
     /// The keys of the rows.

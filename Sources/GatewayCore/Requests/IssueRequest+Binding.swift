@@ -1,22 +1,22 @@
 import LibCrypto
 import Signing
 
-/// How the size of an upload is bound.
+/// How a scheme binds the size of an upload.
 struct SizeBinding {
-    /// Most bytes that can arrive.
+    /// Largest number of bytes that can arrive.
     let maxBytes: Int64
-    /// Who refuses more.
+    /// Who refuses a larger upload.
     let enforcedBy: SizeEnforcement
-    /// The header that says it, where it is one.
+    /// The header that states the size, if a header does.
     let header: NamedValue?
 }
 
 extension SchemeBinding {
-    /// How the size of an upload is bound; `nil` where it is not.
+    /// Returns how the scheme binds the size of an upload; `nil` if it does not.
     ///
     /// - Parameters:
-    ///   - request: What is asked for.
-    ///   - limit: Most bytes that a grant allows.
+    ///   - request: The request.
+    ///   - limit: Size limit of a grant, in bytes.
     func size(of request: IssueRequest, limit: Int64?) -> SizeBinding? {
         guard request.carriesBytes else { return nil }
         if request.delivery == .postPolicy {
@@ -36,17 +36,18 @@ extension SchemeBinding {
         return SizeBinding(maxBytes: limit, enforcedBy: .signature, header: NamedValue(lengthRangeHeader, "0,\(limit)"))
     }
 
-    /// Whether there is a length that a request may state and the scheme binds.
+    /// Whether the scheme would bind a length if the request stated one.
     func bindsStatedLength(of request: IssueRequest) -> Bool {
         bindsLength || lengthRangeHeader(for: request) != nil
     }
 
-    // A range is for an object that is written at once.
+    // A range header applies only to an object that is uploaded as a whole.
     private func lengthRangeHeader(for request: IssueRequest) -> String? {
         request.multipart == nil ? lengthRangeHeader : nil
     }
 
-    /// The refusal where size is limited and nothing that is asked for can bind it; names what can.
+    /// Returns the error for a limited size that the scheme cannot bind for this request. The reason names an
+    /// alternative that can.
     func unboundSize(of request: IssueRequest) -> GatewayError {
         let isPart = request.multipart != nil
         let instead =
@@ -61,11 +62,11 @@ extension SchemeBinding {
         return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of \(what); \(instead).")
     }
 
-    /// What a request asks for that the scheme cannot bind; `nil` where it can bind all of it.
+    /// Returns the error for the first part of a request that the scheme cannot bind; `nil` if it can bind all of it.
     ///
     /// - Parameters:
-    ///   - request: What is asked for.
-    ///   - conditions: Those of the grant that would permit it.
+    ///   - request: The request.
+    ///   - conditions: Conditions of the grant that would permit the request.
     func flaw(of request: IssueRequest, under conditions: GrantConditions) -> GatewayError? {
         func unbound(_ what: String) -> GatewayError {
             .notEnforceable(reason: "The bucket's signing scheme cannot bind \(what).")
@@ -79,7 +80,8 @@ extension SchemeBinding {
             return .notEnforceable(reason: "The bucket's signing scheme has no browser forms.")
         }
         if closesUploads, request.isSentByHolder, let flaw = opening(in: request) { return flaw }
-        // Only as the hash of the request itself: stores compare checksums of parts where the upload was started with them.
+        // Only as the hash of the request itself: stores compare checksums of parts only if the upload was started with
+        // checksums.
         if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
             return unbound("the SHA-256 of a part; state 'contentMD5'")
         }
@@ -110,7 +112,7 @@ extension SchemeBinding {
 }
 
 extension SchemeBinding {
-    /// What is missing of an upload, so that it could be turned into something else by headers that are not signed.
+    /// Returns the error for a missing field without which unsigned headers could turn the upload into something else.
     private func opening(in request: IssueRequest) -> GatewayError? {
         guard request.checksumSHA256 != nil else {
             return .invalidArgument(
@@ -130,10 +132,11 @@ extension SchemeBinding {
 }
 
 extension IssueRequest {
-    /// Whether its holder sends bytes with headers that stores look at; those of a form's request they ignore.
+    /// Whether the holder sends bytes with headers that the store reads. Stores ignore such headers in a form's
+    /// request.
     fileprivate var isSentByHolder: Bool { carriesBytes && delivery != .postPolicy }
 
-    /// The SHA-256 as the header that binds it says it.
+    /// The header that binds the SHA-256, if the request states one.
     private func checksumHeader(by binding: SchemeBinding) -> NamedValue? {
         guard let checksumSHA256, let checksumSHA256Text else { return nil }
         return binding.closesUploads
@@ -141,12 +144,12 @@ extension IssueRequest {
             : NamedValue("x-amz-checksum-sha256", checksumSHA256Text)
     }
 
-    /// The headers that a URL for this request binds and that the client must send.
+    /// Returns the headers that a URL for this request binds and that the client must send.
     func boundHeaders(by binding: SchemeBinding, size: SizeBinding?) -> [NamedValue] {
         guard action == .putObject else { return [] }
         var headers: [NamedValue] = []
         headers.reserveCapacity(3 + metadata.entries.count)
-        // The type of an object in parts is bound when it is started.
+        // The content type of a multipart object is bound when the upload starts.
         if let contentType, bindsContentType { headers.append(NamedValue("content-type", contentType.text)) }
         if let contentMD5Text { headers.append(NamedValue("content-md5", contentMD5Text)) }
         if let header = size?.header { headers.append(header) }
@@ -161,10 +164,10 @@ extension IssueRequest {
         return headers
     }
 
-    /// The parameters that a URL for this request binds, decoded.
+    /// Returns the parameters that a URL for this request binds, decoded.
     ///
-    /// A callback goes with a link for a whole object. Parts make none, and what completes an upload in parts is the gateway's own
-    /// request, whose answer would be that of whom the store calls.
+    /// Only a link for a whole object carries a callback. Parts trigger none. The gateway itself completes a multipart
+    /// upload, and with a callback it would receive the answer of the callback's receiver instead of the store's.
     func boundQuery(by binding: SchemeBinding, in bucket: Bucket, forcesDownload: Bool) -> [NamedValue] {
         var query = multipartQuery
         guard action == .getObject else {
@@ -177,7 +180,7 @@ extension IssueRequest {
         return query
     }
 
-    /// The headers that the answer to a download shall have.
+    /// Returns the headers that the response to a download must have.
     fileprivate func overrides(forcesDownload: Bool) -> [(SchemeBinding.Override, String)] {
         let disposition = response.contentDisposition ?? (forcesDownload ? "attachment" : nil)
         let values: [(SchemeBinding.Override, String?)] = [

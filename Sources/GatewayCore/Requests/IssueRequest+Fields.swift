@@ -1,13 +1,13 @@
 extension IssueRequest {
-    /// The method that the URL is for.
+    /// The HTTP method that the URL is for.
     public enum Method: String, Sendable, CaseIterable {
         case put = "PUT"
         case get = "GET"
         case head = "HEAD"
-        /// Of browser forms, and of what the gateway itself starts and completes uploads in parts with.
+        /// For browser forms, and for the gateway's own requests that start and complete multipart uploads.
         case post = "POST"
 
-        /// What it is a method of.
+        /// The action that the method performs.
         public var action: Action {
             switch self {
             case .put, .post: .putObject
@@ -16,21 +16,22 @@ extension IssueRequest {
         }
     }
 
-    /// The members of the JSON body as they came, absent where they were not there.
+    /// The members of the JSON body as received; `nil` if absent.
     public struct Fields: Sendable {
         /// `PutObject` or `GetObject`.
         public var action: String?
-        /// `PUT`, or `GET` or `HEAD`; follows from the action where absent.
+        /// `PUT` for `PutObject`; `GET` or `HEAD` for `GetObject`. If `nil`, `PUT` or `GET`.
         public var method: String?
         /// Name of the bucket.
         public var bucket: String?
         /// Key of the object.
         public var key: String?
-        /// In place of a key, for an upload that the gateway names: what the name begins with, empty or ending in `/`.
+        /// Prefix of a key that the gateway completes with a new name, in place of `key`; empty or ending in `/`. Only
+        /// for uploads.
         public var keyPrefix: String?
-        /// What such a name ends with, after a dot: up to 32 letters and digits, with single dots between them.
+        /// Extension of the new name, after a dot: up to 32 letters and digits, with single dots between them.
         public var keyExtension: String?
-        /// Content type of the upload; demanded for `PutObject`.
+        /// Content type of the upload; required for `PutObject`.
         public var contentType: String?
         /// MD5 of the upload, base64 of 16 bytes.
         public var contentMD5: String?
@@ -38,29 +39,29 @@ extension IssueRequest {
         public var checksumSHA256: String?
         /// Length of the upload in bytes, 0…5 GiB.
         public var contentLength: Int64?
-        /// Life of the URL in seconds, at least 1.
+        /// Requested lifetime of the URL in seconds, at least 1.
         public var expiresIn: Int?
         /// Headers of the download's response.
         public var response: ResponseOverrides.Fields?
-        /// How the store shall change the object on its way, in the words of Alibaba OSS.
+        /// Processing that the store applies to the object before it sends it, in the syntax of Alibaba OSS.
         public var process: String?
-        /// Which version of the object, as the store names it; the newest where absent.
+        /// The store's identifier of the object's version; `nil` for the newest.
         public var versionID: String?
-        /// The object's own metadata, by names without `x-amz-meta-` or what the store puts there.
+        /// The object's own metadata, by names without `x-amz-meta-` or the store's equivalent.
         public var metadata: [String: String]?
-        /// Only `*`: write only where there is no object yet.
+        /// Only `*`: write only if the object does not exist.
         public var ifNoneMatch: String?
 
-        /// Whether the key was on record before, so that no bound which came later refuses it.
+        /// Whether the key was recorded earlier, so that limits introduced later do not apply to it.
         var isKeyOnRecord = false
 
-        /// All absent.
+        /// Creates fields that are all absent.
         public init() {}
     }
 }
 
 extension IssueRequest.Fields {
-    /// The first field that is there and has no meaning for an action.
+    /// Returns the name of the first field that is present but has no meaning for an action.
     func misfit(for action: Action) -> String? {
         switch action {
         case .putObject:

@@ -1,70 +1,72 @@
 public import Foundation
 import LibCrypto
 
-/// What a caller asks for with `POST /v1/presigned-urls`, in a form that cannot be wrong.
+/// A valid request of `POST /v1/presigned-urls`.
 ///
-/// A class, as it goes through many hands and nothing of it changes.
+/// A class, because many functions pass it on and none changes it.
 public final class IssueRequest: Sendable {
-    /// Longest body of one upload: 5 GiB.
+    /// Largest body of one upload: 5 GiB.
     public static let maxContentLength: Int64 = 5 << 30
 
-    /// What is to be done.
+    /// The action.
     public let action: Action
-    /// With which method.
+    /// The HTTP method that the URL is for.
     public let method: Method
-    /// Where.
+    /// The bucket.
     public let bucket: BucketName
-    /// On what.
+    /// The object's key.
     public let key: ObjectKey
-    /// Content type of the upload; always there for `PutObject`.
+    /// Content type of the upload; never `nil` for `PutObject`.
     public let contentType: MediaType?
     /// MD5 of the upload, 16 bytes.
     public let contentMD5: [UInt8]?
-    /// The same in base64.
+    /// MD5 of the upload, in base64.
     let contentMD5Text: String?
     /// SHA-256 of the upload, 32 bytes.
     public let checksumSHA256: [UInt8]?
-    /// The same in base64.
+    /// SHA-256 of the upload, in base64.
     let checksumSHA256Text: String?
-    /// Length of the upload in bytes.
+    /// Length of the upload, in bytes.
     public let contentLength: Int64?
-    /// Life of the URL in seconds that is asked for; a longer one than is allowed is cut, and the answer says so.
+    /// Requested lifetime of the URL, in seconds. A lifetime above the permitted one is shortened, and the answer
+    /// states the result.
     public let expiresIn: Int?
     /// Headers of the download's response.
     public let response: ResponseOverrides
-    /// How the store shall change the object on its way.
+    /// Processing that the store applies to the object before it sends it.
     public let process: ObjectProcess?
-    /// Which version of the object is read; `nil` for the newest.
+    /// The version of the object to read; `nil` for the newest.
     public let versionID: ObjectVersion?
     /// The object's own metadata, sorted by name.
     public let metadata: ObjectMetadata
-    /// Whether an object that exists must not be replaced.
+    /// Whether the upload must not replace an existing object.
     public let createsOnly: Bool
-    /// How what is issued reaches the caller.
+    /// The form in which the issued credential reaches the caller.
     public let delivery: Delivery
-    /// What it does to an upload in parts; `nil` for a whole object.
+    /// The step of a multipart upload that the request performs; `nil` for a whole object.
     public let multipart: MultipartStep?
-    /// What makes it the same issuance again, where the request came with an idempotency key.
+    /// The fixed properties that make a repeated issuance the same, if the request has an idempotency key.
     let repeatable: RepeatableIssuance?
-    /// What signs, where that is not the scheme of the bucket: a string that a client made.
+    /// The binding of the scheme that signs, if that is not the bucket's scheme: the client composed the string to
+    /// sign.
     let binding: SchemeBinding?
 
-    /// Checks the fields of a request.
+    /// Validates the fields of a request.
     ///
     /// - Parameters:
     ///   - fields: The fields.
-    ///   - delivery: How what is issued reaches the caller.
-    ///   - newName: Makes a name that nothing has, for an object that is to be named here; without it a key must be given.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that means nothing for the action, and what
-    ///   `newName` throws.
+    ///   - delivery: The form in which the issued credential reaches the caller.
+    ///   - newName: Makes a unique name for an object that the gateway names. If `nil`, the fields must hold a key.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, also for a field that has no meaning for the action,
+    ///   and whatever `newName` throws.
     public convenience init(
         _ fields: Fields, delivery: Delivery = .presignedURL, newName: (() throws(GatewayError) -> UUID)? = nil
     ) throws(GatewayError) {
         try self.init(fields, delivery: delivery, multipart: nil, repeatable: nil, newName: newName)
     }
 
-    /// Checks the fields of a request that may be a step of an upload in parts, and that another scheme than the bucket's may
-    /// sign.
+    /// Validates the fields of a request that may be a step of a multipart upload, and that may be signed with another
+    /// scheme than the bucket's.
     init(
         _ fields: Fields, delivery: Delivery, multipart: MultipartStep?, repeatable: RepeatableIssuance?,
         binding: SchemeBinding? = nil, newName: (() throws(GatewayError) -> UUID)?
@@ -127,12 +129,12 @@ public final class IssueRequest: Sendable {
         binding = other.binding
     }
 
-    /// The same as another step of the upload.
+    /// Returns this request as another step of the upload.
     func with(_ step: MultipartStep) -> IssueRequest {
         IssueRequest(self, multipart: step, repeatable: repeatable)
     }
 
-    /// The same as an issuance that can be made again.
+    /// Returns this request as an issuance that can be repeated.
     func with(_ issuance: RepeatableIssuance) -> IssueRequest {
         IssueRequest(self, multipart: multipart, repeatable: issuance)
     }

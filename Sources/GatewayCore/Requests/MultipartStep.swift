@@ -1,32 +1,32 @@
 public import Foundation
 import Signing
 
-/// What a request does to an upload in parts, where it does not write a whole object at once.
+/// The step of a multipart upload that a request performs.
 public enum MultipartStep: Sendable, Equatable {
-    /// Starts it.
+    /// Starts the upload.
     case start(objectLength: Int64?)
-    /// Uploads a part; the row in the ledger has this identifier.
+    /// Uploads one part.
     case part(Part)
-    /// Puts the parts together.
+    /// Combines the parts into the object.
     case complete(storeUploadID: String, objectLength: Int64?)
-    /// Lists the parts, or drops them.
+    /// Lists the parts, or aborts the upload.
     case upkeep(storeUploadID: String, method: String)
 
-    /// One part.
+    /// One part of a multipart upload.
     public struct Part: Sendable, Equatable {
         /// The store's own identifier of the upload.
         public var storeUploadID: String
-        /// 1…10,000.
+        /// Number of the part, 1…10,000.
         public var number: Int
-        /// Identifier of the issuance.
+        /// Identifier of the issuance, which its row in the ledger also has.
         public var issuance: UUID
-        /// Bytes of all parts that are known of, this one too; `nil` where the length of one is not known.
+        /// Total length of all known parts including this one, in bytes; `nil` if the length of any of them is unknown.
         public var objectLength: Int64?
     }
 }
 
 extension IssueRequest {
-    /// The method in upper case.
+    /// The HTTP method, in upper case.
     var httpMethod: String {
         switch multipart {
         case .start, .complete: Method.post.rawValue
@@ -36,12 +36,12 @@ extension IssueRequest {
         }
     }
 
-    /// The identifier that the row in the ledger is to have, where that was fixed before.
+    /// The identifier that the row in the ledger must have, if it was fixed in advance.
     var issuance: UUID? {
         if case .part(let part) = multipart { part.issuance } else { nil }
     }
 
-    /// Length of the object, as far as it is known before it is there.
+    /// Length of the object in bytes, if it is known before the object exists.
     var objectLength: Int64? {
         switch multipart {
         case .none: contentLength
@@ -51,7 +51,7 @@ extension IssueRequest {
         }
     }
 
-    /// Whether bytes go to the store by this request.
+    /// Whether this request sends the object's bytes to the store.
     var carriesBytes: Bool {
         switch multipart {
         case .none, .part: action == .putObject
@@ -59,12 +59,12 @@ extension IssueRequest {
         }
     }
 
-    /// Whether there is an object, or more of one, by this request.
+    /// Whether this request creates an object or a part of one.
     var makesObject: Bool {
         if case .upkeep = multipart { false } else { action == .putObject }
     }
 
-    /// Whether what limits the size of the object is held only by the length of each part that is still to come.
+    /// Whether the size limit of the object can be enforced only through the length of each part that is still to come.
     var needsLengthOfParts: Bool {
         switch multipart {
         case .start, .part: true
@@ -72,7 +72,7 @@ extension IssueRequest {
         }
     }
 
-    /// Whether the content type is said to the store by this request.
+    /// Whether this request states the content type to the store.
     var bindsContentType: Bool {
         switch multipart {
         case .none, .start: true
@@ -80,12 +80,12 @@ extension IssueRequest {
         }
     }
 
-    /// Whether quotas on URLs count the request: what completes an upload was counted by its parts.
+    /// Whether quotas on URLs count the request. A completion does not count, because its parts were counted.
     var countsAsURL: Bool {
         if case .complete = multipart { false } else { true }
     }
 
-    /// The parameters by which the store knows what to do.
+    /// The parameters that tell the store which step to perform.
     var multipartQuery: [NamedValue] {
         switch multipart {
         case .none: []

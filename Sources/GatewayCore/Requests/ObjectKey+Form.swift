@@ -1,5 +1,6 @@
 extension ObjectKey {
-    /// The field `key` of a form, which no object can have where the client fills it in; only to be written down.
+    /// Creates a key from the form field `key`, for the record only. If the client fills in the name, no object can
+    /// have this key.
     init(ofForm request: PostPolicyRequest) {
         rawValue = request.key
     }

@@ -1,16 +1,16 @@
-/// Metadata of an object, the stores' `x-amz-meta-…` headers.
+/// Metadata of an object, sent as `x-amz-meta-…` headers or the store's equivalent.
 public struct ObjectMetadata: Sendable, Equatable {
-    /// One entry.
+    /// One metadata entry.
     public struct Entry: Sendable, Equatable {
         /// Name in lower case, without `x-amz-meta-`.
         public let name: String
-        /// Visible ASCII and inner spaces.
+        /// Value of visible ASCII characters and inner spaces.
         public let value: String
     }
 
-    /// Most entries of one object.
+    /// Largest number of entries per object.
     public static let maxCount = 64
-    /// Most bytes of all names and values together, the stores' own limit.
+    /// Largest total length of all names and values, in bytes. The stores have the same limit.
     public static let maxByteCount = 2048
 
     /// No metadata.
@@ -23,9 +23,9 @@ public struct ObjectMetadata: Sendable, Equatable {
         self.entries = entries
     }
 
-    /// Checks metadata.
+    /// Validates metadata.
     ///
-    /// - Parameter values: Up to 64 values by name, 2 KiB in all. Names are tokens and count without regard to case.
+    /// - Parameter values: Up to 64 values by name, 2 KiB in total. Names are tokens and must differ in more than case.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `metadata`.
     public init(_ values: [String: String]) throws(GatewayError) {
         guard values.count <= Self.maxCount else { throw Self.refusal("At most 64 entries are allowed.") }

@@ -1,6 +1,7 @@
-/// What Alibaba OSS shall do with an object before it sends it, `x-oss-process`.
+/// Processing that Alibaba OSS applies to an object before it sends it (`x-oss-process`).
 ///
-/// Only what looks at nothing but the object itself: a watermark may show any image of the bucket, and `saveas` writes.
+/// Only operations that read nothing but the object itself are accepted. A watermark could show any image of the
+/// bucket, and `saveas` writes an object.
 /// - SeeAlso: Alibaba Cloud OSS, "Image processing", "Video snapshots".
 public struct ObjectProcess: Sendable, Equatable {
     /// The text, such as `image/resize,w_100/format,webp`.
@@ -11,7 +12,7 @@ public struct ObjectProcess: Sendable, Equatable {
         "contrast", "sharpen", "quality", "format", "interlace", "info", "average-hue",
     ]
 
-    /// Checks a text.
+    /// Validates a text.
     ///
     /// - Parameter text: Up to 512 bytes: `style/name`, `image/operation,…/…`, or `video/snapshot,…`.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `process`.

@@ -1,9 +1,9 @@
-/// The name of one version of an object, as the store gave it.
+/// The identifier of one version of an object, as the store assigned it.
 public struct ObjectVersion: Sendable, Equatable {
-    /// The name.
+    /// The identifier.
     public let text: String
 
-    /// Checks a name.
+    /// Validates an identifier.
     ///
     /// - Parameter text: 1 to 1,024 letters, digits and `-._~+/=`.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `versionId`.

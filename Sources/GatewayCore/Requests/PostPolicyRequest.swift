@@ -1,63 +1,64 @@
 public import Foundation
 
-/// What a caller asks for with `POST /v1/post-policies`, in a form that cannot be wrong.
+/// A valid request of `POST /v1/post-policies`.
 public struct PostPolicyRequest: Sendable {
-    /// The members of the JSON body as they came, absent where they were not there.
+    /// The members of the JSON body as received; `nil` if absent.
     public struct Fields: Sendable {
         /// Name of the bucket.
         public var bucket: String?
         /// Key of the object.
         public var key: String?
-        /// In place of a key, for an object that the gateway names; see ``IssueRequest/Fields/keyPrefix``.
+        /// Prefix of a key that the gateway completes, in place of `key`; see ``IssueRequest/Fields/keyPrefix``.
         public var keyPrefix: String?
-        /// What such a name ends with.
+        /// Extension of the name that the gateway makes.
         public var keyExtension: String?
-        /// In place of a key, for an object that the client names: what its key begins with, empty or ending in `/`.
+        /// Prefix of a key that the client completes, in place of `key`; empty or ending in `/`.
         public var keyStartsWith: String?
-        /// The content types of which the client chooses one.
+        /// The content types that the client may choose from.
         public var contentTypes: [String]?
-        /// Fewest bytes of the file; 0 where absent.
+        /// Smallest size of the file in bytes; 0 if absent.
         public var minBytes: Int64?
-        /// Most bytes of the file; 0…5 GiB, demanded.
+        /// Largest size of the file in bytes, 0…5 GiB; required.
         public var maxBytes: Int64?
-        /// Life of the form in seconds, at least 1.
+        /// Requested lifetime of the form in seconds, at least 1.
         public var expiresIn: Int?
         /// The object's own metadata, by names without the store's prefix.
         public var metadata: [String: String]?
         /// Status of the store's answer to an upload: 200, 201 or 204.
         public var successActionStatus: Int64?
 
-        /// All absent.
+        /// Creates fields that are all absent.
         public init() {}
     }
 
-    /// On what the form may write.
+    /// The objects that the form may write.
     enum Target: Sendable {
         /// One object.
         case key(ObjectKey)
-        /// Every object whose key begins with a text that is empty or ends in `/`.
+        /// Every object whose key begins with this prefix, which is empty or ends in `/`.
         case below(ExactText)
     }
 
-    /// Most content types of one form.
+    /// Largest number of content types per form.
     public static let maxContentTypes = 20
 
-    /// Where.
+    /// The bucket.
     public let bucket: BucketName
-    /// What the form permits, once for each content type, at its largest. The first stands for the form in the ledger.
+    /// The uploads that the form permits, one per content type, each with the largest size. The first represents the
+    /// form in the ledger.
     let uploads: [IssueRequest]
     let target: Target
-    /// The bytes that the file may have.
+    /// Permitted size of the file, in bytes.
     public let contentLength: ClosedRange<Int64>
-    /// Status of the store's answer.
+    /// Status of the store's answer to an upload.
     public let successActionStatus: Int?
 
-    /// Checks the fields of a request.
+    /// Validates the fields of a request.
     ///
     /// - Parameters:
     ///   - fields: The fields.
-    ///   - newName: Makes a name that nothing has.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and what `newName` throws.
+    ///   - newName: Makes a unique name.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and whatever `newName` throws.
     public init(_ fields: Fields, newName: () throws(GatewayError) -> UUID) throws(GatewayError) {
         contentLength = try Self.contentLength(fields)
         let below = try Self.area(fields)
@@ -81,7 +82,7 @@ public struct PostPolicyRequest: Sendable {
         return minBytes...maxBytes
     }
 
-    /// What the form permits, once for each content type, of which there is at least one.
+    /// Returns the uploads that the form permits, one per content type. There is at least one.
     private static func uploads(
         _ fields: Fields, below: ExactText?, name: UUID
     ) throws(GatewayError) -> [IssueRequest] {
@@ -93,7 +94,8 @@ public struct PostPolicyRequest: Sendable {
         var upload = IssueRequest.Fields()
         upload.action = Action.putObject.rawValue
         upload.bucket = fields.bucket
-        // No grant can be for a name that is made now: what covers it covers everything that begins like it.
+        // No grant can exist for a name made at this moment: a grant that covers it covers every key with the same
+        // prefix.
         upload.key = below.map { $0.rawValue + name.lowercaseText } ?? fields.key
         upload.keyPrefix = fields.keyPrefix
         upload.keyExtension = fields.keyExtension
@@ -129,7 +131,7 @@ public struct PostPolicyRequest: Sendable {
         }
     }
 
-    /// The field `key` of the form; `${filename}` stands for what the client fills in, and is in no object's key.
+    /// The form field `key`. In it, `${filename}` is the part that the client fills in; no object's key contains it.
     var key: String {
         switch target {
         case .key(let key): key.rawValue

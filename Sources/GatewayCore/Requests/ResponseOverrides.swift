@@ -1,12 +1,12 @@
-/// Headers that a download's response shall have, whatever the object says of itself.
+/// Headers that the response to a download must have, in place of the object's own.
 ///
-/// A class, as few requests have any.
+/// A class, because few requests have overrides.
 public final class ResponseOverrides: Sendable {
-    /// The members of `response` as they came, absent where they were not there.
+    /// The members of `response` as received; `nil` if absent.
     public struct Fields: Sendable {
         /// `Content-Disposition`, in ASCII.
         public var contentDisposition: String?
-        /// Name under which a browser saves the object, in any script; makes the disposition `attachment`.
+        /// Name under which a browser saves the object, in any script. It makes the disposition `attachment`.
         public var filename: String?
         /// `Content-Type`.
         public var contentType: String?
@@ -19,11 +19,11 @@ public final class ResponseOverrides: Sendable {
         /// `Content-Encoding`.
         public var contentEncoding: String?
 
-        /// All absent.
+        /// Creates fields that are all absent.
         public init() {}
     }
 
-    /// `Content-Disposition`, also where it came as a file name.
+    /// `Content-Disposition`, whether it was given as such or as a file name.
     public let contentDisposition: String?
     /// `Content-Type`.
     public let contentType: MediaType?
@@ -36,7 +36,7 @@ public final class ResponseOverrides: Sendable {
     /// `Content-Encoding`.
     public let contentEncoding: String?
 
-    /// No overrides; those of every upload.
+    /// No overrides, as in every upload.
     static let none = ResponseOverrides()
 
     private init() {
@@ -48,10 +48,10 @@ public final class ResponseOverrides: Sendable {
         contentEncoding = nil
     }
 
-    /// Checks overrides.
+    /// Validates overrides.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that cannot be a header's, such as one with a
-    ///   line break.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that a header cannot have, such as one
+    ///   with a line break.
     public init(_ fields: Fields) throws(GatewayError) {
         let disposition = try Self.header(fields.contentDisposition, "contentDisposition")
         if let disposition, !Self.isDisposition(disposition) {
@@ -76,16 +76,17 @@ public final class ResponseOverrides: Sendable {
         contentEncoding = try Self.header(fields.contentEncoding, "contentEncoding")
     }
 
-    /// Whether a browser will save the response rather than show it.
+    /// Whether a browser saves the response instead of showing it.
     var isAttachment: Bool {
         contentDisposition.map { Self.dispositionType($0).elementsEqual("attachment".utf8) } ?? false
     }
 
-    /// Writes the header that makes a browser save under a name (RFC 6266, section 4; RFC 8187).
+    /// Returns the header that makes a browser save the object under a name (RFC 6266, section 4; RFC 8187).
     ///
-    /// The plain form has `_` for whatever old clients misread; the second form, where needed, is exact.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a name that is no name of a file: empty, above 255
-    ///   bytes, `.` or `..`, or with `/`, `\` or control characters.
+    /// The plain form replaces every character that old clients misread with `_`. A second, exact form follows if the
+    /// two differ.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for an invalid file name: empty, above 255 bytes, `.`
+    ///   or `..`, or with `/`, `\` or control characters.
     static func attachment(named name: String) throws(GatewayError) -> String {
         guard 1...255 ~= name.utf8.count, name != ".", name != "..",
             !name.utf8.contains(where: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }),
@@ -105,7 +106,8 @@ public final class ResponseOverrides: Sendable {
         return plain.utf8.elementsEqual(name.utf8) ? header : header + "; filename*=UTF-8''" + extended(name)
     }
 
-    /// Control characters, and marks that make a name read in another direction than it is stored.
+    /// Whether a character is a control character, or a mark that makes a name display in another order than it is
+    /// stored.
     private static func isConfusing(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl
             || scalar.properties.generalCategory == .lineSeparator
@@ -116,7 +118,7 @@ public final class ResponseOverrides: Sendable {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            // `attr-char` of RFC 8187 is a token's byte less three that the form itself uses.
+            // `attr-char` of RFC 8187 is a token byte, except for three that the extended form itself uses.
             if ASCII.isToken(byte), !"*'%".utf8.contains(byte) {
                 bytes.append(byte)
             } else {

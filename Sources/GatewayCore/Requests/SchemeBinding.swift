@@ -1,32 +1,33 @@
 public import Signing
 
-/// What a signing scheme can bind, and in which words: what differs between the vendors, and nothing else.
+/// What a signing scheme can bind, and the names it uses. This table holds everything in which the vendors differ.
 ///
-/// A class, as every decision looks at one of these few.
+/// A class, because there are few instances and every decision uses one.
 final class SchemeBinding: Sendable {
-    /// What stands before the names of metadata.
+    /// Text before the names of metadata.
     let metadataPrefix: String
-    /// Whether a `content-length` can be signed.
+    /// Whether the scheme can sign `content-length`.
     let bindsLength: Bool
-    /// The header that bounds the length of an upload, where there is one.
+    /// The header that bounds the length of an upload, if the store has one.
     let lengthRangeHeader: String?
-    /// Whether a SHA-256 can be demanded of the store.
+    /// Whether the scheme can make the store check a SHA-256.
     let bindsChecksum: Bool
-    /// Whether headers are bound that keep out what the store would obey though it is not signed.
+    /// Whether uploads bind extra headers that make unsigned headers ineffective, at a store that would obey those.
     let closesUploads: Bool
-    /// The header that keeps an object that exists from being replaced.
+    /// The header that makes the store refuse to replace an existing object, if there is one.
     let createsOnlyHeader: NamedValue?
-    /// Headers of a download's response that can be set.
+    /// The response headers of a download that the scheme can bind.
     let overrides: Set<Override>
-    /// Whether all parameters are signed that change what a download gives; else whoever holds the signature adds some.
+    /// Whether the scheme signs all parameters that change the result of a download. If not, the holder of the
+    /// signature can add some.
     let signsDownloads: Bool
-    /// The parameter that names a version of the object, where it is signed.
+    /// The parameter that names a version of the object; `nil` if the scheme does not sign it.
     let versionParameter: String?
-    /// The parameter that has the object changed on its way.
+    /// The parameter that makes the store process the object, if there is one.
     let processParameter: String?
-    /// Whether `?` in a key is told apart from what follows a key.
+    /// Whether the scheme distinguishes a `?` in a key from a `?` that ends the key.
     let takesQuestionMarks: Bool
-    /// What browser forms can say.
+    /// The content types that browser forms can permit.
     let form: Form
 
     private init(
@@ -49,7 +50,7 @@ final class SchemeBinding: Sendable {
         self.form = form
     }
 
-    /// A header of a download's response.
+    /// A response header of a download.
     enum Override: String, CaseIterable {
         case cacheControl = "response-cache-control"
         case contentDisposition = "response-content-disposition"
@@ -59,32 +60,33 @@ final class SchemeBinding: Sendable {
         case expires = "response-expires"
     }
 
-    /// What browser forms of a scheme can say.
+    /// The content types that browser forms of a scheme can permit.
     enum Form {
-        /// There are none.
+        /// The scheme has no browser forms.
         case none
-        /// One content type.
+        /// Exactly one content type.
         case oneType
-        /// A list of content types as well.
+        /// One content type or a list of them.
         case types
     }
 }
 
 extension Bucket {
-    /// What its scheme can bind at its store.
+    /// The binding of the bucket's scheme at the bucket's store.
     ///
-    /// Of the schemes of stores that may obey unsigned headers, the old one has all of the vendor's headers in what is signed.
+    /// Stores that may obey unsigned headers use `aws-v4` or `aws-v2`. `aws-v2` signs all of the vendor's headers, so
+    /// only `aws-v4` needs the closed form.
     var binding: SchemeBinding {
         honoursUnsignedHeaders && scheme == .awsV4 ? .awsV4Closed : scheme.binding
     }
 }
 
 extension Bucket {
-    /// The headers that a link binds for an upload of bytes, as users get them; with the hash of `claimed` in place of theirs.
+    /// Returns the headers that an upload link binds, as users receive them, with `claimed` in place of their hash.
     ///
     /// - Parameters:
-    ///   - length: Number of the bytes.
-    ///   - claimed: SHA-256 in hexadecimal that is bound where the bucket's links bind one.
+    ///   - length: Number of bytes in the upload.
+    ///   - claimed: SHA-256 in hexadecimal, used only if the bucket's links bind one.
     public func uploadHeaders(length: Int, sha256 claimed: String) -> [NamedValue] {
         guard binding.closesUploads else { return [NamedValue("content-length", String(length))] }
         return [
@@ -93,7 +95,7 @@ extension Bucket {
         ]
     }
 
-    /// The parameters by which its store calls somebody when an upload is complete.
+    /// The parameters that make the store send a callback when an upload is complete.
     var callbackQuery: [NamedValue] {
         guard let callback else { return [] }
         return [NamedValue("callback", callback)] + (callbackVar.map { [NamedValue("callback-var", $0)] } ?? [])
@@ -101,9 +103,9 @@ extension Bucket {
 }
 
 extension Bucket.Scheme {
-    /// What the scheme can bind.
+    /// The binding of the scheme.
     ///
-    /// What strings of clients bind is another matter: ``RemoteString/binding(at:)``.
+    /// Strings that clients compose have a binding of their own: ``RemoteString/binding(at:)``.
     var binding: SchemeBinding {
         switch self {
         case .awsV4: .awsV4
@@ -122,14 +124,15 @@ extension SchemeBinding {
         createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases), processParameter: nil,
         takesQuestionMarks: true, form: .oneType
     )
-    // Ceph 16: `x-amz-acl: private` leaves no room for another list, and refuses grants beside it. A copy in place of the upload
-    // is refused where both the hash and a length above zero are signed; with either alone it is made.
+    // Ceph 16: a signed `x-amz-acl: private` excludes any other ACL, and Ceph refuses grant headers beside it. Ceph
+    // refuses to turn the upload into a copy if both the hash and a length above zero are signed. With only one of them
+    // signed, it copies.
     static let awsV4Closed = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: true, lengthRangeHeader: nil, bindsChecksum: true,
         closesUploads: true, createsOnlyHeader: NamedValue("if-none-match", "*"), overrides: Set(Override.allCases),
         processParameter: nil, takesQuestionMarks: true, form: .oneType
     )
-    // What is not in the string to sign is whatever the client makes it: length and `if-none-match`.
+    // The string to sign does not contain the length or `if-none-match`, so the client can choose both freely.
     static let awsV2 = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: Set(Override.allCases), processParameter: nil, takesQuestionMarks: true,
@@ -140,26 +143,26 @@ extension SchemeBinding {
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
         processParameter: "x-oss-process", takesQuestionMarks: true, form: .types
     )
-    // Keys stand unescaped in the string to sign: `a?acl` is an object, or the ACL of `a`.
+    // The string to sign holds keys unescaped: `a?acl` could be an object, or the ACL of `a`.
     static let ossV1 = SchemeBinding(
         metadataPrefix: "x-oss-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: NamedValue("x-oss-forbid-overwrite", "true"), overrides: Set(Override.allCases),
         processParameter: "x-oss-process", takesQuestionMarks: false, form: .types
     )
-    // The XML API knows two parameters for the answer's headers, and ignores the others.
+    // The XML API has two parameters for response headers and ignores the others.
     static let gcsV4 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: true, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"),
         overrides: [.contentDisposition, .contentType], versionParameter: "generation", processParameter: nil,
         takesQuestionMarks: true, form: .oneType
     )
-    // Parameters for the answer's headers and the version are no part of what is signed: a holder may change them.
+    // The parameters for response headers and for the version are not signed, so the holder can change them.
     static let gcsV2 = SchemeBinding(
         metadataPrefix: "x-goog-meta-", bindsLength: false, lengthRangeHeader: "x-goog-content-length-range",
         bindsChecksum: false, createsOnlyHeader: NamedValue("x-goog-if-generation-match", "0"), overrides: [],
         signsDownloads: false, versionParameter: nil, processParameter: nil, takesQuestionMarks: true, form: .none
     )
-    // Google Cloud Storage takes the words of AWS, and signs none of those parameters either.
+    // Google Cloud Storage accepts AWS's names here. It does not sign those parameters either.
     static let gcsInteroperable = SchemeBinding(
         metadataPrefix: "x-amz-meta-", bindsLength: false, lengthRangeHeader: nil, bindsChecksum: false,
         createsOnlyHeader: nil, overrides: [], signsDownloads: false, versionParameter: nil, processParameter: nil,

@@ -1,24 +1,25 @@
-/// What temporary credentials are asked for: actions below a prefix of a bucket, in a form that cannot be wrong.
+/// A valid request for temporary credentials: actions below a prefix of a bucket.
 public struct SessionRequest: Sendable, Equatable {
-    /// Life for which none was asked, in seconds.
+    /// Lifetime if the request states none, in seconds.
     public static let defaultDuration = 3600
 
-    /// Where.
+    /// The bucket.
     public let bucket: BucketName
-    /// Below what: a literal prefix, see ``KeyPrefix``.
+    /// The literal prefix that the credentials are for; see ``KeyPrefix``.
     public let prefix: ExactText
-    /// What is to be permitted; `nil` for whatever the caller may do there.
+    /// The requested actions; `nil` for every action that the caller may perform there.
     public let actions: Set<Action>?
-    /// How long, in seconds.
+    /// Requested lifetime, in seconds.
     public let duration: Int?
 
-    /// Checks a request.
+    /// Validates a request.
     ///
     /// - Parameters:
-    ///   - prefix: Empty for the whole bucket, a text that ends in `/`, or one whole key; nothing that stands for other
-    ///     texts in a session policy.
-    ///   - actions: At least one, or `nil`.
-    ///   - duration: 900…43,200 seconds.
+    ///   - bucket: The bucket.
+    ///   - prefix: Empty for the whole bucket, a text that ends in `/`, or one whole key; without wildcards or
+    ///     variables of session policies.
+    ///   - actions: At least one action, or `nil` for all that are permitted.
+    ///   - duration: 900…43,200 seconds, or `nil` for the default.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)``.
     public init(
         bucket: BucketName, prefix: String, actions: Set<Action>?, duration: Int?

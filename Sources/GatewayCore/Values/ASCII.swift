@@ -1,6 +1,6 @@
 /// Classes of ASCII bytes.
 enum ASCII {
-    /// A letter or digit.
+    /// Whether a byte is a letter or digit.
     static func isAlphanumeric(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -10,7 +10,7 @@ enum ASCII {
         }
     }
 
-    /// A byte of a token (RFC 9110, section 5.6.2).
+    /// Whether a byte may occur in a token (RFC 9110, section 5.6.2).
     static func isToken(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
@@ -21,12 +21,12 @@ enum ASCII {
         }
     }
 
-    /// A byte in lower case.
+    /// Returns a byte in lower case.
     static func lowercased(_ byte: UInt8) -> UInt8 {
         UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
     }
 
-    /// Whether a text may stand in a header: visible characters and inner spaces, 1…1,024 of them.
+    /// Whether a text is valid as a header value: 1…1,024 visible characters and inner spaces.
     static func isHeaderValue(_ text: String) -> Bool {
         let bytes = text.utf8
         let space = UInt8(ascii: " ")

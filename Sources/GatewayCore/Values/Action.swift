@@ -1,11 +1,11 @@
-/// What may be done with an object, in the stores' own words.
+/// An operation on an object, in the stores' own words.
 public enum Action: String, Sendable, Hashable, CaseIterable, Codable {
-    /// Writing an object.
+    /// Write an object.
     case putObject = "PutObject"
-    /// Reading an object, or only its head.
+    /// Read an object or only its headers.
     case getObject = "GetObject"
 
-    /// Reads an action; the prefixes `oss:` and `s3:` are accepted.
+    /// Reads an action. Accepts the prefixes `oss:` and `s3:`.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `action`.
     public init(parsing text: String) throws(GatewayError) {

@@ -2,39 +2,40 @@ public import Foundation
 
 /// A bucket that the gateway signs for.
 public struct Bucket: Sendable, Equatable {
-    /// How the bucket's name reaches the store.
+    /// Where the bucket's name appears in a URL.
     public enum Addressing: String, Sendable, CaseIterable, Codable {
         /// `bucket.endpoint/key`.
         case virtual
         /// `endpoint/bucket/key`.
         case path
-        /// The endpoint's host stands for the bucket.
+        /// The host of the endpoint identifies the bucket: `endpoint/key`.
         case cname
     }
 
-    /// The signing schemes by their names; the raw values are those of the documentation and the database.
+    /// The signing schemes. The raw values are the names in the documentation and the database.
     public enum Scheme: String, Sendable, CaseIterable, Codable {
         /// AWS Signature Version 4.
         case awsV4 = "aws-v4"
         /// AWS Signature Version 2, for old stores.
         case awsV2 = "aws-v2"
-        /// Alibaba OSS, version 4.
+        /// Alibaba OSS, signature version 4.
         case ossV4 = "oss-v4"
-        /// Alibaba OSS, version 1.
+        /// Alibaba OSS, signature version 1.
         case ossV1 = "oss-v1"
-        /// Google Cloud Storage, version 4, with the key of a service account.
+        /// Google Cloud Storage, version 4, signed with the key of a service account.
         case gcsV4RSA = "gcs-v4-rsa"
-        /// Google Cloud Storage, version 4, with an HMAC key.
+        /// Google Cloud Storage, version 4, signed with an HMAC key.
         case gcsV4HMAC = "gcs-v4-hmac"
-        /// Google Cloud Storage, version 2, with the key of a service account.
+        /// Google Cloud Storage, version 2, signed with the key of a service account.
         case gcsV2RSA = "gcs-v2-rsa"
     }
 
-    /// Who keeps the bytes; decides nothing by itself, fixes which schemes there are, defaults, and shows in lists.
+    /// The vendor of the store. It takes no part in decisions. It determines which schemes are available and what the
+    /// defaults are, and lists show it.
     public enum Provider: String, Sendable, CaseIterable, Codable {
         /// Amazon S3.
         case aws
-        /// Any other store that speaks S3.
+        /// Any other store with an S3-compatible API.
         case s3
         /// Alibaba OSS.
         case oss
@@ -42,47 +43,49 @@ public struct Bucket: Sendable, Equatable {
         case gcs
     }
 
-    /// The name that requests and grants use, and the store's own name of the bucket.
+    /// Name of the bucket, both in requests and grants and at the store.
     public var name: BucketName
-    /// Who keeps the bytes.
+    /// The vendor of the store.
     public var provider: Provider
-    /// Origin of the store, `https://host[:port]`, without a bucket.
+    /// Origin of the store, `https://host[:port]`, without the bucket's name.
     public var endpoint: String
-    /// Region of the credential scope, for example `eu-west-1`; of Google Cloud Storage the location or `auto`.
+    /// Region of the credential scope, for example `eu-west-1`. For Google Cloud Storage, the location or `auto`.
     public var region: String
-    /// How the bucket's name reaches the store.
+    /// Where the bucket's name appears in a URL.
     public var addressing: Addressing
     /// The signing scheme.
     public var scheme: Scheme
-    /// The credential that signs.
+    /// Identifier of the credential that signs.
     public var credentialID: UUID
-    /// Life of a URL for which none was asked, in seconds.
+    /// Lifetime of a URL if the request states none, in seconds.
     public var defaultTTL: Int
-    /// Longest life of a URL, in seconds; 1…604,800.
+    /// Longest lifetime of a URL, in seconds; 1…604,800.
     public var maxTTL: Int
-    /// Whether a limited size may be answered with `enforcedBy: none` where the scheme cannot bind it.
+    /// Whether the gateway may issue an upload that the scheme cannot limit in size. The answer then says `enforcedBy:
+    /// none`.
     public var allowsUnenforcedSize: Bool
-    /// Whether `GET /v1/objects/{bucket}/{key}` leads to objects of the bucket.
+    /// Whether `GET /v1/objects/{bucket}/{key}` redirects to objects of the bucket.
     public var allowsRedirects: Bool
-    /// Whether objects are deleted there by others than the gateway, such as lifecycle rules; a missing object then proves nothing
-    /// of an upload.
+    /// Whether others than the gateway, such as lifecycle rules, delete objects of the bucket. If so, a missing object
+    /// does not prove that its upload never arrived.
     public var externalDeletions: Bool
-    /// Whether the store obeys headers of its own that a signature does not list, as Ceph does; upload links then bind others that
-    /// keep those out.
+    /// Whether the store obeys vendor headers that a signature does not list, as Ceph does. Upload links then bind
+    /// further headers that make such headers ineffective.
     public var honoursUnsignedHeaders: Bool
-    /// What Alibaba OSS calls when an upload by a link is complete: base64 of the JSON of its `callback` parameter.
+    /// The request that Alibaba OSS sends when an upload by a link is complete: base64 of the JSON of its `callback`
+    /// parameter.
     public var callback: String?
-    /// Further variables of that call: base64 of the JSON of the `callback-var` parameter.
+    /// Further variables of that request: base64 of the JSON of the `callback-var` parameter.
     public var callbackVar: String?
-    /// Origins of the pages that use links to the bucket, `scheme://host[:port]`; the store must let them, which is checked
-    /// on demand.
+    /// Origins of the web pages that use links to the bucket, `scheme://host[:port]`. The store must permit them, which
+    /// the gateway checks on demand.
     public var allowedOrigins: [String]
-    /// Longest life of temporary credentials, in seconds; 0 where there are none.
+    /// Longest lifetime of temporary credentials, in seconds; 0 if the bucket has none.
     public var maxSessionTTL: Int
-    /// Set by the store of rows.
+    /// When the bucket was created. The store of rows sets it.
     public var createdAt: Date
 
-    /// Puts a bucket together.
+    /// Creates a bucket.
     public init(
         name: BucketName, provider: Provider, endpoint: String, region: String, addressing: Addressing, scheme: Scheme,
         credentialID: UUID, defaultTTL: Int = 900, maxTTL: Int = 604_800, allowsUnenforcedSize: Bool = false,
@@ -111,52 +114,52 @@ public struct Bucket: Sendable, Equatable {
     }
 }
 
-/// What a store gave us to sign with.
+/// A credential that a store issued to the gateway for signing.
 public struct StorageCredential: Sendable, Equatable {
-    /// What the secret is.
+    /// The kind of secret.
     public enum Kind: String, Sendable, CaseIterable, Codable {
-        /// An access key and its secret, a text.
+        /// An access key ID and its secret text.
         case accessKey = "access-key"
         /// A service account of Google Cloud: its e-mail address, and its private RSA key in PEM.
         case serviceAccount = "service-account"
     }
 
-    /// Identifier.
+    /// Unique identifier.
     public var id: UUID
-    /// A name for people, unique.
+    /// Unique name for people.
     public var name: String
-    /// What the secret is.
+    /// The kind of secret.
     public var secretKind: Kind
-    /// Public half: the access key, or the e-mail address of the service account.
+    /// Public part: the access key ID, or the e-mail address of the service account.
     public var accessKeyID: String
-    /// Secret half; sealed at rest, never shown again.
+    /// Secret part. It is sealed at rest and never shown again.
     public var secretAccessKey: Secret<String>
-    /// Session token of temporary credentials.
+    /// Session token, if the credential is temporary.
     public var sessionToken: Secret<String>?
-    /// When temporary credentials end; a URL made with them ends no later.
+    /// When temporary credentials expire. A URL signed with them expires no later.
     public var expiresAt: Date?
-    /// The role that it assumes to open sessions for app users, if any.
+    /// The role that the credential assumes to open sessions for app users, if any.
     public var sessionRole: SessionRole?
-    /// Set by the store of rows.
+    /// When the credential was created. The store of rows sets it.
     public var createdAt: Date
-    /// The key that this one took the place of; set by the store of rows.
+    /// The key that this one replaced, if any. The store of rows sets it.
     public var previousKey: PreviousKey?
 
     /// A key that was replaced.
     public struct PreviousKey: Sendable, Equatable {
-        /// Public half.
+        /// Public part of the replaced key.
         public var accessKeyID: String
-        /// Until when URLs may live that it signed; the store must know it so long.
+        /// Last instant at which a URL signed with this key may be alive. The store must accept the key until then.
         public var neededUntil: Date
 
-        /// Puts both together.
+        /// Creates the record of a replaced key.
         public init(accessKeyID: String, neededUntil: Date) {
             self.accessKeyID = accessKeyID
             self.neededUntil = neededUntil
         }
     }
 
-    /// Puts a credential together.
+    /// Creates a storage credential.
     public init(
         id: UUID, name: String, secretKind: Kind = .accessKey, accessKeyID: String, secretAccessKey: Secret<String>,
         sessionToken: Secret<String>? = nil, expiresAt: Date? = nil, sessionRole: SessionRole? = nil, createdAt: Date,

@@ -1,29 +1,30 @@
 public import Foundation
 
-/// Who is asking, as far as an accepted credential proves it.
+/// The party that sends a request, as far as an accepted credential proves it.
 ///
-/// A class, as it goes through many hands and nothing of it changes.
+/// A class, because many functions pass it on and none changes it.
 public final class Caller: Sendable {
     /// The user.
     public let principal: Principal
-    /// Groups named by the credential; those of the rows come with the policy.
+    /// Groups that the credential names. Memberships stored as rows come with the policy.
     public let groups: [Principal]
-    /// Roles conferred by the credential.
+    /// Roles that the credential confers.
     public let roles: Set<Role>
-    /// Claims that templates may use as `${claim:name}`, by name; `${sub}` is the principal's own name.
+    /// Claims that templates may use as `${claim:name}`, by name. `${sub}` is the principal's own name.
     public let claims: [String: String]
-    /// When the credential ends; nothing issued on it is decided later.
+    /// When the credential expires. No issuance that rests on it is decided after this instant.
     public let expiresAt: Date?
-    /// The credential, to be checked anew when policy changed meanwhile.
+    /// The credential, kept to be checked again if the policy has changed meanwhile.
     public let token: Secret<String>
-    /// The scope of the row that vouches for it: `issuer:…` or `apikey:…`; `nil` for the bootstrap key of the environment.
+    /// Scope of the row that vouches for the credential, `issuer:…` or `apikey:…`; `nil` for the bootstrap key from the
+    /// environment.
     public let scope: PolicyScope?
-    /// The state of policy under which it was checked.
+    /// The policy position at which the credential was checked.
     public let position: PolicyPosition
-    /// The ticket that the caller came with, which bounds what may be asked for; its text is ``token``.
+    /// The ticket that the caller presented, if any. It limits what the caller may ask for; its text is ``token``.
     public let ticket: Ticket?
 
-    /// Puts a caller together.
+    /// Creates a caller.
     public init(
         principal: Principal, groups: [Principal], roles: Set<Role>, claims: [String: String], expiresAt: Date?,
         token: Secret<String>, scope: PolicyScope?, position: PolicyPosition, ticket: Ticket? = nil
@@ -39,23 +40,23 @@ public final class Caller: Sendable {
         self.ticket = ticket
     }
 
-    /// Whether the caller came with a ticket.
+    /// Whether the caller presented a ticket.
     public var hasTicket: Bool { if case .some = ticket { true } else { false } }
 
-    /// Everything that the acceptance of the credential rests on, for the proof.
+    /// All scopes that the acceptance of the credential rests on. The proof at commit needs them.
     public var scopes: [PolicyScope] {
         var scopes: [PolicyScope] = []
         addScopes(to: &scopes)
         return scopes
     }
 
-    /// Adds ``scopes`` to those that the decision rests on.
+    /// Appends ``scopes`` to the scopes that a decision rests on.
     func addScopes(to scopes: inout [PolicyScope]) {
         if let scope { scopes.append(scope) }
         if let ticket { scopes.append(.ticket(name: ticket.name)) }
     }
 
-    /// What is left of quotas after charges, in their order; the uses of a ticket are left out.
+    /// Pairs charged quotas with their remainders, in the order of the charges. Leaves out the uses of a ticket.
     func balances(of charges: [QuotaCharge], _ remaining: [QuotaRemainder]) -> [QuotaBalance] {
         let count = min(charges.count, remaining.count)
         var balances: [QuotaBalance] = []
@@ -66,7 +67,9 @@ public final class Caller: Sendable {
         return balances
     }
 
-    /// What a caller is told of a quota that refused: the uses of a ticket are counted like a quota, and are none.
+    /// Returns the error for a quota that refused.
+    ///
+    /// Uses of a ticket are counted like a quota, but a ticket is not a quota: one that is used up is an expired token.
     func error(for refusal: QuotaRefusal) -> GatewayError {
         refusal.quotaID == ticket?.id.lowercaseText ? .expiredToken : .quotaExceeded(refusal)
     }

@@ -1,16 +1,16 @@
-/// Who changes something, for the audit.
+/// The origin of a change, for the audit.
 public struct ChangeContext: Sendable {
-    /// The admin.
+    /// The admin who makes the change.
     public var actor: Principal
-    /// Identifier of the request, as in logs.
+    /// Identifier of the request, as in the logs.
     public var requestID: String
-    /// The claim that the change is made for, where the request came with an idempotency key: it is marked in the same
-    /// transaction.
+    /// The idempotency claim of the request, if it has an idempotency key. The claim is marked in the transaction of
+    /// the change.
     public var claim: IdempotencyClaim?
-    /// Whether the audit is to tell of it. What users do with what is theirs does not belong there.
+    /// Whether the change is written to the audit. Changes that users make to their own resources are not.
     public var isAudited: Bool
 
-    /// Puts it together.
+    /// Creates a context.
     public init(actor: Principal, requestID: String, claim: IdempotencyClaim? = nil, isAudited: Bool = true) {
         self.actor = actor
         self.requestID = requestID

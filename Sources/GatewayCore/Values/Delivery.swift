@@ -1,19 +1,19 @@
-/// How a credential reaches the caller.
+/// The form in which an issued credential reaches the caller.
 public enum Delivery: String, Sendable, CaseIterable, Codable {
     /// A URL in a JSON answer.
     case presignedURL = "presigned-url"
     /// The fields of a browser form with a signed policy.
     case postPolicy = "post-policy"
-    /// A URL that a browser is led to.
+    /// A URL to which a browser is redirected.
     case redirect = "redirect"
-    /// Not at all: the gateway starts an upload in parts with it.
+    /// None: the gateway itself starts a multipart upload with the credential.
     case multipartStart = "multipart-start"
-    /// A URL for one part of an upload.
+    /// A URL for one part of a multipart upload.
     case multipartPart = "multipart-part"
-    /// Not at all: the gateway completes an upload in parts with it.
+    /// None: the gateway itself completes a multipart upload with the credential.
     case multipartComplete = "multipart-complete"
-    /// Temporary credentials.
+    /// Temporary credentials for the store.
     case sts
-    /// A signature for a request that the client makes itself.
+    /// A signature for a request that the client composes itself.
     case remoteSignature = "remote-signature"
 }

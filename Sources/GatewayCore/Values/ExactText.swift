@@ -1,8 +1,8 @@
 import LibCrypto
 
-/// Text that compares by its UTF-8 bytes, where `String` would take canonically equivalent texts for one.
+/// Text that compares by its UTF-8 bytes. `String` would treat canonically equivalent texts as equal.
 ///
-/// Keys, prefixes and principals are such texts: a user whose name is spelled in NFD is not the one spelled in NFC.
+/// Keys, prefixes and principals use it: a user name in NFD is not the same user as that name in NFC.
 public protocol ByteExact: Hashable, Sendable {
     /// The text.
     var rawValue: String { get }
@@ -14,13 +14,13 @@ extension ByteExact {
         left.rawValue.isSameBytes(as: right.rawValue)
     }
 
-    /// Equal bytes are equal strings, so the string's own hash will do.
+    /// Hashes the string. Texts with equal bytes are equal strings, so the string's own hash is valid.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(rawValue)
     }
 }
 
-/// Any such text.
+/// Any text that compares by its bytes.
 public struct ExactText: ByteExact {
     /// The text.
     public let rawValue: String

@@ -1,18 +1,22 @@
 import Synchronization
 
-/// Lets so many in at once and no more.
+/// Limits how many callers run an operation at the same time.
 public final class Gate: Sendable {
     private let size: Int
     private let present = Mutex(0)
 
-    /// Makes a gate for so many.
+    /// Creates a gate.
+    ///
+    /// - Parameter size: Number of callers admitted at the same time.
     public init(size: Int) {
         self.size = size
     }
 
-    /// Does something, unless too many are at it.
+    /// Runs an operation unless the gate is full.
     ///
-    /// - Throws: `slowDown`, and what `body` throws.
+    /// - Parameter body: The operation.
+    /// - Returns: The result of `body`.
+    /// - Throws: `slowDown` if the gate is full, and whatever `body` throws.
     public func pass<Value: Sendable>(
         _ body: () async throws(GatewayError) -> Value
     ) async throws(GatewayError) -> Value {

@@ -1,5 +1,5 @@
 extension GatewayError {
-    /// The stable code of the answer, in the stores' words; what clients compare and what denials are counted under.
+    /// The stable code of the answer, in the stores' words. Clients compare it, and denials are counted by it.
     public var code: String {
         switch self {
         case .invalidArgument: "InvalidArgument"

@@ -1,51 +1,56 @@
-/// Everything that can go wrong for a caller, each with what the caller can act on.
+/// Every error that a caller can receive, with the details that the caller can act on.
 ///
-/// Texts are for callers: they name no secret, no other tenant and no SQL.
+/// The texts are shown to callers: they never name a secret, another tenant or SQL.
 public enum GatewayError: Error, Equatable, Sendable {
-    /// 400 `InvalidArgument`: a field is malformed or contradicts another; `field` is its JSON name.
+    /// 400 `InvalidArgument`: a field is malformed or contradicts another field; `field` is its JSON name.
     case invalidArgument(field: String, reason: String)
-    /// 401 `Unauthenticated`: no credential, or one that is not accepted; the reason is safe to show.
+    /// 401 `Unauthenticated`: the credential is missing or not accepted. The reason is safe to show.
     case unauthenticated(reason: String)
-    /// 401 `ExpiredToken`: the credential was good and is no longer.
+    /// 401 `ExpiredToken`: the credential was valid and has expired.
     case expiredToken
-    /// 403 `AccessDenied`: nothing permits this, or a deny matches; says nothing else.
+    /// 403 `AccessDenied`: no grant permits the request, or a deny matches. The answer says nothing more.
     case accessDenied
-    /// 403 `AccessDenied`: a grant covers key and action, but a condition of it does not hold.
+    /// 403 `AccessDenied`: a grant covers the key and the action, but one of its conditions does not hold.
     case conditionFailed(ConditionFailure)
-    /// 403 `AccessDenied`: the caller's role does not reach this operation.
+    /// 403 `AccessDenied`: the caller's role does not permit this operation.
     case roleRequired(String)
-    /// 413 `EntityTooLarge`: the stated length exceeds what the grant allows, in bytes.
+    /// 413 `EntityTooLarge`: the stated length exceeds the limit of the grant, in bytes.
     case entityTooLarge(maxBytes: Int64)
-    /// 422 `NotEnforceable`: the bucket's scheme cannot bind what the grant or a quota demands; names a delivery that can.
+    /// 422 `NotEnforceable`: the bucket's scheme cannot bind what a grant or quota demands. The reason names a delivery
+    /// that can.
     case notEnforceable(reason: String)
-    /// 429 `QuotaExceeded`.
+    /// 429 `QuotaExceeded`: a quota has no room for the request.
     case quotaExceeded(QuotaRefusal)
-    /// 404 `NoSuchBucket`, `NoSuchGrant` …: an admin named a resource that does not exist.
+    /// 404 `NoSuchBucket`, `NoSuchGrant` and so on: an admin named a resource that does not exist.
     case notFound(ResourceKind)
-    /// 409 `AlreadyExists`: the resource, or one with its unique name, exists.
+    /// 409 `AlreadyExists`: the resource, or another one with its unique name, exists already.
     case alreadyExists(ResourceKind)
     /// 409 `Conflict`: the change contradicts other rows, for example the deletion of a credential that a bucket uses.
     case conflict(reason: String)
-    /// 502 `StoreRefused`: the store refused what the gateway asked of it; its status and its code, if it has one.
+    /// 502 `StoreRefused`: the store refused a request of the gateway. Carries the store's HTTP status and its error
+    /// code, if any.
     case storeRefused(status: Int, code: String?)
-    /// 412 `PreconditionFailed`: the row is not in the state that the change was made for.
+    /// 412 `PreconditionFailed`: the row is not in the state that the change expects.
     case preconditionFailed
-    /// The status and code of the first: items of many are refused, and with them all others.
+    /// Some items of a request with many are refused, so the whole request is. Status and code are those of the first
+    /// item.
     indirect case itemsRefused(first: ItemRefusal, more: [ItemRefusal])
-    /// 409 or 422: a request with an idempotency key is not answered as without one.
+    /// 409 or 422: the request's idempotency key prevents the usual answer.
     case idempotency(IdempotencyRefusal)
-    /// 500 `InternalError`: what was signed does not hold what was decided, which is a fault of ours; nothing is given.
+    /// 500 `InternalError`: the signed result does not match the decision. This is a fault of the gateway; nothing is
+    /// issued.
     case unproven(ProofGap)
-    /// 503 `SlowDown`: more requests than can be served in time; retry after so many seconds.
+    /// 503 `SlowDown`: too many requests to serve in time; retry after `retryAfter` seconds.
     case slowDown(retryAfter: Int, cause: Cause = .unstated)
-    /// 503 `ServiceUnavailable`: PostgreSQL or another part that is needed does not answer; retry after so many seconds.
+    /// 503 `ServiceUnavailable`: PostgreSQL or another required part does not answer; retry after `retryAfter` seconds.
     case unavailable(retryAfter: Int, cause: Cause = .unstated)
-    /// 503 `ServiceUnavailable`: the clocks of gateway and database differ too much to issue anything; retry after so many seconds.
+    /// 503 `ServiceUnavailable`: the clocks of gateway and database differ too much to issue anything; retry after
+    /// `retryAfter` seconds.
     case clockDiffers(retryAfter: Int)
 }
 
 extension GatewayError {
-    /// Why the gateway cannot answer now, where that is its fault or that of something it needs.
+    /// The cause for the log, if the gateway or something it depends on is at fault; otherwise `nil`.
     public var cause: Cause? {
         switch self {
         case .slowDown(_, let cause), .unavailable(_, let cause): cause.description.isEmpty ? nil : cause
@@ -57,7 +62,7 @@ extension GatewayError {
     }
 }
 
-/// The kinds of resources that admins manage; the raw value is the word in `NoSuch…` codes.
+/// The kinds of resources that admins manage. The raw value is the word in `NoSuch…` codes.
 public enum ResourceKind: String, Sendable, CaseIterable {
     case bucket = "Bucket"
     case storageCredential = "StorageCredential"
@@ -72,42 +77,42 @@ public enum ResourceKind: String, Sendable, CaseIterable {
     case eventSecret = "EventSecret"
 }
 
-/// Which condition of a matching grant did not hold.
+/// The condition of a matching grant that did not hold.
 public enum ConditionFailure: Equatable, Sendable {
-    /// The content type is missing or not among those allowed.
+    /// The content type is missing or is not an allowed one.
     case contentType(allowed: [String])
-    /// The grant wants a Content-MD5.
+    /// The grant requires a Content-MD5.
     case contentMD5Required
-    /// A length must be stated because the grant limits size or a byte quota applies.
+    /// The request must state a length, because the grant limits the size or a byte quota applies.
     case contentLengthRequired
-    /// The caller's address is outside the grant's networks, or cannot be known.
+    /// The caller's address is outside the grant's networks, or is unknown.
     case sourceAddress
-    /// The bucket does not lead callers to its objects.
+    /// The bucket does not permit redirects to its objects.
     case redirect
-    /// The grant does not allow response headers to be overridden.
+    /// The grant does not permit the request to override response headers.
     case responseOverride
-    /// The grant does not allow older versions to be read.
+    /// The grant does not permit reading older versions.
     case versions
-    /// The grant is not valid now.
+    /// The grant is not valid at this time.
     case validity
 }
 
-/// The quota that refused, and when it admits again.
+/// The quota that refused a request, and when it has room again.
 public struct QuotaRefusal: Equatable, Sendable {
     /// Identifier of the quota, as admins see it.
     public let quotaID: String
-    /// What is counted.
+    /// The metric: URLs or bytes.
     public let metric: Quota.Metric
     /// The period that is full.
     public let period: Quota.Period
-    /// Most that may be used in a period.
+    /// Limit per period, in units of the metric.
     public let limit: Int64
-    /// What is left of it now.
+    /// Units of the metric that are left in this period.
     public let remaining: Int64
-    /// Seconds until the next period begins; `nil` for a total.
+    /// Seconds until the next period begins; `nil` for the period `total`.
     public let resetsIn: Int?
 
-    /// Describes a refusal.
+    /// Creates the description of a refusal.
     public init(
         quotaID: String, metric: Quota.Metric, period: Quota.Period, limit: Int64, remaining: Int64, resetsIn: Int?
     ) {

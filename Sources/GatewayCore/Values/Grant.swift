@@ -1,39 +1,39 @@
 public import Foundation
 
-/// A permission row: who may, or may not, do what below which prefix of a bucket.
+/// A permission row: which principal may, or may not, do what below which prefix of a bucket.
 public struct Grant: Sendable, Equatable {
-    /// Whether matching requests are permitted or refused; one matching `deny` outweighs every `allow`.
+    /// Whether matching requests are permitted or refused. One matching `deny` overrides every `allow`.
     public enum Effect: String, Sendable, CaseIterable, Codable {
         case allow
         case deny
     }
 
-    /// Identifier.
+    /// Unique identifier.
     public var id: UUID
-    /// Whom it is for.
+    /// The principal that the grant is for.
     public var principal: Principal
-    /// The bucket.
+    /// The bucket that the grant is for.
     public var bucket: BucketName
-    /// The keys.
+    /// The keys that the grant is for.
     public var prefix: KeyPrefix
-    /// What it covers; never empty.
+    /// The actions that the grant covers; never empty.
     public var actions: Set<Action>
-    /// Permit or refuse.
+    /// Whether the grant permits or refuses.
     public var effect: Effect
-    /// What must hold besides.
+    /// Further conditions that must hold.
     public var conditions: GrantConditions
-    /// First instant of validity, if bounded.
+    /// Start of validity, inclusive; `nil` for no start.
     public var notBefore: Date?
-    /// First instant after validity, if bounded.
+    /// End of validity, exclusive; `nil` for no end.
     public var notAfter: Date?
     /// A remark for admins.
     public var note: String
-    /// The admin who made it.
+    /// The admin who created the grant.
     public var createdBy: String
-    /// Set by the store of rows.
+    /// When the grant was created. The store of rows sets it.
     public var createdAt: Date
 
-    /// Puts a grant together.
+    /// Creates a grant.
     public init(
         id: UUID, principal: Principal, bucket: BucketName, prefix: KeyPrefix, actions: Set<Action>, effect: Effect,
         conditions: GrantConditions = GrantConditions(), notBefore: Date? = nil, notAfter: Date? = nil,
@@ -54,27 +54,28 @@ public struct Grant: Sendable, Equatable {
     }
 }
 
-/// What must hold for a grant to apply. An absent member demands nothing. The JSON form is the API's and the database's.
+/// The conditions under which a grant applies. An absent condition demands nothing. The API and the database share this
+/// JSON form.
 public struct GrantConditions: Sendable, Equatable, Codable {
-    /// Content types for uploads: exact, or `type/*`, which leaves out types whose scripts a browser runs, such as
-    /// `text/html` and `image/svg+xml`; those have to be named.
+    /// Content types that an upload may have: exact types, or `type/*`. A pattern leaves out types whose scripts a
+    /// browser runs, such as `text/html` and `image/svg+xml`; name these exactly.
     public var contentTypes: [String]?
-    /// Largest object, in bytes.
+    /// Size limit of an object, in bytes.
     public var maxBytes: Int64?
     /// Whether an upload must bind a Content-MD5.
     public var requireContentMD5: Bool?
-    /// Longest life of a URL, in seconds.
+    /// Longest lifetime of a URL, in seconds.
     public var maxTTL: Int?
-    /// Networks of the caller, in CIDR notation; any of them.
+    /// Networks in CIDR notation; the caller's address must lie in one of them.
     public var sourceCIDRs: [String]?
     /// Whether downloads are forced to `Content-Disposition: attachment`.
     public var forceDownload: Bool?
-    /// Whether a download may override the response's `Content-Type`; where absent it may not.
+    /// Whether a download may override the response's `Content-Type`; if absent, it may not.
     public var allowResponseContentType: Bool?
-    /// Whether versions of an object may be read that are named; where absent only the newest may.
+    /// Whether a download may name a version of the object; if absent, only the newest version can be read.
     public var allowVersions: Bool?
 
-    /// Puts conditions together; all absent by default.
+    /// Creates conditions; all are absent by default.
     public init(
         contentTypes: [String]? = nil, maxBytes: Int64? = nil, requireContentMD5: Bool? = nil, maxTTL: Int? = nil,
         sourceCIDRs: [String]? = nil, forceDownload: Bool? = nil, allowResponseContentType: Bool? = nil,
@@ -91,19 +92,19 @@ public struct GrantConditions: Sendable, Equatable, Codable {
     }
 }
 
-/// One row of a group's membership.
+/// A row that makes a user a member of a group.
 public struct GroupMember: Sendable, Equatable {
     /// The group.
     public var group: Principal
     /// The member, a user.
     public var member: Principal
-    /// Set by the store of rows.
+    /// When the membership was created. The store of rows sets it.
     public var createdAt: Date
 
-    /// The identifier that stores of rows know: group and member, parted by U+001F, which neither can hold.
+    /// Identifier of the row in stores: group and member, separated by U+001F, which neither can contain.
     public var identifier: String { group.rawValue + "\u{1f}" + member.rawValue }
 
-    /// Puts a membership together.
+    /// Creates a membership.
     public init(group: Principal, member: Principal, createdAt: Date) {
         self.group = group
         self.member = member

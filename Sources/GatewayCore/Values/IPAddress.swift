@@ -1,25 +1,27 @@
-/// An address of the Internet Protocol, version 4 or 6; an IPv4-mapped IPv6 address is the IPv4 address.
+/// An IP address of version 4 or 6. An IPv4-mapped IPv6 address counts as the IPv4 address.
 public struct IPAddress: Sendable, Hashable {
-    /// Whether it is of version 4.
+    /// Whether the address is of version 4.
     let isV4: Bool
-    // Apart, as what holds a number of 128 bits needs memory of another alignment.
+    // Two halves instead of one `UInt128`, which would raise the memory alignment of every type that contains an
+    // address.
     private let high: UInt64
     private let low: UInt64
 
-    /// The number: 32 bits of version 4, 128 bits of version 6.
+    /// The address as a number: 32 bits for version 4, 128 bits for version 6.
     var bits: UInt128 { UInt128(high) << 64 | UInt128(low) }
 
-    /// Bits of an address of its version.
+    /// Number of bits in an address of this version.
     var width: Int { isV4 ? 32 : 128 }
 
-    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, also for zones, brackets and leading zeros.
+    /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for any other text, including one with a zone, brackets or leading
+    /// zeros.
     public init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8.prefix(Self.maxTextBytes))
         guard bytes.count == text.utf8.count else { return nil }
         self.init(bytes: bytes)
     }
 
-    /// Reads a whole string, as above; once a request.
+    /// Reads a whole string in the same form. This runs once per request, so version 4 is read without a copy.
     public init?(_ text: String) {
         let utf8 = text.utf8
         guard utf8.count <= Self.maxTextBytes else { return nil }
@@ -66,7 +68,7 @@ public struct IPAddress: Sendable, Hashable {
                 bits = bits << 8 | number
                 (dots, number, digits) = (dots + 1, 0, 0)
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                // No zero may lead another digit.
+                // A leading zero must not precede another digit.
                 guard digits == 0 || number > 0 else { return nil }
                 number = number * 10 + UInt32(byte - UInt8(ascii: "0"))
                 digits += 1
@@ -111,13 +113,13 @@ public struct IPAddress: Sendable, Hashable {
     }
 }
 
-/// A block of addresses.
+/// A block of IP addresses in CIDR notation.
 public struct IPNetwork: Sendable, Hashable {
     private let base: IPAddress
     private let prefixLength: Int
 
-    /// Reads `10.0.0.0/8`, `2001:db8::/32`, or a single address; `nil` for anything else, also when bits behind the prefix
-    /// are set.
+    /// Reads `10.0.0.0/8`, `2001:db8::/32` or a single address; `nil` for any other text, including one with bits set
+    /// after the prefix.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
             .map { Substring($0) }
@@ -128,7 +130,7 @@ public struct IPNetwork: Sendable, Hashable {
             guard 1...3 ~= digits.count, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
                 digits.count == 1 || digits.first != UInt8(ascii: "0"), let stated = Int(parts[1])
             else { return nil }
-            // A mapped address is an IPv4 one by now; its first 96 bits are spent.
+            // A mapped address has become an IPv4 address, so its first 96 bits no longer count.
             length = address.isV4 && parts[0].utf8.contains(UInt8(ascii: ":")) ? stated - 96 : stated
         }
         guard 0...address.width ~= length else { return nil }
@@ -140,7 +142,7 @@ public struct IPNetwork: Sendable, Hashable {
         prefixLength = length
     }
 
-    /// Whether an address lies in this block; one of the other version never does.
+    /// Whether an address lies in this block. An address of the other version never does.
     public func contains(_ address: IPAddress) -> Bool {
         guard address.isV4 == base.isV4 else { return false }
         let freeBits = base.width - prefixLength

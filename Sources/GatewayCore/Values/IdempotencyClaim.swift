@@ -1,15 +1,15 @@
 public import Foundation
 
-/// The right to act for an idempotency key. It runs out after a while, so that a gateway that died holds nobody up.
+/// The exclusive right to act for an idempotency key. It expires, so that a gateway that crashed does not block others.
 public struct IdempotencyClaim: Sendable, Equatable {
-    /// The row of the key; a UUIDv7, made when the key was first sent.
+    /// Identifier of the key's row: a UUIDv7, created when the key was first sent.
     public var id: UUID
-    /// Which of the requests with the key this is.
+    /// Identifier of this attempt among the requests with the key.
     public var attempt: UUID
-    /// What earlier ones have on record in the ledger.
+    /// Identifiers of the issuances that earlier attempts recorded in the ledger.
     public var issuances: [UUID]
 
-    /// Puts it together.
+    /// Creates a claim.
     public init(id: UUID, attempt: UUID, issuances: [UUID] = []) {
         self.id = id
         self.attempt = attempt
@@ -17,12 +17,12 @@ public struct IdempotencyClaim: Sendable, Equatable {
     }
 }
 
-/// Why a request with an idempotency key is not answered as without one.
+/// Why the idempotency key of a request prevents the usual answer.
 public enum IdempotencyRefusal: Equatable, Sendable {
-    /// 422 `IdempotencyKeyReused`: the key came with another request before.
+    /// 422 `IdempotencyKeyReused`: an earlier request with the key was different.
     case otherRequest
-    /// 409 `IdempotencyKeyInUse`: the same request is being answered; ask again after so many seconds.
+    /// 409 `IdempotencyKeyInUse`: the same request is being processed; retry after `retryAfter` seconds.
     case inFlight(retryAfter: Int)
-    /// 409 `IdempotentAnswerGone`: it took effect, and its answer cannot be given again.
+    /// 409 `IdempotentAnswerGone`: the request took effect, but its answer can no longer be given.
     case answerGone
 }

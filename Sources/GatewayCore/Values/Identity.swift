@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a caller may do besides asking for URLs.
+/// A right that a caller has in addition to asking for URLs.
 public enum Role: String, Sendable, Hashable, CaseIterable, Codable {
     /// Reads and changes everything under `/admin`.
     case admin
@@ -8,46 +8,46 @@ public enum Role: String, Sendable, Hashable, CaseIterable, Codable {
     case auditor
 }
 
-/// A party whose JWTs are accepted. The JSON form of the configuration is the API's.
+/// An issuer whose JWTs are accepted. The JSON form of the configuration is that of the API.
 public struct Issuer: Sendable, Equatable {
-    /// Where the keys come from.
+    /// The source of an issuer's keys.
     public enum Keys: Sendable, Equatable {
-        /// A JWK set behind an https URL.
+        /// A JWK set at an https URL.
         case url(String)
-        /// A JWK set given as text.
+        /// A JWK set as text.
         case inline(String)
-        /// A shared secret for HS256; sealed at rest, never shown again.
+        /// A shared secret for HS256. It is sealed at rest and never shown again.
         case secret(Secret<String>)
     }
 
-    /// Identifier.
+    /// Unique identifier.
     public var id: UUID
     /// The `iss` claim, compared exactly; unique.
     public var issuer: String
-    /// Accepted `aud` values; any of them; never empty.
+    /// Accepted `aud` values; a token needs one of them. Never empty.
     public var audiences: [String]
     /// Accepted algorithms, by their JOSE names; never empty, never `none`.
     public var algorithms: [String]
-    /// Where the keys come from.
+    /// The source of the keys.
     public var keys: Keys
-    /// Put before the subject: `user:<prefix><subject>`; unique among issuers.
+    /// Text before the subject in a principal, `user:<prefix><subject>`; unique among issuers.
     public var principalPrefix: String
-    /// Put before each group: `group:<prefix><name>`; unique among issuers.
+    /// Text before the name of a group, `group:<prefix><name>`; unique among issuers.
     public var groupPrefix: String
-    /// Claim that names the subject; `sub` by default. Dots reach into objects.
+    /// Claim that names the subject; `sub` by default. A dot in the name selects a member of an object.
     public var subjectClaim: String
-    /// Claim that lists groups, an array of strings or one string; none where absent.
+    /// Claim that lists groups, as an array of strings or one string; `nil` for no groups.
     public var groupsClaim: String?
     /// Claims that templates and rules may use.
     public var usableClaims: [String]
-    /// Claim that lists roles; only looked at where `mayConferRoles` is not empty.
+    /// Claim that lists roles. It is ignored if `mayConferRoles` is empty.
     public var rolesClaim: String?
     /// Roles that this issuer may confer.
     public var mayConferRoles: Set<Role>
-    /// Set by the store of rows.
+    /// When the issuer was created. The store of rows sets it.
     public var createdAt: Date
 
-    /// Puts an issuer together.
+    /// Creates an issuer.
     public init(
         id: UUID, issuer: String, audiences: [String], algorithms: [String], keys: Keys, principalPrefix: String,
         groupPrefix: String, subjectClaim: String = "sub", groupsClaim: String? = nil, usableClaims: [String] = [],
@@ -69,42 +69,42 @@ public struct Issuer: Sendable, Equatable {
     }
 }
 
-/// An API key as it is kept: never the key itself.
+/// An API key as it is stored, without the key itself.
 ///
-/// The key given out reads `sluice_<prefix>_<secret>`: `prefix` is 12 characters of `a-z0-9`, public and unique; `secret` is
-/// 256 random bits in base64url without padding.
+/// The key that its owner receives is `sluice_<prefix>_<secret>`. `prefix` is 12 characters of `a-z0-9`, public and
+/// unique; `secret` is 256 random bits in base64url without padding.
 public struct APIKey: Sendable, Equatable {
-    /// Identifier.
+    /// Unique identifier.
     public var id: UUID
-    /// The public part.
+    /// Public part of the key.
     public var prefix: String
     /// SHA-256 of the whole key's text, 32 bytes.
     public var hash: [UInt8]
     /// A name for people.
     public var name: String
-    /// The user on whose behalf it speaks.
+    /// The user that the key acts for.
     public var principal: Principal
-    /// Groups it belongs to besides those of the rows.
+    /// Groups of the key, in addition to the memberships stored as rows.
     public var groups: [Principal]
-    /// Roles it carries.
+    /// Roles of the key.
     public var roles: Set<Role>
-    /// When it ends, if ever.
+    /// When the key expires; `nil` for never.
     public var expiresAt: Date?
-    /// Set by the store of rows.
+    /// When the key was created. The store of rows sets it.
     public var createdAt: Date
-    /// The key that this one took the place of, if that may still be used for a while.
+    /// The key that this one replaced, if it remains valid for a while.
     public var previousKey: PreviousKey?
 
     /// A key that was replaced.
     public struct PreviousKey: Sendable, Equatable {
-        /// The public part.
+        /// Public part of the replaced key.
         public var prefix: String
         /// SHA-256 of the whole key's text, 32 bytes.
         public var hash: [UInt8]
-        /// When it ends.
+        /// When the replaced key expires.
         public var expiresAt: Date
 
-        /// Puts it together.
+        /// Creates the record of a replaced key.
         public init(prefix: String, hash: [UInt8], expiresAt: Date) {
             self.prefix = prefix
             self.hash = hash
@@ -112,7 +112,7 @@ public struct APIKey: Sendable, Equatable {
         }
     }
 
-    /// Puts a key together.
+    /// Creates an API key.
     public init(
         id: UUID, prefix: String, hash: [UInt8], name: String, principal: Principal, groups: [Principal] = [],
         roles: Set<Role> = [], expiresAt: Date? = nil, createdAt: Date

@@ -1,6 +1,6 @@
-/// Why one item of many is refused.
+/// The refusal of one item in a request with many.
 public struct ItemRefusal: Sendable, Equatable {
-    /// Where the item stands in what was sent.
+    /// The position of the item in the request.
     public enum Place: Sendable, Equatable {
         /// An item of an array, counted from 0.
         case item(array: String, index: Int)
@@ -8,12 +8,12 @@ public struct ItemRefusal: Sendable, Equatable {
         case line(Int)
     }
 
-    /// Where it stands.
+    /// The position of the item.
     public var place: Place
-    /// What is wrong with it.
+    /// The reason for the refusal.
     public var error: GatewayError
 
-    /// Puts both together.
+    /// Creates a refusal.
     public init(_ place: Place, _ error: GatewayError) {
         self.place = place
         self.error = error
@@ -21,12 +21,12 @@ public struct ItemRefusal: Sendable, Equatable {
 }
 
 extension GatewayError {
-    /// What is wrong with one line of a stream.
+    /// Returns the error for one line of a stream, counted from 1.
     public static func line(_ number: Int, _ error: GatewayError) -> GatewayError {
         .itemsRefused(first: ItemRefusal(.line(number), error), more: [])
     }
 
-    /// What is wrong with some items; `nil` where there are none.
+    /// Creates the error for refused items; `nil` if there are none.
     public init?(refusing items: [ItemRefusal]) {
         guard let first = items.first else { return nil }
         self = .itemsRefused(first: first, more: Array(items.dropFirst()))

@@ -1,7 +1,7 @@
 extension KeyPrefix {
-    /// How many bytes of a key this prefix covers, variables filled in; `nil` where it does not match.
+    /// Returns how many bytes of a key this prefix covers, with variables filled in; `nil` if it does not match.
     ///
-    /// Compares bytes, and never part of a segment: `team/a/` does not match `team/ab`.
+    /// The comparison is by bytes and by whole segments: `team/a/` does not match `team/ab`.
     public func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
         switch self {
         case .literal(let text): text.rawValue.matchedByteCount(of: key)
@@ -9,7 +9,7 @@ extension KeyPrefix {
         }
     }
 
-    /// The literal prefix that this one stands for; `nil` where a variable has no usable value.
+    /// Returns the literal prefix that this prefix expands to; `nil` if a variable has no usable value.
     public func expanded(for subject: Subject) -> ExactText? {
         switch self {
         case .literal(let text): text
@@ -19,10 +19,10 @@ extension KeyPrefix {
 }
 
 extension Grant {
-    /// The literal prefix of the keys that the grant bears on for a subject; `nil` where it bears on none.
+    /// Returns the literal prefix of the keys that the grant affects for a subject; `nil` if it affects none.
     ///
-    /// Where a variable of a template has no usable value, a grant that allows bears on nothing, and one that denies on every key
-    /// below the text before its first variable.
+    /// If a variable of a template has no usable value, a grant that allows affects no key. A grant that denies then
+    /// affects every key below the text before its first variable.
     func expandedPrefix(for subject: Subject) -> ExactText? {
         if let expanded = prefix.expanded(for: subject) { return expanded }
         guard effect == .deny, subject.lacksUnknownClaims, case .template(let text) = prefix else { return nil }
@@ -31,7 +31,7 @@ extension Grant {
 }
 
 extension String {
-    /// How many bytes of a key this literal prefix covers; `nil` where it does not match.
+    /// Returns how many bytes of a key this literal prefix covers; `nil` if it does not match.
     func matchedByteCount(of key: ObjectKey) -> Int? {
         let prefix = utf8Span.span
         let key = key.rawValue.utf8Span.span
@@ -42,7 +42,7 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// Whether some bytes stand at a place in these.
+    /// Whether this span contains some bytes at a position.
     @inline(__always)
     func begins(with bytes: Span<UInt8>, at start: Int) -> Bool {
         guard bytes.count <= count - start else { return false }

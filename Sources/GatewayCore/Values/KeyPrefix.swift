@@ -1,16 +1,16 @@
 import Signing
 
-/// The keys that a grant is for.
+/// The set of object keys that a grant applies to.
 public enum KeyPrefix: Hashable, Sendable {
-    /// Literal: empty for the whole bucket, else keys below a text that ends in `/`, else one whole key.
+    /// A literal prefix: empty for the whole bucket, a text that ends in `/` for all keys below it, or one whole key.
     case literal(ExactText)
-    /// A template, whole segments of which are filled from the caller's identity: `${sub}` or `${claim:name}`.
+    /// A template with at least one whole segment filled from the caller's identity: `${sub}` or `${claim:name}`.
     case template(ExactText)
 
     /// Reads a literal prefix.
     ///
-    /// - Parameter text: Empty, or up to 1,023 bytes with at most ``ObjectKey/maxSlashes`` `/` that an ``ObjectKey`` may begin with:
-    ///   ending in `/`, or one whole key.
+    /// - Parameter text: Empty, a text that ends in `/`, or one whole key. It has at most 1,023 bytes and
+    ///   ``ObjectKey/maxSlashes`` `/`, and an ``ObjectKey`` may begin with it.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `prefix`.
     public init(literal text: String) throws(GatewayError) {
         try Self.check(text)
@@ -22,8 +22,8 @@ public enum KeyPrefix: Hashable, Sendable {
 
     /// Reads a template.
     ///
-    /// - Parameter text: Up to 1,023 bytes in the form of a literal prefix, of which at least one segment is `${sub}` or
-    ///   `${claim:name}`; a name has 1…128 of `A-Z a-z 0-9 . _ : -`.
+    /// - Parameter text: Up to 1,023 bytes in the form of a literal prefix. At least one segment is `${sub}` or
+    ///   `${claim:name}`, where `name` has 1…128 of `A-Z a-z 0-9 . _ : -` and is not `sub`.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `template`.
     public init(template text: String) throws(GatewayError) {
         try Self.check(text, field: "template")
@@ -43,7 +43,7 @@ public enum KeyPrefix: Hashable, Sendable {
         self = .template(ExactText(text))
     }
 
-    /// The text as stored.
+    /// The text as stored, with variables not filled in.
     public var text: String {
         switch self {
         case .literal(let text), .template(let text): text.rawValue
@@ -70,12 +70,12 @@ public enum KeyPrefix: Hashable, Sendable {
 
 /// A variable segment of a template.
 enum TemplateVariable: Equatable {
-    /// The principal's own name, with the prefix of its issuer.
+    /// The principal's own name, including the prefix of its issuer.
     case subject
-    /// A claim of the credential.
+    /// The value of a claim of the credential.
     case claim(String)
 
-    /// Reads a whole segment; `nil` when it is not a variable.
+    /// Reads a whole segment; `nil` if it is not a variable.
     init?(segment: Substring.UTF8View) {
         guard segment.starts(with: "${".utf8), segment.last == UInt8(ascii: "}") else { return nil }
         let name = segment.dropFirst(2).dropLast()
@@ -85,7 +85,7 @@ enum TemplateVariable: Equatable {
         }
         guard name.starts(with: "claim:".utf8), case let claim = name.dropFirst(6), 1...128 ~= claim.count,
             claim.allSatisfy(Self.isNameByte),
-            // The raw subject of one issuer may be that of another's user; the principal's name is nobody else's.
+            // The same raw subject may belong to users of two issuers; a principal's name is unique.
             !claim.elementsEqual("sub".utf8)
         else { return nil }
         self = .claim(String(decoding: claim, as: UTF8.self))
@@ -97,7 +97,7 @@ enum TemplateVariable: Equatable {
 }
 
 extension Collection<UInt8> {
-    /// Whether two bytes stand next to each other in these.
+    /// Whether two bytes occur next to each other in this collection.
     func holds(_ pair: StaticString) -> Bool {
         let pair = Array("\(pair)".utf8)
         return zip(self, dropFirst()).contains { $0 == pair[0] && $1 == pair[1] }

@@ -1,21 +1,21 @@
 import Signing
 
-/// A template of keys taken apart, so that it need not be read again for each key.
+/// A template of keys, parsed once so that matching a key does not parse it again.
 struct KeyTemplate: Sendable {
     private enum Part {
-        /// As it stands, `/` included.
+        /// Text that a key must contain literally, including `/`.
         case literal(String)
         /// One segment.
         case variable(TemplateVariable)
     }
 
     private let parts: [Part]
-    /// What stands before the first variable: empty, or a text that ends in `/`.
+    /// Text before the first variable: empty, or a text that ends in `/`.
     let beginning: String
-    /// Whether it is for all keys below it, and not for one whole key.
+    /// Whether the template covers all keys below it, rather than one whole key.
     private let isDirectory: Bool
 
-    /// Takes a template's text apart. What is no variable stands for itself.
+    /// Parses the text of a template. A segment that is not a variable is literal.
     init(_ text: String) {
         var parts: [Part] = []
         var literal = ""
@@ -37,7 +37,8 @@ struct KeyTemplate: Sendable {
         isDirectory = text.utf8.last == UInt8(ascii: "/")
     }
 
-    /// How many bytes of a key it covers, variables filled in; `nil` where it does not match or a variable has no usable value.
+    /// Returns how many bytes of a key the template covers, with variables filled in. Returns `nil` if the template
+    /// does not match or a variable has no usable value.
     func matchedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
         let key = key.rawValue.utf8Span.span
         var end = 0
@@ -57,9 +58,10 @@ struct KeyTemplate: Sendable {
         return isDirectory || end == key.count ? end : nil
     }
 
-    /// How many bytes of a key it covers in a grant that denies; `nil` where it does not match.
+    /// Returns how many bytes of a key the template covers in a grant that denies; `nil` if it does not match.
     ///
-    /// Where a variable has no usable value, nobody knows which keys are meant: it covers every key below its ``beginning``.
+    /// If a variable has no usable value, the intended keys are unknown. The template then covers every key below its
+    /// ``beginning``.
     func deniedByteCount(of key: ObjectKey, for subject: Subject) -> Int? {
         if isFilled(for: subject) { return matchedByteCount(of: key, for: subject) }
         return subject.lacksUnknownClaims ? beginning.matchedByteCount(of: key) : nil
@@ -73,7 +75,7 @@ struct KeyTemplate: Sendable {
         }
     }
 
-    /// The literal prefix that it stands for; `nil` where a variable has no usable value.
+    /// The literal prefix that the template expands to; `nil` if a variable has no usable value.
     func expanded(for subject: Subject) -> ExactText? {
         var expanded = ""
         for part in parts {
@@ -89,7 +91,7 @@ struct KeyTemplate: Sendable {
 }
 
 extension Subject {
-    /// The text that ends in what a variable stands for; `nil` where there is none.
+    /// The text that ends with the value of a variable; `nil` if there is none.
     fileprivate func text(of variable: TemplateVariable) -> String? {
         switch variable {
         case .subject: principal.isUser ? principal.rawValue : nil
@@ -97,7 +99,7 @@ extension Subject {
         }
     }
 
-    /// What a variable stands for; `nil` where that is nothing, or cannot be a segment of a key.
+    /// The value of a variable; `nil` if there is none, or if it cannot be a segment of a key.
     fileprivate func segment(of variable: TemplateVariable) -> Substring? {
         guard let text = text(of: variable),
             text.utf8Span.span.extracting(droppingFirst: variable.droppedByteCount).isSafeSegment(of: text)
@@ -107,7 +109,7 @@ extension Subject {
 }
 
 extension TemplateVariable {
-    /// What stands before the value in the text that holds it: `user:` before the name of a principal.
+    /// Number of bytes before the value in the text that holds it: those of `user:` before the name of a principal.
     fileprivate var droppedByteCount: Int {
         switch self {
         case .subject: 5
@@ -117,9 +119,9 @@ extension TemplateVariable {
 }
 
 extension Span<UInt8> {
-    /// Whether a value cannot change the shape of a key that it becomes a segment of.
+    /// Whether these bytes, as a segment of a key, cannot change the structure of the key.
     ///
-    /// - Parameter text: What these bytes are the end of.
+    /// - Parameter text: The text that ends with these bytes.
     fileprivate func isSafeSegment(of text: String) -> Bool {
         guard !isEmpty else { return false }
         var isASCII = true

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// A page of the ledger, and the stretch that was looked at.
+/// A page of the ledger, with the time range that was searched.
 public struct LedgerPage<Item: Sendable>: Sendable {
-    /// The rows.
+    /// The rows of this page.
     public var items: [Item]
-    /// Where to go on; `nil` on the last page.
+    /// Token that continues the list; `nil` on the last page.
     public var nextPageToken: String?
-    /// What was looked at.
+    /// The time range that was searched.
     public var range: LedgerRange
 
-    /// Puts a page together.
+    /// Creates a page.
     public init(items: [Item], nextPageToken: String?, range: LedgerRange) {
         self.items = items
         self.nextPageToken = nextPageToken
@@ -17,21 +17,21 @@ public struct LedgerPage<Item: Sendable>: Sendable {
     }
 }
 
-/// A stretch of the ledger, by the time of recording.
+/// A range of the ledger, by time of recording.
 public struct LedgerRange: Sendable, Equatable {
-    /// First instant.
+    /// Start of the range, inclusive.
     public var from: Date
-    /// First instant after it; open where absent.
+    /// End of the range, exclusive; `nil` for no end.
     public var to: Date?
 
-    /// Takes the ends that were asked for.
+    /// Creates a range from the ends that a request states.
     ///
     /// - Parameters:
-    ///   - from: First instant; so long before the end where absent.
-    ///   - to: First instant after the stretch; open where absent.
-    ///   - span: What a stretch without a beginning covers, in seconds.
-    ///   - now: The clock.
-    /// - Throws: `invalidArgument` where the beginning is not before the end.
+    ///   - from: Start, inclusive; if `nil`, the range starts `span` seconds before its end.
+    ///   - to: End, exclusive; `nil` for no end, in which case `span` counts back from `now`.
+    ///   - span: Length of a range without a stated start, in seconds.
+    ///   - now: Current time.
+    /// - Throws: `invalidArgument` if the start is not before the end.
     public init(from: Date?, to: Date?, span: TimeInterval, now: Date) throws(GatewayError) {
         if let from, let to, from >= to {
             throw .invalidArgument(field: "from", reason: "The beginning must lie before the end.")
@@ -40,8 +40,8 @@ public struct LedgerRange: Sendable, Equatable {
         self.to = to
     }
 
-    /// A day in seconds.
+    /// One day in seconds.
     public static let day: TimeInterval = 86_400
-    /// As long as anything that was issued can be alive, and a day.
+    /// Longest possible lifetime of anything issued, plus one day; in seconds.
     public static let longestLife: TimeInterval = 8 * day
 }

@@ -1,29 +1,29 @@
 import LibCrypto
 
-/// The form that the gateway's own secrets have in the hands of their owners: `<marker><name>_<secret>`.
+/// The text form of the gateway's own secrets, as their owners hold them: `<marker><name>_<secret>`.
 ///
-/// The name is 12 characters of `a-z0-9`, public; the secret is 256 random bits in base64url without padding.
+/// The name is public and has 12 characters of `a-z0-9`. The secret is 256 random bits in base64url without padding.
 struct MarkedSecret: Sendable {
-    /// Random bytes that one is made of: 12 for the name, 32 for the secret.
+    /// Number of random bytes that a secret is made from: 12 for the name, 32 for the secret part.
     static let randomByteCount = 44
 
-    /// The public part, 12 of `a-z0-9`.
+    /// Public part: 12 characters of `a-z0-9`.
     let name: String
     /// The whole text.
     let text: Secret<String>
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    /// Makes one; `nil` unless there are ``randomByteCount`` bytes.
+    /// Creates a new secret; `nil` unless there are ``randomByteCount`` bytes.
     init?(marker: String, randomBytes: [UInt8]) {
         guard randomBytes.count == Self.randomByteCount else { return nil }
-        // The name is no secret; that some characters come up a little more often does not matter.
+        // The name is not secret, so it does not matter that some characters occur slightly more often.
         let name = randomBytes.prefix(12).map { Self.alphabet[Int($0) % Self.alphabet.count] }
         self.name = String(decoding: name, as: UTF8.self)
         text = Secret(marker + self.name + "_" + Base64URL.encode(Array(randomBytes.dropFirst(12))))
     }
 
-    /// Reads one; `nil` for a text of another form.
+    /// Reads a secret; `nil` for text in another form.
     init?(marker: String, parsing text: Secret<String>) {
         let utf8 = text.reveal().utf8
         let start = marker.utf8.count
@@ -45,9 +45,9 @@ struct MarkedSecret: Sendable {
         return bytes.count >= count && marker.isSameBytes(as: bytes.extracting(0..<count))
     }
 
-    /// SHA-256 of the whole text: what is kept.
+    /// SHA-256 of the whole text, the form that is stored.
     ///
-    /// The secret has 256 random bits, so no slow hash is needed.
+    /// The secret has 256 random bits, so it needs no slow hash.
     var digest: Digest { DigestAlgorithm.sha256.digest(of: text.reveal()) }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

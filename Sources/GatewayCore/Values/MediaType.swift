@@ -1,13 +1,13 @@
-/// A content type as RFC 9110, section 8.3.1, has it.
+/// A content type as defined by RFC 9110, section 8.3.1.
 public struct MediaType: Sendable, Equatable {
-    /// The whole text with its parameters, as the caller wrote it; this is what a URL binds.
+    /// The whole text including parameters, as the caller wrote it. A URL binds this text.
     public let text: String
     /// Type and subtype in lower case, without parameters.
     public let essence: String
 
-    /// Reads a content type; `nil` unless it is `type/subtype` with optional parameters, of at most 255 bytes.
+    /// Reads a content type; `nil` unless the text is `type/subtype` with optional parameters, in at most 255 bytes.
     ///
-    /// Wildcards are refused: an object has one type.
+    /// Wildcards are refused, because an object has one type.
     public init?(_ text: String) {
         guard text.utf8.count <= 255, let essence = MediaTypeSyntax.essence(of: text) else { return nil }
         guard !essence.utf8Span.span.holds(UInt8(ascii: "*")) else { return nil }
@@ -15,9 +15,9 @@ public struct MediaType: Sendable, Equatable {
         self.essence = essence
     }
 
-    /// Whether a condition's entry covers this type: the same essence, or `type/*`.
+    /// Whether a pattern of a condition covers this type. A pattern is `type/subtype` or `type/*`.
     ///
-    /// Types whose scripts a browser runs are covered only by their own name.
+    /// `type/*` does not cover types whose scripts a browser runs; only their own names do.
     public func isCovered(by pattern: String) -> Bool {
         let pattern = pattern.utf8
         guard pattern.suffix(2).elementsEqual("/*".utf8) else {
@@ -29,29 +29,30 @@ public struct MediaType: Sendable, Equatable {
             && !runsScripts
     }
 
-    /// Whether a browser that is led to such an object runs scripts in it, with the rights of the bucket's origin.
+    /// Whether a browser that opens such an object runs scripts in it, with the rights of the bucket's origin.
     ///
-    /// These are HTML, all that browsers read as XML, where `<script>` of XHTML works in any document, replaceable documents in
-    /// parts, and types that stand for "find out yourself". PDF is not among them, though the standard calls it scriptable: the
-    /// scripts of a PDF run inside its viewer and never touch the origin.
-    /// - SeeAlso: WHATWG, "MIME Sniffing", sections 4.6 "MIME type groups" and 7 "Determining the computed MIME type of a
-    ///   resource".
+    /// This is true for HTML and for all types that browsers read as XML, because `<script>` of XHTML works in any XML
+    /// document. It is also true for multipart documents whose parts replace each other, and for types that make the
+    /// browser guess. PDF is not included, although the standard calls it scriptable: its scripts run inside the viewer
+    /// and never reach the origin.
+    /// - SeeAlso: WHATWG, "MIME Sniffing", sections 4.6 "MIME type groups" and 7 "Determining the computed MIME type of
+    ///   a resource".
     private var runsScripts: Bool {
         switch essence {
         case "text/html", "text/xml", "application/xml",
-            // XML to Chromium and WebKit, and to Gecko.
+            // Chromium and WebKit read `text/xsl` as XML, Gecko `text/rdf`.
             "text/xsl", "text/rdf",
-            // Each part is a document, in Gecko and WebKit.
+            // In Gecko and WebKit, each part is a document.
             "multipart/x-mixed-replace",
-            // Read as HTML where the bytes look like it.
+            // Browsers read these as HTML if the bytes look like it.
             "application/unknown", "unknown/unknown":
             true
         default: essence.utf8.suffix(4).elementsEqual("+xml".utf8)
         }
     }
 
-    /// Checks an entry of ``GrantConditions/contentTypes`` and writes it in lower case; `nil` when it is neither
-    /// `type/subtype` nor `type/*`, or has parameters.
+    /// Validates an entry of ``GrantConditions/contentTypes`` and converts it to lower case. Returns `nil` unless the
+    /// entry is `type/subtype` or `type/*` without parameters.
     static func pattern(_ text: String) -> String? {
         guard text.utf8.count <= 255, let essence = MediaTypeSyntax.essence(of: text),
             essence.utf8.count == text.utf8.count
@@ -64,7 +65,7 @@ public struct MediaType: Sendable, Equatable {
 }
 
 extension Span<UInt8> {
-    /// Whether a byte is among these.
+    /// Whether a byte occurs in this span.
     fileprivate func holds(_ byte: UInt8) -> Bool {
         for index in indices where self[index] == byte { return true }
         return false
@@ -73,7 +74,7 @@ extension Span<UInt8> {
 
 /// The grammar of `type/subtype; name=value`.
 private enum MediaTypeSyntax {
-    /// Type and subtype in lower case; `nil` where the text is no content type.
+    /// Returns type and subtype in lower case; `nil` if the text is not a content type.
     static func essence(of text: String) -> String? {
         let bytes = text.utf8Span.span
         guard let slash = token(in: bytes, from: 0), slash < bytes.count, bytes[slash] == UInt8(ascii: "/"),
@@ -89,14 +90,14 @@ private enum MediaTypeSyntax {
             else { return nil }
             position = next
         }
-        // Most are written as they are kept.
+        // Most content types are in lower case without parameters and can be returned as they are.
         var isLower = true
         for index in 0..<end where ASCII.lowercased(bytes[index]) != bytes[index] { isLower = false }
         if isLower, end == bytes.count { return text }
         return String(decoding: text.utf8.prefix(end).map(ASCII.lowercased), as: UTF8.self)
     }
 
-    /// The end of the token that begins at a position; `nil` where none does.
+    /// Returns the end of the token that begins at a position; `nil` if there is no token.
     private static func token(in bytes: Span<UInt8>, from start: Int) -> Int? {
         var end = start
         while end < bytes.count, ASCII.isToken(bytes[end]) { end += 1 }

@@ -35,15 +35,15 @@ public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
-/// The key of an object, safe to sign: no client, proxy or store on the way rewrites it.
+/// The key of an object that is safe to sign: no client, proxy or store on the way rewrites it.
 public struct ObjectKey: ByteExact, CustomStringConvertible {
-    /// The key; compared by bytes, never normalised.
+    /// The key, compared by bytes and never normalised.
     public let rawValue: String
 
     /// Reads a key.
     ///
-    /// - Parameter rawValue: 1…1,023 UTF-8 bytes without control characters, `${`, empty segments, and segments that somebody
-    ///   may read as `.` or `..`; see ``KeySyntax/flaw(inKey:)``.
+    /// - Parameter rawValue: 1…1,023 UTF-8 bytes without control characters, `${` and empty segments. No segment may be
+    ///   readable as `.` or `..`; see ``KeySyntax/flaw(inKey:)``.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `key`.
     public init(_ rawValue: String) throws(GatewayError) {
         if let reason = KeySyntax.flaw(inKey: rawValue) {
@@ -52,13 +52,14 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// Most `/` of a key or prefix that is asked for or granted: a decision may have to look at each place where a grant can
-    /// stand, and those are as many.
+    /// Largest number of `/` in a key or prefix that is requested or granted. A decision may have to look up a grant at
+    /// each `/` of the key.
     public static let maxSlashes = 64
 
-    /// Refuses a key with more `/` than that.
+    /// Returns the key, or refuses it if it has more than ``maxSlashes`` `/`.
     ///
-    /// Keys on record, from before there was a bound, are not held to it.
+    /// Do not call it for keys on record from before this limit.
+    /// - Parameter field: JSON name of the field that the error names.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for the field.
     func bounded(_ field: String = "key") throws(GatewayError) -> ObjectKey {
         guard rawValue.hasBoundedSlashes else {
@@ -72,7 +73,7 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
 }
 
 extension String {
-    /// Whether there are at most ``ObjectKey/maxSlashes`` `/`.
+    /// Whether the text has at most ``ObjectKey/maxSlashes`` `/`.
     var hasBoundedSlashes: Bool {
         let bytes = utf8Span.span
         guard bytes.count > ObjectKey.maxSlashes else { return true }

@@ -1,13 +1,14 @@
-/// What to list.
+/// A query for one page of a list.
 public struct ListQuery: Sendable {
-    /// Equality filters by JSON name, for example `principal` or `bucket`; the store knows which it takes.
+    /// Equality filters by JSON name, for example `principal` or `bucket`. Each store defines the names that it
+    /// accepts.
     public var filters: [String: String]
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page said.
+    /// The `nextPageToken` of the previous page; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query.
     public init(filters: [String: String] = [:], pageSize: Int = 100, pageToken: String? = nil) {
         self.filters = filters
         self.pageSize = pageSize
@@ -15,14 +16,14 @@ public struct ListQuery: Sendable {
     }
 }
 
-/// A page of rows.
+/// One page of a list.
 public struct Page<Item: Sendable>: Sendable {
-    /// The rows.
+    /// The rows of this page.
     public var items: [Item]
-    /// Where to go on; `nil` on the last page.
+    /// Token that continues the list; `nil` on the last page.
     public var nextPageToken: String?
 
-    /// Puts a page together.
+    /// Creates a page.
     public init(items: [Item], nextPageToken: String?) {
         self.items = items
         self.nextPageToken = nextPageToken

@@ -1,36 +1,41 @@
 import LibCrypto
 
-/// The text form of a place in a list: opaque to clients, and no secret. It goes on with that list under the same filters only.
+/// The text form of a place in a list, opaque to clients and not secret. A token continues only the same list with the
+/// same filters.
 package struct PageToken: Sendable {
-    /// Neither names, prefixes nor identifiers hold control characters.
+    /// Names, prefixes and identifiers contain no control characters.
     private static let separator = "\u{1f}"
 
-    /// What every token of the list begins with.
+    /// The values at the start of every token of the list.
     private let heading: [String]
 
-    /// Tokens of a list.
+    /// Creates the token format for a list.
     ///
     /// - Parameters:
-    ///   - list: Its name.
-    ///   - filters: What narrows it.
+    ///   - list: Name of the list.
+    ///   - filters: Filters that narrow the list, by name.
     package init(of list: String, filters: [String: String]) {
         let text = filters.sorted { $0.key < $1.key }.map { "\($0.key)\0\($0.value)\0" }.joined()
         heading = [list, String(DigestAlgorithm.sha256.digest(of: text).hex.prefix(16))]
     }
 
-    /// Tokens of a list of rows.
+    /// Creates the token format for a list of rows.
     package init(of kind: ResourceKind, filters: [String: String]) {
         self.init(of: kind.rawValue, filters: filters)
     }
 
-    /// Writes the values of the row that a page ended with, in base64url.
+    /// Encodes the values of the last row of a page, in base64url.
     package func text(after values: [String]) -> String {
         Base64URL.encode(Array((heading + values).joined(separator: Self.separator).utf8))
     }
 
-    /// Reads the values.
+    /// Decodes the values in a token.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a text that was not written for this list and these filters.
+    /// - Parameters:
+    ///   - text: The token.
+    ///   - count: Expected number of values.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` if the token was not made for this list and these
+    ///   filters.
     package func values(in text: String, count: Int) throws(GatewayError) -> [String] {
         guard let bytes = Base64URL.decode(text.utf8), !bytes.contains(0),
             let plain = String(validating: bytes, as: UTF8.self)
@@ -43,7 +48,7 @@ package struct PageToken: Sendable {
         return Array(parts.dropFirst(heading.count))
     }
 
-    /// Says that a token is not of a list.
+    /// The error for a token that does not belong to a list.
     package static var foreign: GatewayError {
         .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.")
     }

@@ -1,67 +1,67 @@
 public import Foundation
 
-/// How far a reader has read the log of policy changes.
+/// A position in the log of policy changes: how far a reader has read it.
 ///
-/// A number alone would not do: after a failover numbers may repeat, tags do not.
+/// A number alone is not enough: numbers may repeat after a failover, tags do not.
 public struct PolicyPosition: Hashable, Sendable {
-    /// Number of the last change read; numbers have no gaps.
+    /// Number of the last change read. Numbers have no gaps.
     public let sequence: Int64
-    /// Random mark of that change.
+    /// Random tag of that change.
     public let tag: UUID
 
-    /// Names a position.
+    /// Creates a position.
     public init(sequence: Int64, tag: UUID) {
         self.sequence = sequence
         self.tag = tag
     }
 
-    /// Whether a reader who was here may have come to another position by reading on. Where a number repeats or is smaller, the
-    /// log is another one, or memory began anew.
+    /// Whether a reader at this position can reach another position by reading on. A number that repeats or is smaller
+    /// means that the log is a different one, or that the gateway's memory was cleared.
     func mayPrecede(_ later: PolicyPosition) -> Bool {
         self == later || sequence < later.sequence
     }
 }
 
-/// What a change of policy touches, and what a decision rests on.
+/// A part of the policy that a change touches, or that a decision rests on.
 public struct PolicyScope: ByteExact, CustomStringConvertible {
     /// The text in `policy_log.scopes`: `user:…`, `group:…`, `*`, `bucket:…`, `credential:…`, `issuer:…`, `apikey:…`,
     /// `ticket:…` or `all`.
     public let rawValue: String
 
-    /// Everything: a change of more than 1,000 scopes.
+    /// Everything: the scope of a change that touches more than 1,000 scopes.
     public static let all = PolicyScope(rawValue: "all")
 
-    /// Takes a text that is already in the form.
+    /// Wraps a text that already has the form.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }
 
-    /// Grants, memberships and quotas of a principal.
+    /// Returns the scope of a principal's grants, memberships and quotas.
     public static func principal(_ principal: Principal) -> PolicyScope {
         PolicyScope(rawValue: principal.rawValue)
     }
 
-    /// A bucket's row.
+    /// Returns the scope of a bucket's row.
     public static func bucket(_ name: BucketName) -> PolicyScope {
         PolicyScope(rawValue: "bucket:" + name.rawValue)
     }
 
-    /// A storage credential's row.
+    /// Returns the scope of a storage credential's row.
     public static func credential(_ id: UUID) -> PolicyScope {
         PolicyScope(rawValue: "credential:" + id.lowercaseText)
     }
 
-    /// An issuer's row, by its `iss`.
+    /// Returns the scope of an issuer's row, by its `iss`.
     public static func issuer(_ issuer: String) -> PolicyScope {
         PolicyScope(rawValue: "issuer:" + issuer)
     }
 
-    /// An API key's row, by its public prefix.
+    /// Returns the scope of an API key's row, by its public prefix.
     public static func apiKey(prefix: String) -> PolicyScope {
         PolicyScope(rawValue: "apikey:" + prefix)
     }
 
-    /// A ticket's row, by its public name.
+    /// Returns the scope of a ticket's row, by its public name.
     public static func ticket(name: String) -> PolicyScope {
         PolicyScope(rawValue: "ticket:" + name)
     }

@@ -1,4 +1,5 @@
-/// Who a grant or quota is for: `user:<issuer prefix><subject>`, `group:<issuer prefix><name>`, or `*`, any authenticated user.
+/// The party that a grant or quota is for: `user:<issuer prefix><subject>`, `group:<issuer prefix><name>`, or `*` for
+/// any authenticated user.
 public struct Principal: ByteExact, Codable, CustomStringConvertible {
     /// The whole text, for example `user:alice`.
     public let rawValue: String
@@ -6,7 +7,7 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
     /// Any authenticated user.
     public static let anyone = Principal(unchecked: "*")
 
-    /// Who holds the operator's key; a name that no issuer's token can have.
+    /// The holder of the operator's bootstrap key. No issuer's token can have this name.
     public static let bootstrapAdmin = Principal(unchecked: "user:bootstrap-admin")
 
     private init(unchecked rawValue: String) {
@@ -15,7 +16,7 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
 
     /// Reads a principal.
     ///
-    /// - Parameter rawValue: `*`, or `user:` or `group:` and 1…512 UTF-8 bytes without control characters.
+    /// - Parameter rawValue: `*`, or `user:` or `group:` followed by 1…512 UTF-8 bytes without control characters.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `principal`.
     public init(_ rawValue: String) throws(GatewayError) {
         guard rawValue != "*" else {
@@ -36,12 +37,12 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
         self.init(unchecked: rawValue)
     }
 
-    /// The user with this name, issuer prefix included.
+    /// Returns the user with a name, which includes the issuer's prefix.
     public static func user(_ name: String) throws(GatewayError) -> Principal {
         try Principal("user:" + name)
     }
 
-    /// The group with this name, issuer prefix included.
+    /// Returns the group with a name, which includes the issuer's prefix.
     public static func group(_ name: String) throws(GatewayError) -> Principal {
         try Principal("group:" + name)
     }

@@ -1,19 +1,19 @@
-/// What of a permit is not in what was signed.
+/// The part of a permit that the signed result does not bind.
 public enum ProofGap: String, Error, Sendable, CaseIterable {
-    /// Another scheme signed than the decision rests on.
+    /// The scheme that signed is not the one that the decision rests on.
     case scheme
-    /// Another method is bound.
+    /// The signed method differs.
     case method
-    /// Another bucket or key is bound, or more than one.
+    /// The signed bucket or key differs, or more than one is signed.
     case place
-    /// It would live longer.
+    /// The signed expiry is later than the decided one.
     case expiry
-    /// A header is missing, or has another value.
+    /// A header is missing or has another value.
     case header
-    /// A parameter is missing or has another value, or one was added.
+    /// A parameter is missing, has another value or was added.
     case parameter
-    /// The size is not bound, or a larger one is.
+    /// The size is not bound, or the bound is too large.
     case size
-    /// A policy says more or less than its permit, or cannot be read.
+    /// A policy permits more or less than the decision, or cannot be read.
     case policy
 }

@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A limit on what may be issued in a period.
+/// A limit on issuances per period.
 public struct Quota: Sendable, Equatable {
-    /// What is counted.
+    /// The unit that a quota counts.
     public enum Metric: String, Sendable, CaseIterable, Codable {
         /// URLs and other credentials issued.
         case urls
@@ -10,44 +10,44 @@ public struct Quota: Sendable, Equatable {
         case bytes
     }
 
-    /// The period, by the database's clock in UTC.
+    /// The period of a quota, in UTC by the database's clock.
     public enum Period: String, Sendable, CaseIterable, Codable {
         case minute
         case hour
         case day
         case month
-        /// Never begins anew.
+        /// One period without end: usage never resets.
         case total
     }
 
-    /// Whose use adds up.
+    /// Whether users have the limit each or together.
     public enum Sharing: String, Sendable, CaseIterable, Codable {
-        /// Every user whom the principal covers has the whole limit.
+        /// Each user that the principal covers has the whole limit.
         case each
-        /// All users whom the principal covers share the limit.
+        /// All users that the principal covers share the limit.
         case shared
     }
 
-    /// Identifier.
+    /// Unique identifier.
     public var id: UUID
-    /// Whom it limits.
+    /// The principal that the quota limits.
     public var principal: Principal
-    /// The bucket it is for; all where absent.
+    /// The bucket that the quota is for; `nil` for all buckets.
     public var bucket: BucketName?
-    /// The action it is for; both where absent.
+    /// The action that the quota is for; `nil` for both actions.
     public var action: Action?
-    /// What is counted.
+    /// The unit that is counted.
     public var metric: Metric
     /// The period.
     public var period: Period
-    /// Whose use adds up.
+    /// Whether users have the limit each or together.
     public var sharing: Sharing
-    /// Most that may be used in a period: URLs or bytes; 0 refuses everything.
+    /// Limit per period, in URLs or bytes; 0 refuses everything.
     public var limit: Int64
-    /// Set by the store of rows.
+    /// When the quota was created. The store of rows sets it.
     public var createdAt: Date
 
-    /// Puts a quota together.
+    /// Creates a quota.
     public init(
         id: UUID, principal: Principal, bucket: BucketName?, action: Action?, metric: Metric, period: Period,
         sharing: Sharing, limit: Int64, createdAt: Date

@@ -1,15 +1,15 @@
 public import Foundation
 
-/// What an issuance takes from one quota.
+/// The amount that an issuance uses of one quota.
 public struct QuotaCharge: Sendable, Equatable {
     /// The quota.
     public var quota: Quota
-    /// Whose use is counted: the caller, or the quota's principal where its use is shared.
+    /// The principal whose use is counted: the caller, or the quota's principal if the quota is shared.
     public var holder: Principal
     /// URLs or bytes; at least 1 for URLs, 0 or more for bytes.
     public var amount: Int64
 
-    /// Puts a charge together.
+    /// Creates a charge.
     public init(quota: Quota, holder: Principal, amount: Int64) {
         self.quota = quota
         self.holder = holder
@@ -17,16 +17,16 @@ public struct QuotaCharge: Sendable, Equatable {
     }
 }
 
-/// What is left of a quota.
+/// The amount that is left of a quota.
 public struct QuotaRemainder: Sendable, Equatable {
-    /// The quota.
+    /// Identifier of the quota.
     public var quotaID: UUID
     /// URLs or bytes left in the period.
     public var remaining: Int64
-    /// Seconds until the next period begins; `nil` for a total.
+    /// Seconds until the next period begins; `nil` for the period `total`.
     public var resetsIn: Int?
 
-    /// Puts it together.
+    /// Creates a remainder.
     public init(quotaID: UUID, remaining: Int64, resetsIn: Int?) {
         self.quotaID = quotaID
         self.remaining = remaining
@@ -34,14 +34,14 @@ public struct QuotaRemainder: Sendable, Equatable {
     }
 }
 
-/// A quota and what is left of it for one holder.
+/// A quota with the amount that one holder has left.
 public struct QuotaBalance: Sendable, Equatable {
     /// The quota.
     public var quota: Quota
-    /// What is left.
+    /// The amount that is left.
     public var remainder: QuotaRemainder
 
-    /// Pairs them.
+    /// Creates a balance.
     public init(quota: Quota, remainder: QuotaRemainder) {
         self.quota = quota
         self.remainder = remainder

@@ -1,4 +1,4 @@
-/// Refuses a field unless something holds.
+/// Throws `invalidArgument` for a field unless a rule holds.
 func require(
     _ holds: Bool, _ field: String, _ reason: @autoclosure () -> String
 ) throws(GatewayError) {
@@ -6,12 +6,12 @@ func require(
 }
 
 extension String {
-    /// Whether this is one line of text for people or machines, within a number of bytes, without control characters.
+    /// Whether the text is one line without control characters, with a number of bytes in the range.
     func isLine(_ byteCounts: ClosedRange<Int>) -> Bool {
         byteCounts ~= utf8.count && unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whether this is made of visible ASCII characters, within a number of bytes.
+    /// Whether the text has only visible ASCII characters, with a number of bytes in the range.
     func isVisible(_ byteCounts: ClosedRange<Int>) -> Bool {
         byteCounts ~= utf8.count && utf8.allSatisfy { 0x21...0x7e ~= $0 }
     }

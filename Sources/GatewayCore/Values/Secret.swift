@@ -1,15 +1,15 @@
-/// A value that no description, reflection or interpolation shows.
+/// Wraps a value and hides it from descriptions, reflection and string interpolation.
 public struct Secret<Value: Sendable>: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
     private let value: Value
 
-    /// Wraps a secret.
+    /// Wraps a secret value.
     public init(_ value: Value) {
         self.value = value
     }
 
-    /// Hands the secret out, at the one place that needs it.
+    /// Returns the secret value. Call it only where the value is used.
     public func reveal() -> Value {
         value
     }
@@ -20,7 +20,7 @@ public struct Secret<Value: Sendable>: Sendable, CustomStringConvertible, Custom
     /// Always `«redacted»`.
     public var debugDescription: String { description }
 
-    /// A mirror without children.
+    /// A mirror without children, so reflection shows nothing.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 

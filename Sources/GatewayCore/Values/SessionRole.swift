@@ -1,8 +1,8 @@
 /// The role that a storage credential assumes to open sessions, and the service that opens them.
 ///
-/// The JSON form is the API's and the database's.
+/// The API and the database share this JSON form.
 public struct SessionRole: Sendable, Hashable, Codable {
-    /// The services by protocol and signature.
+    /// The supported services, by protocol and signature.
     public enum Service: String, Sendable, CaseIterable, Codable {
         /// Alibaba Cloud STS with ACS3-HMAC-SHA256.
         case alibaba
@@ -12,23 +12,23 @@ public struct SessionRole: Sendable, Hashable, Codable {
         case aws
     }
 
-    /// Lives that services give to a session, in seconds.
+    /// Session lifetimes that the services accept, in seconds.
     public static let durations = 900...43_200
 
     /// Name of the role, such as `acs:ram::1234567890123456:role/uploader`.
     public var roleARN: String
-    /// The service's protocol.
+    /// The service that opens the sessions.
     public var service: Service
     /// Origin of the service, `https://host[:port]`.
     public var endpoint: String
-    /// Region of the service's signatures, where they have one.
+    /// Region in the service's signatures, if they contain one.
     public var region: String
-    /// Longest session that the role allows, in seconds; 900…43,200.
+    /// Longest session that the role permits, in seconds; 900…43,200.
     public var maxDuration: Int
-    /// What the role's owner demands of strangers.
+    /// The external ID that the role's owner demands of other accounts, if any.
     public var externalID: String?
 
-    /// Puts a role together.
+    /// Creates a session role.
     public init(
         roleARN: String, service: Service, endpoint: String, region: String, maxDuration: Int = 3600,
         externalID: String? = nil
@@ -54,9 +54,9 @@ public struct SessionRole: Sendable, Hashable, Codable {
 public enum SessionPolicyDialect: String, Sendable, CaseIterable {
     /// Alibaba Cloud RAM, version "1".
     case alibaba
-    /// AWS IAM, version "2012-10-17"; Ceph reads it too.
+    /// AWS IAM, version "2012-10-17"; Ceph accepts it too.
     case aws
 
-    /// Most characters of a session policy at either.
+    /// Largest length of a session policy, in characters, for both languages.
     public static let maxCharacters = 2048
 }

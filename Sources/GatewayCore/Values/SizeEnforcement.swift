@@ -1,9 +1,9 @@
-/// Who refuses an upload of another size than was decided.
+/// Who refuses an upload whose size differs from the size that was decided.
 public enum SizeEnforcement: String, Sendable, CaseIterable, Codable {
-    /// The store, by a signed `Content-Length`.
+    /// The store refuses it: the signature covers `Content-Length` or a header with a range.
     case signature
-    /// The store, by a range in a signed policy.
+    /// The store refuses it: the signed policy states a range of sizes.
     case policy
-    /// Nobody.
+    /// Nobody refuses it.
     case none
 }

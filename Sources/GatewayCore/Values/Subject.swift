@@ -1,15 +1,15 @@
-/// Whom a decision is about, as far as templates can see.
+/// The user that a decision is about, with the properties that templates can use.
 public struct Subject: Sendable {
     /// The user.
     public let principal: Principal
     /// Claims that templates may use as `${claim:name}`, by name.
     public let claims: [String: String]
-    /// Whether a claim that is not in ``claims`` is absent. Otherwise it may have had a value that was not written down.
+    /// Whether a claim that is not in ``claims`` is absent. If `false`, it may have had a value that was not recorded.
     let lacksUnknownClaims: Bool
-    /// The ticket that bounds what the subject may ask for, if there is one.
+    /// The ticket that limits what the subject may ask for, if any.
     public var ticket: Ticket? { held?.ticket }
 
-    /// Apart, since few come with one and all are copied.
+    /// A reference, because few subjects have a ticket and all subjects are copied.
     private let held: HeldTicket?
 
     private final class HeldTicket: Sendable {
@@ -20,7 +20,7 @@ public struct Subject: Sendable {
         }
     }
 
-    /// Names a subject.
+    /// Creates a subject whose usable claims are all known.
     public init(principal: Principal, claims: [String: String] = [:], ticket: Ticket? = nil) {
         self.principal = principal
         self.claims = claims
@@ -28,9 +28,9 @@ public struct Subject: Sendable {
         held = ticket.map(HeldTicket.init)
     }
 
-    /// Names a subject of whom only some claims are known: whoever an issuance of the ledger was for.
+    /// Creates a subject with only some claims known, for example the user of an issuance in the ledger.
     ///
-    /// Grants that deny by an unknown claim are left out of decisions about it.
+    /// Decisions about it ignore grants that deny by an unknown claim.
     init(principal: Principal, knownClaims: [String: String]) {
         self.principal = principal
         claims = knownClaims
@@ -38,7 +38,8 @@ public struct Subject: Sendable {
         held = nil
     }
 
-    /// Whether nothing but grants bounds what is asked for: there is no ticket, or the ticket is for it.
+    /// Whether the ticket permits the request. Without a ticket, only grants limit the subject, so the result is
+    /// `true`.
     func mayAsk(for action: Action, on key: ObjectKey, in bucket: BucketName) -> Bool {
         held?.ticket.covers(action, on: key, in: bucket) ?? true
     }

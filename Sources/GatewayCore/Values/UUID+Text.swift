@@ -2,15 +2,15 @@ public import Foundation
 import LibCrypto
 
 extension UUID {
-    /// Bytes of its text.
+    /// Number of bytes in the text form of a UUID.
     public static var textByteCount: Int { 36 }
 
-    /// The text in lower case (RFC 9562, section 4). Foundation's own is in upper case and goes through a printf.
+    /// The text in lower case (RFC 9562, section 4). Foundation's own text is in upper case and uses printf.
     public var lowercaseText: String {
         String(room: Self.textByteCount) { appendLowercaseText(to: &$0) }
     }
 
-    /// Appends the text in lower case, for which there must be room.
+    /// Appends the text in lower case. The output must have room for ``textByteCount`` bytes.
     public func appendLowercaseText(to output: inout OutputSpan<UInt8>) {
         let id = uuid
         Hex.append(Self.number(id.0, id.1) << 16 | Self.number(id.2, id.3), to: &output)

@@ -1,11 +1,11 @@
 public import Foundation
 
 extension UUID {
-    /// Makes a UUID of version 7 (RFC 9562, section 5.7): 48 bits of time, 74 random bits.
+    /// Creates a UUID of version 7 (RFC 9562, section 5.7): 48 bits of time and 74 random bits.
     ///
     /// - Parameters:
-    ///   - date: The time, from 1970 on, kept to the millisecond.
-    ///   - randomBytes: At least 10 bytes; missing ones count as zero.
+    ///   - date: The time, rounded down to milliseconds; times before 1970 count as 1970.
+    ///   - randomBytes: At least 10 bytes; missing bytes count as zero.
     public static func version7(at date: Date, randomBytes: [UInt8]) -> UUID {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
         func time(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: milliseconds >> shift) }
@@ -20,14 +20,14 @@ extension UUID {
 }
 
 extension UUID {
-    /// The time in a UUID of version 7, to the millisecond.
+    /// The time in a UUID of version 7, in whole milliseconds.
     public var version7Instant: Date {
         let id = uuid
         let milliseconds = [id.0, id.1, id.2, id.3, id.4, id.5].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
-    /// Whether two UUIDs of version 7 differ by their time only.
+    /// Whether two UUIDs of version 7 agree in everything except their time.
     public func hasSameTag(as other: UUID) -> Bool {
         let (left, right) = (uuid, other.uuid)
         return left.6 == right.6 && left.7 == right.7 && left.8 == right.8 && left.9 == right.9

@@ -32,8 +32,8 @@ public enum IdempotencyState: Sendable {
 public protocol IdempotencyStore: Sendable {
     /// Claims a key for a request.
     ///
-    /// - Throws: `idempotency` if the key was sent with another request, or if that request is still in progress;
-    ///   `unavailable`.
+    /// - Throws: `idempotency` if the key was sent with another request, or if a request with the key is still in
+    ///   progress; `unavailable`.
     func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState
 
     /// Ends the claim of a request that took effect.

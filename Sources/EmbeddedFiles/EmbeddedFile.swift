@@ -1,16 +1,16 @@
 import CEmbeddedFiles
 
-/// A file of the project, carried inside the program.
+/// A file of the project that is compiled into the program.
 public struct EmbeddedFile: Sendable {
-    /// The file's name without its directory, for example `sluice.yaml`.
+    /// File name without directory, such as `sluice.yaml`.
     public let name: String
-    /// The file.
+    /// Content of the file.
     public let bytes: [UInt8]
 
-    /// The API's contract: OpenAPI 3.1, UTF-8.
+    /// The API contract: OpenAPI 3.1, UTF-8.
     public static let contract = unsafe EmbeddedFile(name: "sluice.yaml", text: embedded_contract())
 
-    /// The steps of the schema, in the order of their numbers.
+    /// The schema migrations, in numerical order.
     public static let migrations: [EmbeddedFile] = {
         var files: [EmbeddedFile] = []
         while let name = unsafe embedded_migration_name(files.count) {
@@ -20,7 +20,7 @@ public struct EmbeddedFile: Sendable {
         return files
     }()
 
-    /// The functions of the schema, in the order of their names.
+    /// The SQL functions of the schema, sorted by name.
     public static let functions: [EmbeddedFile] = {
         var files: [EmbeddedFile] = []
         while let name = unsafe embedded_function_name(files.count) {

@@ -1,7 +1,7 @@
-/// Why bytes are not read as JSON.
+/// The reason why bytes are not accepted as JSON.
 public enum JSONError: Error, Sendable, Equatable {
-    /// They are not UTF-8, or more than 4 GiB.
+    /// The bytes are not UTF-8, or exceed 4 GiB.
     case notUTF8
-    /// They break a rule: what is wrong, without a period at its end, and the number of bytes before that place.
+    /// The bytes break a rule. The values are a description without a final period, and the byte offset of the error.
     case malformed(String, at: Int)
 }

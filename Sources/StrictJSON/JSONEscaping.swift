@@ -1,29 +1,30 @@
 import LibCrypto
 
-/// Which characters of a text are written as escapes.
+/// Selects which characters of a text are written as escapes.
 public enum JSONEscaping: Sendable {
-    /// What RFC 8259 demands and nothing else: quotes, backslashes, and the characters below U+0020, of which tab, line
-    /// feed and carriage return have their short forms.
+    /// Escapes only what RFC 8259 requires: quotes, backslashes, and the characters below U+0020. Tab, line feed and
+    /// carriage return use their short forms.
     case least
-    /// The same, and U+007F, which a terminal obeys.
+    /// Like `least`, but also escapes U+007F, which terminals interpret.
     case terminal
-    /// Everything but visible ASCII and the space, each as `\uXXXX`, without short forms. Policies are signed in this
-    /// form: their bytes survive whatever way they are sent, and AWS takes no character beyond Latin-1.
+    /// Writes only visible ASCII and the space unescaped. Quotes and backslashes are escaped with a backslash, and all
+    /// other characters as `\uXXXX` without short forms. Policies are signed in this form, because its bytes survive
+    /// any transport and AWS accepts no character beyond Latin-1.
     case ascii
 }
 
 extension OutputSpan where Element == UInt8 {
-    /// Appends a text in quotes, for which there must be room: six bytes for each of its own in UTF-8, and two.
+    /// Appends a quoted text. The span must have room for it: six bytes for each UTF-8 byte of the text, and two more.
     public mutating func append(quoted text: String, escaping: JSONEscaping = .least) {
         QuotedText(text, escaping).append(to: &self)
     }
 }
 
-/// A text as it stands in JSON: between quotes, with what must be escaped escaped.
+/// A text in its JSON form: quoted, with escapes where needed.
 struct QuotedText {
     private let text: String
     private let escaping: JSONEscaping
-    /// Whether nothing in it is to be escaped, as in most.
+    /// Whether nothing needs escaping, which is the usual case.
     private let isPlain: Bool
 
     init(_ text: String, _ escaping: JSONEscaping) {
@@ -38,7 +39,7 @@ struct QuotedText {
             }
     }
 
-    /// Room that suffices for it.
+    /// Number of bytes that is always sufficient for the quoted text.
     var room: Int { (isPlain ? 1 : 6) * text.utf8.count + 2 }
 
     func append(to output: inout OutputSpan<UInt8>) {

@@ -1,16 +1,16 @@
-/// The members of an object, of which each is taken once, by its name.
+/// The members of an object. Each one can be taken once, by its name.
 public struct JSONMembers: Sendable {
-    /// How many there are, those that were taken included.
+    /// Number of members, including those already taken.
     public let count: Int
     private let node: JSONNode
-    /// Where the members of a text begin.
+    /// Place of the first member if the object is part of a text.
     private let first: Int
-    /// Which members were taken: the first 64, and those beyond.
+    /// The members already taken: one bit for each of the first 64, and a set for the rest.
     private var taken: UInt64 = 0
     private var takenBeyond: Set<Int> = []
     private var takenCount = 0
 
-    /// Opens an object; `nil` where the value is of another kind.
+    /// Opens an object; `nil` if the value is of another kind.
     public init?(_ node: JSONNode) {
         self.node = node
         switch node {
@@ -31,14 +31,14 @@ public struct JSONMembers: Sendable {
         return members
     }
 
-    /// The name of the first member that was not taken.
+    /// Name of the first member that has not been taken.
     public var firstLeft: String? {
         guard takenCount < count else { return nil }
         let members = all
         return members.indices.first { !isTaken($0) }.map { members[$0].name }
     }
 
-    /// Takes a member; `nil` where it is absent or null, or was taken before.
+    /// Takes a member; `nil` if it is absent, null or already taken.
     public mutating func take(_ name: String) -> JSONNode? {
         guard takenCount < count else { return nil }
         let found: JSONNode? =

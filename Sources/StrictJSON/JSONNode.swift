@@ -1,11 +1,11 @@
-/// A value to be taken apart, within a text that was read or by itself.
+/// A value to decode, either inside a parsed text or standalone.
 public enum JSONNode: Sendable {
-    /// At a place of a text.
+    /// A value at a place in a parsed text.
     case text(JSONText, Int)
-    /// By itself.
+    /// A standalone value.
     case tree(JSONValue)
 
-    /// The value with everything in it.
+    /// The value with all values inside it.
     public var value: JSONValue {
         switch self {
         case .text(let text, let place): text.value(at: place)
@@ -13,7 +13,7 @@ public enum JSONNode: Sendable {
         }
     }
 
-    /// Whether it is null.
+    /// Whether the value is null.
     public var isNull: Bool {
         switch self {
         case .text(let text, let place): text.kind(at: place) == .null
@@ -21,7 +21,7 @@ public enum JSONNode: Sendable {
         }
     }
 
-    /// The text, where it is a string.
+    /// The text; `nil` if the value is not a string.
     public var string: String? {
         switch self {
         case .text(let text, let place):
@@ -34,7 +34,7 @@ public enum JSONNode: Sendable {
         }
     }
 
-    /// The items, where it is an array.
+    /// The items; `nil` if the value is not an array.
     public var items: [JSONNode]? {
         switch self {
         case .text(let text, let place):

@@ -1,5 +1,5 @@
 extension JSONReader {
-    /// Reads a string or a name, and notes it.
+    /// Reads a string or a member name, and adds its place.
     mutating func string() throws(JSONError) {
         let start = position + 1
         let end = endOfPlain(from: start)
@@ -12,7 +12,7 @@ extension JSONReader {
         found(.string, from: start, to: position - 1)
     }
 
-    /// The first byte that is no character of ASCII which stands for itself.
+    /// Returns the offset of the first byte that is not an unescaped ASCII character.
     private func endOfPlain(from start: Int) -> Int {
         let bytes = bytes.span
         var index = start
@@ -24,7 +24,7 @@ extension JSONReader {
         return index
     }
 
-    /// Reads the rest of a string behind its quote.
+    /// Reads the rest of a string after its opening quote.
     mutating func unescaped() throws(JSONError) -> String {
         var start = position
         var text = ""

@@ -1,7 +1,8 @@
-/// Reads one JSON text (RFC 8259) where there is only one way to read it.
+/// Reads one JSON text (RFC 8259) and accepts it only if there is exactly one way to understand it.
 ///
-/// Refused are: bytes that are not UTF-8, more than 32 levels, members named twice, lone surrogates, U+0000, and
-/// anything after the value. What two parsers might understand differently is an error here.
+/// The reader refuses bytes that are not UTF-8, more than 32 levels of nesting, duplicate member names, lone
+/// surrogates, U+0000, and anything after the value. Anything that two parsers might understand differently is an
+/// error.
 public struct JSONReader: Sendable {
     static let maxDepth = 32
 
@@ -16,14 +17,14 @@ public struct JSONReader: Sendable {
         self.allowsNUL = allowsNUL
     }
 
-    /// Reads a whole text into one value.
+    /// Reads a whole text as one value.
     ///
-    /// - Parameter allowsNUL: Whether strings may hold U+0000, written `\u0000`. PostgreSQL cannot store it.
+    /// - Parameter allowsNUL: Whether strings may contain U+0000, written as `\u0000`. PostgreSQL cannot store it.
     public static func read(_ bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) -> JSONValue {
         try JSONText(reading: bytes, allowsNUL: allowsNUL).root.value
     }
 
-    /// Finds the values of a whole text, each before those within it.
+    /// Finds the places of all values in a text. The place of each value precedes those of the values inside it.
     static func places(in bytes: [UInt8], allowsNUL: Bool) throws(JSONError) -> [JSONText.Place] {
         guard (try? UTF8Span(validating: bytes.span)) != nil, UInt32(exactly: bytes.count) != nil else {
             throw .notUTF8
@@ -36,7 +37,7 @@ public struct JSONReader: Sendable {
         return reader.places
     }
 
-    /// The characters of a string with escapes that was found before.
+    /// Decodes a string with escapes whose place was found before.
     static func text(in bytes: [UInt8], from start: Int) -> String {
         var reader = JSONReader(bytes, allowsNUL: true)
         reader.position = start
@@ -60,7 +61,7 @@ public struct JSONReader: Sendable {
         return true
     }
 
-    /// Notes a value that ends here and has nothing within it.
+    /// Adds the place of a value that ends here and contains no other values.
     mutating func found(_ kind: JSONText.Place.Kind, from start: Int, to end: Int) {
         places.append(
             JSONText.Place(
@@ -109,7 +110,7 @@ public struct JSONReader: Sendable {
         position += text.utf8.count
     }
 
-    /// Reads the members of an object, and counts them.
+    /// Reads the members of an object, and returns their number.
     private mutating func members() throws(JSONError) -> Int {
         let first = places.count
         var count = 0
@@ -132,7 +133,8 @@ public struct JSONReader: Sendable {
         return count
     }
 
-    /// Whether no member from a place on has a name yet. Few are compared one by one; only many are worth a set.
+    /// Returns whether a member name differs from those of the earlier members. A few names are compared one by one; a
+    /// set pays off only for many.
     private func isNew(_ name: Int, among first: Int, _ count: Int, _ names: inout Set<String>) -> Bool {
         guard count >= 16 else {
             var other = first

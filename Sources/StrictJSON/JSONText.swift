@@ -1,33 +1,34 @@
 import LibCrypto
 
-/// A JSON text that was read, and where its values stand: each is made when it is asked for.
+/// A parsed JSON text with the places of its values. A value is decoded when it is requested.
 public final class JSONText: Sendable {
-    /// Where a value stands. The values of an array follow it, of an object their names and values in turn.
+    /// The place of a value in the text. The places of an array's items follow its own; for an object, the places of
+    /// names and values follow alternately.
     struct Place: Sendable {
         enum Kind: UInt8, Sendable {
             case null, `true`, `false`, number, array, object
-            /// A string or name of ASCII characters that all stand for themselves.
+            /// A string or name of unescaped ASCII characters.
             case plainString
-            /// One with others, or with escapes.
+            /// A string or name with other characters or escapes.
             case string
         }
 
         let kind: Kind
-        /// The first byte, of a string behind its quote.
+        /// Offset of the first byte; for a string, the byte after the opening quote.
         let start: UInt32
-        /// The byte behind the last one; the number of members of an object.
+        /// Offset after the last byte; for an object, the number of its members.
         var end: UInt32
-        /// The place behind everything that is within this one.
+        /// The place after this value and everything inside it.
         var next: UInt32
     }
 
     private let bytes: [UInt8]
     private let places: [Place]
 
-    /// Reads a text.
+    /// Parses a text.
     ///
-    /// - Parameter allowsNUL: Whether strings may hold U+0000.
-    /// - Throws: ``JSONError`` where the bytes are not exactly one JSON value, as ``JSONReader`` has it.
+    /// - Parameter allowsNUL: Whether strings may contain U+0000.
+    /// - Throws: ``JSONError`` if the bytes are not exactly one JSON value, by the rules of ``JSONReader``.
     public init(reading bytes: [UInt8], allowsNUL: Bool = false) throws(JSONError) {
         self.bytes = bytes
         places = try JSONReader.places(in: bytes, allowsNUL: allowsNUL)
@@ -36,23 +37,23 @@ public final class JSONText: Sendable {
     /// The whole value.
     public var root: JSONNode { .text(self, 0) }
 
-    /// What stands at a place.
+    /// Returns the kind of the value at a place.
     func kind(at place: Int) -> Place.Kind { places[place].kind }
 
-    /// Members of the object at a place.
+    /// Returns the number of members of the object at a place.
     func memberCount(at place: Int) -> Int { Int(places[place].end) }
 
-    /// The place behind a value and everything in it.
+    /// Returns the place after a value and everything inside it.
     func next(after place: Int) -> Int { Int(places[place].next) }
 
-    /// The characters of the number or string at a place.
+    /// Returns the characters of the number or string at a place.
     func text(at place: Int) -> String {
         let found = places[place]
         if found.kind == .string { return JSONReader.text(in: bytes, from: Int(found.start)) }
         return String(decoding: bytes[Int(found.start)..<Int(found.end)], as: UTF8.self)
     }
 
-    /// Whether the name at a place is a certain one.
+    /// Returns whether the name at a place equals `name`.
     func isName(_ name: String, at place: Int) -> Bool {
         let found = places[place]
         guard found.kind == .plainString else { return text(at: place) == name }
@@ -63,7 +64,7 @@ public final class JSONText: Sendable {
         name.isSameBytes(as: bytes.span.extracting(range))
     }
 
-    /// The value at a place, with everything in it.
+    /// Decodes the value at a place, with everything inside it.
     func value(at place: Int) -> JSONValue {
         switch places[place].kind {
         case .null: return .null
@@ -82,7 +83,7 @@ public final class JSONText: Sendable {
         }
     }
 
-    /// The places of the items of the array at a place.
+    /// Returns the places of the items of the array at a place.
     func items(at place: Int) -> [Int] {
         var items: [Int] = []
         var item = place + 1
@@ -93,7 +94,7 @@ public final class JSONText: Sendable {
         return items
     }
 
-    /// The places of the names of an object's members; the value of each follows it.
+    /// Returns the places of an object's member names. The value of each member is at the next place.
     private func memberNames(at place: Int) -> [Int] {
         var names: [Int] = []
         var name = place + 1

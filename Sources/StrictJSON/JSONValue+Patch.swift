@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Builds an object by writing its members.
+    /// Creates an object by writing its members.
     public static func object(_ members: (inout JSONWriter) -> Void) -> JSONValue {
         var json = JSONWriter()
         json.object(members)
@@ -7,7 +7,8 @@ extension JSONValue {
         return value
     }
 
-    /// The value after a merge patch (RFC 7396): members of objects are replaced one by one, `null` removes.
+    /// Returns the value after a merge patch (RFC 7396): members of objects are replaced individually, and `null`
+    /// removes a member.
     public func merged(with patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let members) = self { members } else { [] }
@@ -24,7 +25,7 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// The value without some members, where it is an object.
+    /// Returns the value without the named members; a value that is not an object is returned unchanged.
     public func without(_ names: Set<String>) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !names.contains($0.name) })

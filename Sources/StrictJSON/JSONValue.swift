@@ -1,33 +1,33 @@
-/// A JSON value by itself.
+/// A standalone JSON value.
 public enum JSONValue: Sendable, Equatable {
-    /// `null`
+    /// The value `null`.
     case null
-    /// `true` or `false`
+    /// The value `true` or `false`.
     case bool(Bool)
-    /// The digits as sent, so that no integer loses precision on the way.
+    /// A number as the digits that were sent, so that integers keep their precision.
     case number(String)
-    /// A string without its quotes and escapes.
+    /// A string, without its quotes and with escapes decoded.
     case string(String)
-    /// Values in order.
+    /// An array of values, in order.
     case array([JSONValue])
-    /// Members in the order sent; their names are distinct.
+    /// An object's members, in the order sent; their names are distinct.
     case object([Member])
 
-    /// A named value of an object.
+    /// A member of an object.
     public struct Member: Sendable, Equatable {
-        /// The name without its quotes and escapes.
+        /// The name, without its quotes and with escapes decoded.
         public let name: String
-        /// The value.
+        /// The value of the member.
         public let value: JSONValue
 
-        /// Names a value.
+        /// Creates a member.
         public init(name: String, value: JSONValue) {
             self.name = name
             self.value = value
         }
     }
 
-    /// What the value is, as an error names it, for example `a string`.
+    /// The kind of the value as used in error messages, such as `a string`.
     public var kind: String {
         switch self {
         case .null: "null"

@@ -1,5 +1,5 @@
 extension JSONWriter {
-    /// What was written so far, for people: each member and item has a line of its own, indented by two spaces a level.
+    /// The bytes written so far, formatted for people: one line per member and item, indented by two spaces per level.
     public var indentedBytes: [UInt8] {
         var lines: [UInt8] = []
         lines.reserveCapacity(2 * bytes.count)

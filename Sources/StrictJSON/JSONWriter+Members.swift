@@ -1,8 +1,8 @@
 public import LibCrypto
 
 extension JSONWriter {
-    /// Writes a member with a name of the program's own, in which nothing is to be escaped, and a value of at most so
-    /// many bytes, which `write` appends as it stands in JSON.
+    /// Writes a member whose name is a constant that needs no escaping. The `write` closure appends the value in its
+    /// JSON form, using at most `room` bytes.
     @inlinable
     public mutating func member(
         _ name: StaticString, room: Int, _ write: (inout OutputSpan<UInt8>) -> Void
@@ -15,20 +15,19 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a member that is a string.
+    /// Writes a string member.
     public mutating func member(_ name: StaticString, _ text: String) {
         let text = QuotedText(text, escaping)
         member(name, room: text.room) { text.append(to: &$0) }
     }
 
-    /// Writes a member that is a string, under any name.
+    /// Writes a string member with any name.
     public mutating func member(named name: String, _ text: String) {
         self.name(name)
         string(text)
     }
 
-    /// Writes a member that is a string in which nothing is to be escaped, as in a URL, which holds neither quotes nor
-    /// backslashes.
+    /// Writes a string member that needs no escaping. A URL, for example, contains neither quotes nor backslashes.
     public mutating func member(_ name: StaticString, verbatim text: String) {
         member(name, room: text.utf8.count + 2) { output in
             output.append(UInt8(ascii: "\""))
@@ -37,22 +36,22 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a member that is a string, unless there is none.
+    /// Writes a string member; writes nothing if the text is `nil`.
     public mutating func member(_ name: StaticString, _ text: String?) {
         if let text { member(name, text) }
     }
 
-    /// Writes a member that is an integer.
+    /// Writes an integer member.
     public mutating func member(_ name: StaticString, _ value: Int) {
         member(name, Int64(value))
     }
 
-    /// Writes a member that is an integer.
+    /// Writes an integer member.
     public mutating func member(_ name: StaticString, _ value: Int64) {
         member(name, room: OutputSpan<UInt8>.decimalRoom) { $0.append(decimal: value) }
     }
 
-    /// Writes a member that is a boolean.
+    /// Writes a Boolean member.
     public mutating func member(_ name: StaticString, _ value: Bool) {
         member(name, room: 5) { $0.append(copying: value ? "true" : "false" as StaticString) }
     }

@@ -1,27 +1,27 @@
 import LibCrypto
 
-/// Appends JSON to bytes; commas and escapes are its business.
+/// Writes JSON to a byte array, and takes care of commas and escapes.
 ///
-/// What takes a closure is inlinable: answers are written in another module, which compiles the closure in.
+/// Methods with a closure are inlinable: other modules write answers, and the compiler can inline their closures there.
 public struct JSONWriter: Sendable {
     @usableFromInline var written: [UInt8] = []
     @usableFromInline var needsComma = false
     let escaping: JSONEscaping
 
-    /// Begins an empty text.
+    /// Creates an empty text.
     ///
     /// - Parameters:
-    ///   - capacity: Bytes for which there is room at once.
-    ///   - escaping: How texts and names are written.
+    ///   - capacity: Number of bytes to reserve.
+    ///   - escaping: The escaping of texts and names.
     public init(capacity: Int = 512, escaping: JSONEscaping = .least) {
         self.escaping = escaping
         written.reserveCapacity(capacity)
     }
 
-    /// What was written so far.
+    /// The bytes written so far.
     public var bytes: [UInt8] { written }
 
-    /// Writes an object, the members of which `members` writes.
+    /// Writes an object; `members` writes its members.
     @inlinable
     public mutating func object(_ members: (inout JSONWriter) -> Void) {
         begin(UInt8(ascii: "{"))
@@ -29,7 +29,7 @@ public struct JSONWriter: Sendable {
         end(UInt8(ascii: "}"))
     }
 
-    /// Writes an array, the items of which `items` writes.
+    /// Writes an array; `items` writes its items.
     @inlinable
     public mutating func array(_ items: (inout JSONWriter) -> Void) {
         begin(UInt8(ascii: "["))
@@ -37,7 +37,7 @@ public struct JSONWriter: Sendable {
         end(UInt8(ascii: "]"))
     }
 
-    /// Writes an array, the items of which `write` writes one by one.
+    /// Writes an array; `write` writes each item.
     @inlinable
     public mutating func array<Items: Sequence>(
         _ items: Items, _ write: (inout JSONWriter, Items.Element) -> Void
@@ -52,7 +52,7 @@ public struct JSONWriter: Sendable {
         array(texts) { $0.string($1) }
     }
 
-    /// Writes a member's name, whatever it is; its value follows.
+    /// Writes a member name, with escapes where needed; the caller writes the value next.
     public mutating func name(_ name: String) {
         let name = QuotedText(name, escaping)
         append(room: name.room + 1) { output in
@@ -73,12 +73,12 @@ public struct JSONWriter: Sendable {
         literal(String(value))
     }
 
-    /// Writes a boolean.
+    /// Writes a Boolean.
     public mutating func bool(_ value: Bool) {
         literal(value ? "true" : "false")
     }
 
-    /// Writes a value that was read before.
+    /// Writes a parsed value.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: literal("null")
@@ -113,7 +113,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Appends a value, or a member, that takes at most so many bytes.
+    /// Appends a value or a member that takes at most `room` bytes.
     @inlinable
     mutating func append(room: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
         written.append(addingCapacity: room + 1) { output in

@@ -2,31 +2,32 @@ import Foundation
 import GatewayCore
 import LibCrypto
 
-/// The secrets of a demo, kept in its directory so that the commands that the first start prints work after the next.
+/// The secrets of a demo. They are kept in its directory, so the commands printed by the first start also work after
+/// later starts.
 public struct DemoKeys: Codable, Sendable {
-    /// Seals the secrets in the database: 32 bytes in base64.
+    /// The key that seals secrets in the database: 32 bytes in base64.
     public let masterKey: String
-    /// Bearer token of the admin.
+    /// The admin's bearer token.
     public let adminKey: String
-    /// API key of ``DemoWorld/user``.
+    /// The API key of ``DemoWorld/user``.
     public let userToken: String
-    /// API key of ``DemoWorld/stranger``.
+    /// The API key of ``DemoWorld/stranger``.
     public let strangerToken: String
-    /// Identifier of the key that the gateway signs with at the store.
+    /// The access key id that the gateway signs with at the store.
     public let storeAccessKeyID: String
-    /// The secret of that key.
+    /// The secret access key that belongs to it.
     public let storeSecretAccessKey: String
-    /// Whether this start made them.
+    /// Whether this start generated the keys.
     public private(set) var areNew = false
 
     private enum CodingKeys: String, CodingKey {
         case masterKey, adminKey, userToken, strangerToken, storeAccessKeyID, storeSecretAccessKey
     }
 
-    /// Reads the keys of a directory, or makes them; only the owner of the file can read it.
+    /// Reads the keys of a directory, or generates them; only the owner of the file can read it.
     ///
-    /// - Throws: `DecodingError` or `CocoaError` for a file that cannot be read or written, `CryptoError` without
-    ///   random bytes.
+    /// - Throws: `DecodingError` or `CocoaError` if the file cannot be read or written, `CryptoError` if no random
+    ///   bytes are available.
     public static func load(from directory: DataDirectory) throws -> DemoKeys {
         let file = URL(filePath: directory.path).appending(path: "keys.json")
         if let data = try? Data(contentsOf: file) {

@@ -3,7 +3,7 @@ public import GatewayAPI
 import GatewayCore
 import LibCrypto
 
-/// Makes the rows of the demo, each once, through the stores that the admin API uses.
+/// Creates the rows of the demo, each once, through the stores that the admin API uses.
 public struct DemoRows: Sendable {
     let stores: AdminStores
     let keys: DemoKeys
@@ -11,9 +11,9 @@ public struct DemoRows: Sendable {
     private let change: ChangeContext
     private let buckets: BucketChanges
 
-    /// Prepares to make the rows.
+    /// Prepares the creation of the rows.
     ///
-    /// - Throws: `GatewayError`, never for the names that ``DemoWorld`` has.
+    /// - Throws: `GatewayError` for an invalid name; the names of ``DemoWorld`` are valid.
     public init(stores: AdminStores, keys: DemoKeys) throws {
         self.stores = stores
         self.keys = keys
@@ -22,10 +22,11 @@ public struct DemoRows: Sendable {
             buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
     }
 
-    /// Makes the rows that are missing, and points the bucket to where the store listens now.
+    /// Creates the missing rows, and points the bucket to the store's current address.
     ///
     /// - Parameter storeEndpoint: Origin of the store, such as `http://127.0.0.1:9000`.
-    /// - Throws: `GatewayError` when the database refuses or cannot be reached, `CryptoError` without random bytes.
+    /// - Throws: `GatewayError` if the database refuses or cannot be reached, `CryptoError` if no random bytes are
+    ///   available.
     public func make(storeEndpoint: String) async throws {
         let name = try BucketName(DemoWorld.bucket)
         if let bucket = try await stores.buckets.find(name.rawValue) {
@@ -68,7 +69,7 @@ public struct DemoRows: Sendable {
         _ = try await buckets.create(bucket, showing: storeSecret, by: change)
     }
 
-    /// A later start may change the store's port, and nothing else of the demo.
+    /// A later start may change the store's port, but no other part of the demo.
     private func point(_ bucket: Stored<Bucket>, to endpoint: String) async throws {
         guard bucket.endpoint != endpoint else { return }
         var row = bucket.row
@@ -85,7 +86,7 @@ public struct DemoRows: Sendable {
         do throws(GatewayError) {
             _ = try await stores.apiKeys.create(key.validated(), by: change)
         } catch .alreadyExists {
-            // An earlier start made it.
+            // An earlier start created the key.
         }
     }
 

@@ -1,31 +1,33 @@
-/// The names of what `sluice dev` creates to try the gateway with, and the commands that it prints.
+/// The names that `sluice dev` uses for its demo, and the commands that it prints.
 public enum DemoWorld {
-    /// The bucket of the embedded store.
+    /// The name of the bucket in the embedded store.
     public static let bucket = "demo"
     /// The region in the store's signatures.
     public static let region = "us-east-1"
-    /// The user with a grant, as a principal: it may put and get under ``prefix``.
+    /// The user with a grant, as a principal. The grant permits puts and gets under ``prefix``.
     public static let user = "user:alice"
-    /// A user without a grant, to see a refusal.
+    /// A user without a grant, for demonstrating a refusal.
     public static let stranger = "user:mallory"
-    /// What the grant covers.
+    /// The prefix that the grant covers.
     public static let prefix = "users/alice/"
-    /// The object of the printed commands.
+    /// The key of the object in the printed commands.
     public static let key = "users/alice/hello.txt"
-    /// Its type.
+    /// The content type of the object.
     public static let contentType = "text/plain"
-    /// What is uploaded; without characters that a shell, between single quotes, or JSON reads as anything else.
+    /// The content of the object. It contains no character that has a special meaning in JSON, or in a shell between
+    /// single quotes.
     public static let text = "Hello from Sluice"
-    /// URLs that the user may get in a day: enough to try, and few enough to reach the limit.
+    /// Number of URLs that the user may get per day: enough to experiment, and few enough to reach the limit.
     public static let urlsPerDay = 1_000
 
-    /// The three commands of a first try: ask for an upload link, upload, ask for a download link and follow it.
+    /// Returns the three commands of a first try: ask for an upload link, upload, ask for a download link and follow
+    /// it.
     ///
-    /// Each is one line for bash, with `curl` and `sed` alone. The lines depend on each other: they keep the links in
-    /// variables.
+    /// Each is one line for bash that needs only `curl` and `sed`. Later lines use the links that earlier lines stored
+    /// in variables.
     ///
     /// - Parameters:
-    ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a slash at its end.
+    ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a trailing slash.
     ///   - token: The user's bearer token.
     public static func commands(gateway: String, token: String) -> [String] {
         let put = """
@@ -44,10 +46,10 @@ public enum DemoWorld {
         ]
     }
 
-    /// What is printed when the gateway is ready.
+    /// Returns the text to print when the gateway is ready.
     ///
     /// - Parameters:
-    ///   - gateway: Origin of the gateway, without a slash at its end.
+    ///   - gateway: Origin of the gateway, without a trailing slash.
     ///   - token: Bearer token of ``user``.
     ///   - strangerToken: Bearer token of ``stranger``.
     public static func instructions(gateway: String, token: String, strangerToken: String) -> String {
@@ -67,8 +69,8 @@ public enum DemoWorld {
             """
     }
 
-    /// A command that prints the link. The answer is JSON without spaces, and a link holds no quote; the status
-    /// goes to standard error.
+    /// Returns a command that prints the link. `sed` is sufficient because the answer is JSON without spaces and a link
+    /// contains no quotes. The status goes to standard error.
     private static func request(gateway: String, token: String, body: String) -> String {
         "curl -fsS -w '%{stderr}%{http_code}\\n' \(quoted("\(gateway)/v1/presigned-urls")) "
             + "-H \(quoted("Authorization: Bearer \(token)")) "
@@ -76,7 +78,7 @@ public enum DemoWorld {
             + #"| sed -n 's/.*"url":"\([^"]*\)".*/\1/p'"#
     }
 
-    /// A text as one word of a shell.
+    /// Quotes a text as one shell word.
     private static func quoted(_ text: String) -> String {
         "'\(text.replacing("'", with: #"'\''"#))'"
     }

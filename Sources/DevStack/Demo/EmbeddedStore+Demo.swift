@@ -3,9 +3,9 @@ public import Logging
 import Signing
 
 extension EmbeddedStore {
-    /// The store of the demo, with its bucket.
+    /// Opens the store of the demo and creates its bucket.
     ///
-    /// - Throws: What the file system refuses with.
+    /// - Throws: Errors of the file system.
     public static func demo(
         in directory: DataDirectory, keys: DemoKeys, logger: Logger
     ) throws -> EmbeddedStore {

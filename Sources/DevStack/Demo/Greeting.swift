@@ -1,15 +1,15 @@
 import Foundation
 public import ServiceLifecycle
 
-/// Prints what to do next as soon as the services started before it run.
+/// Prints instructions as soon as the services started before it are running.
 public struct Greeting: Service {
     private let text: String
 
-    /// Writes the text.
+    /// Composes the text.
     ///
     /// - Parameters:
-    ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a slash at its end.
-    ///   - keys: The tokens to print; the admin's only on the first start.
+    ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a trailing slash.
+    ///   - keys: The tokens to print; the admin's token is printed only on the first start.
     public init(gateway: String, keys: DemoKeys) {
         var text = DemoWorld.instructions(
             gateway: gateway, token: keys.userToken, strangerToken: keys.strangerToken)
@@ -20,9 +20,9 @@ public struct Greeting: Service {
         self.text = text + "\nCtrl-C stops everything.\n"
     }
 
-    /// Prints the text, and waits for the group to stop.
+    /// Prints the text, and waits for the service group to stop.
     public func run() async throws {
-        // `print` would keep it in a buffer where standard output is not a terminal.
+        // `print` would buffer the text if standard output is not a terminal.
         try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
         try await gracefulShutdown()
     }

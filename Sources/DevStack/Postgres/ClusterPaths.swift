@@ -1,31 +1,31 @@
 import Foundation
 
-/// Where the parts of the cluster lie.
+/// The paths of a cluster's files and directories.
 struct ClusterPaths: Sendable, Equatable {
-    /// The longest path of a socket that Linux takes, in bytes.
+    /// Maximum length of a socket path on Linux, in bytes.
     static let longestSocketPath = 107
 
-    /// The directory around all of it, which PostgreSQL's user owns.
+    /// The directory that contains all others; PostgreSQL's user owns it.
     let home: String
     /// The directory of the socket.
     let sockets: String
 
-    /// The cluster itself.
+    /// The directory of the cluster itself.
     var cluster: String { "\(home)/cluster" }
-    /// A cluster that is being made; it gets its name when it is complete.
+    /// A cluster that is being created; it is renamed when it is complete.
     var unfinished: String { "\(home)/cluster.unfinished" }
-    /// The server's log since its start.
+    /// The server's log since its last start.
     var log: String { "\(home)/\(Self.logName)" }
 
     static let logName = "postgres.log"
 
-    /// Finds the places for a cluster.
+    /// Determines the paths for a cluster.
     ///
     /// - Parameters:
-    ///   - home: Absolute path.
-    ///   - runtimeDirectory: `XDG_RUNTIME_DIR`, where sockets go whose path would be too long beside the cluster, or
-    ///     would need quotes in the server's settings; `/tmp` without it.
-    ///   - userID: Keeps the names of two users in `/tmp` apart.
+    ///   - home: The absolute path of the containing directory.
+    ///   - runtimeDirectory: Value of `XDG_RUNTIME_DIR`. The socket goes there if its path inside `home` would be too
+    ///     long or would need quotes in the server's settings; `/tmp` is used without it.
+    ///   - userID: Distinguishes the sockets of different users in `/tmp`.
     init(home: String, runtimeDirectory: String?, userID: UInt32) {
         self.home = home
         let beside = "\(home)/run"
@@ -44,7 +44,7 @@ struct ClusterPaths: Sendable, Equatable {
             && "\(directory)/.s.PGSQL.\(EmbeddedPostgres.port)".utf8.count <= longestSocketPath
     }
 
-    /// The last lines of the log.
+    /// Returns the end of the log.
     func logTail(maxBytes: UInt64 = 4096) -> String {
         guard let file = FileHandle(forReadingAtPath: log), let end = try? file.seekToEnd() else { return "(no log)" }
         try? file.seek(toOffset: end > maxBytes ? end - maxBytes : 0)
@@ -52,9 +52,9 @@ struct ClusterPaths: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The major version that made the cluster; `nil` where there is no cluster yet.
+    /// Returns the major version that created the cluster; `nil` if there is no cluster yet.
     ///
-    /// - Throws: ``EmbeddedPostgresError/notACluster(directory:)`` when something else lies there.
+    /// - Throws: ``EmbeddedPostgresError/notACluster(directory:)`` if the directory contains something else.
     func clusterVersion() throws(EmbeddedPostgresError) -> Int? {
         guard FileManager.default.fileExists(atPath: cluster) else { return nil }
         guard let text = try? String(contentsOfFile: "\(cluster)/PG_VERSION", encoding: .utf8),

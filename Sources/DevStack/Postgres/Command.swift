@@ -1,12 +1,12 @@
 import Subprocess
 import SystemPackage
 
-/// A program that runs to its end, with an environment of its own so that no `PG…` variable of the user's reaches it.
+/// A program that runs to completion. It gets an environment of its own, so no `PG…` variable of the user reaches it.
 struct Command: Sendable {
-    /// What came of it.
+    /// The result of a run.
     struct Outcome: Sendable {
         let succeeded: Bool
-        /// Standard output and standard error, one after the other.
+        /// Standard output, followed by standard error.
         let output: String
     }
 
@@ -14,17 +14,17 @@ struct Command: Sendable {
     private let workingDirectory: String
     private let variables: [String: String]
 
-    /// Takes the path of the program and its arguments.
+    /// Creates a command from the path of the program and its arguments.
     init(_ words: [String], workingDirectory: String = "/", variables: [String: String] = [:]) {
         self.words = words
         self.workingDirectory = workingDirectory
         self.variables = variables
     }
 
-    /// Runs the program and waits for it.
+    /// Runs the program and waits for it to end.
     ///
-    /// - Parameter input: What it reads on standard input.
-    /// - Throws: `SubprocessError` when it cannot be started.
+    /// - Parameter input: The text to send to standard input.
+    /// - Throws: `SubprocessError` if the program cannot be started.
     func run(input: String = "") async throws -> Outcome {
         var environment: [Environment.Key: String] = [
             "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8", "TZ": "UTC",

@@ -1,8 +1,8 @@
 extension DataDirectory {
-    /// The part that PostgreSQL's user owns.
+    /// The subdirectory that PostgreSQL's user owns.
     var postgres: String { "\(path)/postgres" }
 
-    /// Creates the directory, open to PostgreSQL's user whatever the umask; what it contains is closed.
+    /// Creates the directory. PostgreSQL's user can enter it whatever the umask; its contents are private.
     ///
     /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``.
     func make() async throws {

@@ -1,13 +1,15 @@
 import Foundation
 import Glibc
 
-/// Keeps two processes from serving one data directory; the system lets go of it with the process, however that ends.
+/// Prevents two processes from serving the same data directory. The operating system releases the lock when the process
+/// ends, however it ends.
 final class DirectoryLock: Sendable {
     private let file: FileHandle
 
-    /// Takes the lock of a directory, which must exist.
+    /// Locks a directory, which must exist.
     ///
-    /// - Throws: ``EmbeddedPostgresError/inUse(directory:holder:)`` when another process has it.
+    /// - Throws: ``EmbeddedPostgresError/inUse(directory:holder:)`` if another process holds the lock,
+    ///   ``EmbeddedPostgresError/unusableDirectory(directory:reason:)`` if the lock file cannot be opened.
     init(directory: String) throws(EmbeddedPostgresError) {
         let path = "\(directory)/lock"
         if !FileManager.default.fileExists(atPath: path) {
@@ -20,13 +22,13 @@ final class DirectoryLock: Sendable {
             let holder = (try? file.readToEnd()).flatMap { Int(String(decoding: $0, as: UTF8.self)) }
             throw .inUse(directory: directory, holder: holder)
         }
-        // Only a hint for the message above, so a failure to write it is none.
+        // The process id is only a hint for the error above, so a failure to write it is ignored.
         try? file.truncate(atOffset: 0)
         try? file.write(contentsOf: Data(String(ProcessInfo.processInfo.processIdentifier).utf8))
         self.file = file
     }
 
-    /// Lets go of the lock.
+    /// Releases the lock.
     func release() {
         try? file.close()
     }

@@ -3,12 +3,13 @@ import Glibc
 public import Logging
 public import ServiceLifecycle
 
-/// A PostgreSQL cluster of the program's own, reachable through a socket that only its user can open, never over TCP.
+/// A PostgreSQL cluster run by this program. It is reachable through a socket that only its user can open, never over
+/// TCP.
 ///
-/// The server outlives a program that is killed; the next start takes it over while it runs. As a service it watches
-/// the server, and stops it with the group: put it first, so that it stops last.
+/// The server keeps running if the program is killed, and the next start takes it over. As a service, this type
+/// monitors the server and stops it with the service group. Put it first in the group, so that it stops last.
 public struct EmbeddedPostgres: Service {
-    /// Part of the socket's name; nothing listens on TCP.
+    /// Part of the socket's name; the server does not listen on TCP.
     static let port = 5432
     /// The database that is created with the cluster.
     public static let database = "sluice"
@@ -16,20 +17,20 @@ public struct EmbeddedPostgres: Service {
     public static let superuser = "postgres"
 
     private let paths: ClusterPaths
-    /// The system releases it when the program is killed.
+    /// The operating system releases the lock if the program is killed.
     let lock: DirectoryLock
     private let logger: Logger
-    /// Process id of the server.
     let processID: Int32
 
-    /// Whether the server was running already, left by an earlier run.
+    /// Whether the server was already running, left by an earlier run.
     public let wasAdopted: Bool
 
-    /// Starts the cluster in a data directory, creates it on the first start, and waits until it accepts connections.
+    /// Starts the cluster in a data directory and waits until it accepts connections. The first start creates the
+    /// cluster.
     ///
     /// - Parameters:
-    ///   - directory: Where the cluster lives; no two processes can use one at a time.
-    ///   - environment: Environment variables. `PATH` is searched for PostgreSQL besides Debian's directory;
+    ///   - directory: The data directory; only one process at a time can use it.
+    ///   - environment: Environment variables. PostgreSQL is searched in Debian's directory and in `PATH`.
     ///     `XDG_RUNTIME_DIR` holds the socket if the data directory's path is too long for one.
     /// - Throws: ``EmbeddedPostgresError``.
     public static func start(
@@ -48,7 +49,8 @@ public struct EmbeddedPostgres: Service {
         let account = PostgresAccount.current
         let paths = ClusterPaths(
             home: directory.postgres,
-            // Root's own is closed to PostgreSQL's user, and in /tmp anyone can make a directory of that name first.
+            // Root's runtime directory is closed to PostgreSQL's user, and in /tmp anyone could create a directory of
+            // that name first.
             runtimeDirectory: account.name == nil ? runtimeDirectory : "/run",
             userID: geteuid()
         )
@@ -68,9 +70,9 @@ public struct EmbeddedPostgres: Service {
         }
     }
 
-    /// How libpq connects to the cluster.
+    /// Returns the libpq connection string for the cluster.
     ///
-    /// - Parameter role: Any role: the socket's owner needs no password.
+    /// - Parameter role: The role to connect as. Any role works, because the socket's owner needs no password.
     public func connectionString(role: String = superuser, database: String = database) -> String {
         let settings = [
             ("host", paths.sockets), ("port", String(Self.port)), ("dbname", database), ("user", role),
@@ -81,14 +83,14 @@ public struct EmbeddedPostgres: Service {
         }.joined(separator: " ")
     }
 
-    /// Whether the server runs.
+    /// Whether the server is running.
     public var isRunning: Bool {
         PostmasterFile.isServer(processID, ofCluster: paths.cluster)
     }
 
-    /// Watches the server until the group stops, and then stops it.
+    /// Monitors the server until the service group stops, and then stops the server.
     ///
-    /// - Throws: ``EmbeddedPostgresError/stopped(log:)`` if the server stops before it is told to.
+    /// - Throws: ``EmbeddedPostgresError/stopped(log:)`` if the server stops on its own.
     public func run() async throws {
         do {
             try await cancelWhenGracefulShutdown {
@@ -105,14 +107,15 @@ public struct EmbeddedPostgres: Service {
         }
     }
 
-    /// Stops the server: connections are closed, what was committed is kept. Does nothing if it has stopped already.
+    /// Stops the server. Connections are closed, and committed data is kept. Does nothing if the server has already
+    /// stopped.
     ///
-    /// In a cancelled task the server is told to stop, and not waited for.
+    /// In a cancelled task, this signals the server to stop but does not wait for it.
     public func stop() async {
         defer { lock.release() }
         guard isRunning else { return }
         logger.debug("Stopping PostgreSQL", metadata: ["postgres.pid": "\(processID)"])
-        // Fast shutdown first; then the immediate one, after which the next start recovers from the log.
+        // First a fast shutdown, then an immediate one, after which the next start recovers from the log.
         for (signal, patience) in [(SIGINT, Duration.seconds(30)), (SIGQUIT, .seconds(10))] {
             guard isRunning else { return }
             kill(processID, signal)

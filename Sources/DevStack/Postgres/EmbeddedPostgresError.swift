@@ -1,12 +1,12 @@
-/// Why the embedded PostgreSQL cluster does not run; the description is for the user at the terminal.
+/// The reason why the embedded PostgreSQL cluster is not running; the description is for the user at the terminal.
 public enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// No PostgreSQL server is installed that is new enough.
+    /// No PostgreSQL server of a supported release is installed.
     case notInstalled
     /// The release that created the cluster is not installed.
     case wrongVersion(cluster: Int, installed: [Int], directory: String)
-    /// Another process has locked the directory; `holder` is its process id, where it is known.
+    /// Another process has locked the directory; `holder` is its process id, if known.
     case inUse(directory: String, holder: Int?)
-    /// The directory cannot be made, or PostgreSQL's user cannot reach it.
+    /// The directory cannot be created, or PostgreSQL's user cannot access it.
     case unusableDirectory(directory: String, reason: String)
     /// The cluster's directory contains something else.
     case notACluster(directory: String)
@@ -14,10 +14,10 @@ public enum EmbeddedPostgresError: Error, Sendable, Equatable, CustomStringConve
     case creationFailed(reason: String)
     /// The server did not start; `log` is the end of its log.
     case startFailed(reason: String, log: String)
-    /// The server ended by itself; `log` is the end of its log.
+    /// The server stopped on its own; `log` is the end of its log.
     case stopped(log: String)
 
-    /// One or more sentences: what is wrong, and what to do about it.
+    /// A description of the problem and its remedy, in one or more sentences.
     public var description: String {
         switch self {
         case .notInstalled:

@@ -1,17 +1,19 @@
 import Foundation
 import Glibc
 
-/// The user that PostgreSQL's programs run as: ours, but never root, whom they refuse.
+/// The user that PostgreSQL's programs run as: the current user, but never root, because PostgreSQL refuses to run as
+/// root.
 struct PostgresAccount: Sendable, Equatable {
-    /// The account to change to, `nil` to stay who we are.
+    /// The account to switch to; `nil` to remain the current user.
     let name: String?
 
-    /// The account for this process: Debian's `postgres` for root.
+    /// The account for this process. If the process runs as root, this is Debian's `postgres`.
     static var current: PostgresAccount {
         PostgresAccount(name: geteuid() == 0 ? "postgres" : nil)
     }
 
-    /// A command that runs as this account. `setpriv` replaces itself by the program, so a signal meets the program.
+    /// Creates a command that runs as this account. `setpriv` replaces itself with the program, so signals reach the
+    /// program.
     func command(
         _ words: [String], workingDirectory: String = "/", variables: [String: String] = [:]
     ) -> Command {
@@ -19,10 +21,10 @@ struct PostgresAccount: Sendable, Equatable {
         return Command(prefix + words, workingDirectory: workingDirectory, variables: variables)
     }
 
-    /// Makes a directory that only this account can enter, or takes the one that is there.
+    /// Creates a directory that only this account can enter, or uses an existing one.
     ///
-    /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``, also when the one that is there
-    ///   belongs to someone else or the way to it is closed to the account.
+    /// - Throws: ``EmbeddedPostgresError/unusableDirectory(directory:reason:)``, also if an existing directory belongs
+    ///   to another user or the account cannot reach it.
     func makePrivateDirectory(_ directory: String) async throws {
         let ownership = name.map { ["-o", $0, "-g", $0] } ?? []
         let made = try await Command(["/usr/bin/install", "-d", "-m", "0700"] + ownership + [directory]).run()

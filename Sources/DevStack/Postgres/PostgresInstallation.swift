@@ -2,20 +2,21 @@ import Foundation
 
 /// The programs of one PostgreSQL server release on this machine.
 struct PostgresInstallation: Sendable, Equatable {
-    /// The oldest release that the gateway's SQL runs on.
+    /// The oldest release that the gateway's SQL supports.
     static let oldestVersion = 15
 
-    /// Directory of `initdb`, `pg_ctl` and `postgres`.
+    /// The directory that contains `initdb`, `pg_ctl` and `postgres`.
     let binaryDirectory: String
-    /// Major version, for example 15.
+    /// Major version, such as 15.
     let version: Int
 
-    /// Looks for installations: one per major version in Debian's directory, newest first, then those on the path.
+    /// Finds installations: one per major version in Debian's directory, newest first, then those in `searchPath`.
     ///
     /// - Parameters:
-    ///   - debianDirectory: Where Debian keeps each release, in a directory named after its number.
+    ///   - debianDirectory: Debian's directory, which has a subdirectory named after the major version for each
+    ///     release.
     ///   - searchPath: Directories separated by colons, as in `PATH`.
-    /// - Returns: Every installation that is new enough.
+    /// - Returns: All installations of a supported release.
     static func all(debianDirectory: String, searchPath: String) async -> [PostgresInstallation] {
         let releases = (try? FileManager.default.contentsOfDirectory(atPath: debianDirectory)) ?? []
         var found = releases.compactMap(Int.init).sorted(by: >).map { version in
@@ -29,11 +30,11 @@ struct PostgresInstallation: Sendable, Equatable {
         return found.filter { $0.version >= oldestVersion && $0.isComplete }
     }
 
-    /// Picks the installation for a cluster.
+    /// Chooses the installation for a cluster.
     ///
     /// - Parameters:
-    ///   - clusterVersion: Major version that made the cluster; `nil` for one that is yet to be made.
-    ///   - directory: Directory of the cluster, for the error.
+    ///   - clusterVersion: Major version that created the cluster; `nil` if the cluster does not exist yet.
+    ///   - directory: Directory of the cluster, for the error message.
     /// - Throws: ``EmbeddedPostgresError/notInstalled`` or
     ///   ``EmbeddedPostgresError/wrongVersion(cluster:installed:directory:)``.
     static func choose(
@@ -48,7 +49,7 @@ struct PostgresInstallation: Sendable, Equatable {
         return matching
     }
 
-    /// Path of one of the programs.
+    /// Returns the path of one of the programs.
     func path(of program: String) -> String {
         "\(binaryDirectory)/\(program)"
     }

@@ -2,20 +2,20 @@ import Foundation
 import Glibc
 import Logging
 
-/// Creates a cluster if there is none, and starts its server if it does not run.
+/// Creates a cluster if there is none, and starts its server if it is not running.
 struct PostgresLauncher: Sendable {
     let paths: ClusterPaths
     let account: PostgresAccount
     let installation: PostgresInstallation
     let logger: Logger
 
-    /// Seconds that a server may take to start, recovery included.
+    /// Maximum start time of a server in seconds, including recovery.
     private static let startTimeout = 60
 
-    /// How long sessions of a server that was killed may keep the next one out.
+    /// Maximum time that leftover sessions of a killed server may prevent the next one from starting.
     private static let orphanTimeout = Duration.seconds(15)
 
-    /// Returns the server, which accepts connections, and whether it was running before.
+    /// Returns the server, ready for connections, and whether it was already running.
     ///
     /// - Throws: ``EmbeddedPostgresError``.
     func launch() async throws -> (server: PostmasterFile, adopted: Bool) {
@@ -39,13 +39,13 @@ struct PostgresLauncher: Sendable {
         .ofRunningServer(inCluster: paths.cluster)
     }
 
-    /// The server that an earlier run left, once it is ready; `nil` if there is none, or if it was stopping.
+    /// Returns the server that an earlier run left, once it is ready; `nil` if there is none, or if it was stopping.
     private func survivor() async throws -> PostmasterFile? {
         let deadline = ContinuousClock.now + .seconds(Self.startTimeout)
         while let server = runningServer() {
             let isOurs = server.socketDirectory == paths.sockets
             if isOurs, server.status == "ready" { return server }
-            // Its socket lies at an earlier path of the directory, so it has to start again.
+            // The socket of that server is at an earlier path of the directory, so the server must restart.
             if !isOurs, !server.socketDirectory.isEmpty { kill(server.processID, SIGINT) }
             guard ContinuousClock.now < deadline else {
                 throw EmbeddedPostgresError.startFailed(
@@ -59,7 +59,7 @@ struct PostgresLauncher: Sendable {
 
     private func makeCluster() async throws {
         logger.info("Creating a PostgreSQL cluster", metadata: ["postgres.directory": "\(paths.cluster)"])
-        // An interrupted start may have left it.
+        // An interrupted start may have left this directory.
         try? FileManager.default.removeItem(atPath: paths.unfinished)
         try await create([
             installation.path(of: "initdb"), "--pgdata=\(paths.unfinished)", "--username=\(EmbeddedPostgres.superuser)",
@@ -87,8 +87,8 @@ struct PostgresLauncher: Sendable {
             "unix_socket_permissions=0700", "fsync=on", "log_destination=stderr", "logging_collector=off",
             "log_checkpoints=off",
         ]
-        // pg_ctl hands its arguments to a shell. No path that a user chose is among them: the cluster goes by the
-        // environment, the log by the working directory, and the directory of the sockets needs no quotes.
+        // pg_ctl passes its arguments to a shell, so no path chosen by a user is among them. The cluster is passed in
+        // the environment and the log by the working directory; the socket directory needs no quotes.
         let command = account.command(
             [
                 installation.path(of: "pg_ctl"), "start", "--wait", "--timeout=\(Self.startTimeout)", "--silent",
@@ -99,7 +99,7 @@ struct PostgresLauncher: Sendable {
         )
         let deadline = ContinuousClock.now + Self.orphanTimeout
         var outcome = try await command.run()
-        // Sessions of a server that was killed notice that within moments, and keep the next one out until then.
+        // Sessions of a killed server end within moments, but prevent the next server from starting until then.
         while !outcome.succeeded, paths.logTail().contains("pre-existing shared memory block"),
             ContinuousClock.now < deadline
         {
@@ -112,8 +112,8 @@ struct PostgresLauncher: Sendable {
         throw EmbeddedPostgresError.startFailed(reason: outcome.output, log: paths.logTail())
     }
 
-    /// Removes what a server that is gone left to keep others out: it names a process by number only, and the number
-    /// may be another program's by now, or that of a process whose parent never waited for it.
+    /// Removes the lock files of a server that is gone. They identify the server only by process id. By now that id may
+    /// belong to another program, or to an ended process that its parent has not waited for.
     private func removeStaleLocks() {
         let socket = "\(paths.sockets)/.s.PGSQL.\(EmbeddedPostgres.port)"
         for path in [PostmasterFile.path(inCluster: paths.cluster), "\(socket).lock", socket] {

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What a PostgreSQL server writes about itself into `postmaster.pid`, and what `/proc` says about that process.
+/// The contents of a PostgreSQL server's `postmaster.pid`, and checks of that process in `/proc`.
 struct PostmasterFile: Sendable, Equatable {
     /// Process id of the server.
     let processID: Int32
-    /// First directory of its sockets.
+    /// The first directory of its sockets.
     let socketDirectory: String
-    /// `starting`, `ready`, `standby` or `stopping`; empty in the first moments.
+    /// The status `starting`, `ready`, `standby` or `stopping`; empty in the first moments.
     let status: String
 
-    /// Reads the file's text; `nil` when it does not begin with a process id.
+    /// Parses the text of the file; `nil` if it does not begin with a process id.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         func line(_ number: Int) -> String {
@@ -21,7 +21,7 @@ struct PostmasterFile: Sendable, Equatable {
         status = line(8)
     }
 
-    /// Reads the file of a cluster; `nil` when there is none.
+    /// Reads the file of a cluster; `nil` if there is none.
     init?(ofCluster directory: String) {
         guard let text = try? String(contentsOfFile: Self.path(inCluster: directory), encoding: .utf8) else {
             return nil
@@ -29,19 +29,21 @@ struct PostmasterFile: Sendable, Equatable {
         self.init(text)
     }
 
-    /// Where the file lies in a cluster.
+    /// Returns the path of the file in a cluster.
     static func path(inCluster directory: String) -> String {
         "\(directory)/postmaster.pid"
     }
 
-    /// The server that runs in a cluster; `nil` when the file is missing or was left by a server that is gone.
+    /// Returns the running server of a cluster; `nil` if the file is missing or belongs to a server that is gone.
     static func ofRunningServer(inCluster directory: String) -> PostmasterFile? {
         PostmasterFile(ofCluster: directory).flatMap { isServer($0.processID, ofCluster: directory) ? $0 : nil }
     }
 
-    /// Whether a process runs and is the server of this cluster, and not one that got the same number since.
+    /// Returns whether a process is running and is the server of this cluster, rather than a later process with the
+    /// same id.
     ///
-    /// A server's working directory is its cluster's; a process that has ended but that nobody has waited for has none.
+    /// A server's working directory is its cluster's directory. A process that has ended but has not been waited for
+    /// has no working directory.
     static func isServer(_ processID: Int32, ofCluster directory: String) -> Bool {
         let process = "/proc/\(processID)"
         guard

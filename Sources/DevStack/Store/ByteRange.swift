@@ -1,10 +1,10 @@
-/// The one range of bytes that a client asks for (RFC 9110, section 14).
+/// Parses the single byte range of a request (RFC 9110, section 14).
 enum ByteRange {
-    /// Reads a `Range` header for an object of a size.
+    /// Parses a `Range` header for an object of `byteCount` bytes.
     ///
-    /// - Returns: The range; `nil` for a header that has to be ignored, such
-    ///   as another unit, several ranges or no number.
-    /// - Throws: ``StoreError/invalidRange(byteCount:)`` when the object has none of the bytes.
+    /// - Returns: The range; `nil` for a header that must be ignored, such as one with another unit, several ranges or
+    ///   no number.
+    /// - Throws: ``StoreError/invalidRange(byteCount:)`` if the object has none of the requested bytes.
     static func parse(_ header: String, byteCount: Int64) throws(StoreError) -> Range<Int64>? {
         guard header.lowercased().hasPrefix("bytes=") else { return nil }
         let ends = header.dropFirst(6).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
@@ -24,7 +24,7 @@ enum ByteRange {
         }
     }
 
-    /// A decimal number, the largest one for more digits than fit; `nil` for none.
+    /// Parses a decimal number. Too many digits give the largest number, and no digits give `nil`.
     private static func number(_ digits: Substring) -> Int64? {
         digits.isEmpty ? nil : Int64(digits) ?? .max
     }

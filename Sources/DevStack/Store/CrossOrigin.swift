@@ -1,18 +1,18 @@
 import HTTPServing
 import HTTPTypes
 
-/// What pages of other origins may do with the store in a browser (WHATWG Fetch, CORS protocol).
+/// The rules for browser access from pages of other origins (WHATWG Fetch, CORS protocol).
 struct StoreOrigins: Sendable {
     private let allowedOrigins: [String]?
 
-    /// Allows these origins, or all for `nil`.
+    /// Allows the given origins, or all origins if `nil`.
     init(_ allowedOrigins: [String]?) {
         self.allowedOrigins = allowedOrigins
     }
 
-    /// Answers the question that a browser asks before the request itself.
+    /// Answers a preflight request, which a browser sends before the actual request.
     ///
-    /// - Throws: ``StoreError``, as S3 does, when it is no such question, or origin or method are not allowed.
+    /// - Throws: ``StoreError``, like S3, if this is not a preflight request or the origin or method is not allowed.
     func preflight(_ head: RequestHead) throws(StoreError) -> ServerResponse {
         guard let origin = head.headerFields[.origin], let method = head.headerFields[.accessControlRequestMethod]
         else {
@@ -30,7 +30,7 @@ struct StoreOrigins: Sendable {
         return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields))
     }
 
-    /// Adds to any answer what lets the page of an allowed origin read it.
+    /// Adds the headers that let a page of an allowed origin read the answer.
     func complete(_ response: inout ResponseHead, for request: RequestHead) {
         guard let origin = request.headerFields[.origin] else { return }
         response.headerFields.append(.vary, "Origin")

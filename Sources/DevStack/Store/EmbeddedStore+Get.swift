@@ -6,7 +6,7 @@ import Signing
 extension EmbeddedStore {
     private static let chunkBytes = 64 << 10
 
-    /// Hands out an object, or the one range of it that is asked for; a server sends only the head in answer to HEAD.
+    /// Returns an object, or the requested range of it. For HEAD, the server sends only the head of the answer.
     func get(_ name: ObjectName, _ headers: RequestFields, query: [NamedValue]) throws -> ServerResponse {
         try refuseUnknown(headers)
         guard let (record, bytes) = try files.open(name.bucket, name.key) else { throw StoreError.noSuchKey }
@@ -74,9 +74,9 @@ extension EmbeddedStore {
         return fields
     }
 
-    /// Whether the client has the object already.
+    /// Returns whether the client already has the object.
     ///
-    /// - Throws: ``StoreError/preconditionFailed(_:)`` when the client wants only another version than this one.
+    /// - Throws: ``StoreError/preconditionFailed(_:)`` if the request's preconditions exclude this version.
     /// - SeeAlso: RFC 9110, section 13.2.2, for the order.
     private func isUnchanged(_ record: ObjectRecord, _ headers: RequestFields) throws(StoreError) -> Bool {
         func date(_ name: String) -> Int64? { headers[name].flatMap(SigningInstant.init(httpDate:))?.epochSeconds }
@@ -89,7 +89,7 @@ extension EmbeddedStore {
         return date("if-modified-since").map { record.modifiedAt <= $0 } ?? false
     }
 
-    /// Whether a range still fits what the client has the rest of.
+    /// Returns whether the requested range is of the version that the client already has in part.
     private func isRangeWanted(of record: ObjectRecord, _ headers: RequestFields) -> Bool {
         guard let version = headers["if-range"] else { return true }
         return version == record.entityTag || SigningInstant(httpDate: version)?.epochSeconds == record.modifiedAt

@@ -5,7 +5,7 @@ import LibCrypto
 import Signing
 
 extension EmbeddedStore {
-    /// Stores an object, or leaves nothing behind.
+    /// Stores an object. If it fails, nothing is left behind.
     func put(
         _ name: ObjectName, _ request: PutRequest, _ body: RequestBody, at instant: SigningInstant
     ) async throws -> ServerResponse {

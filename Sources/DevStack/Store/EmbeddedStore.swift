@@ -4,26 +4,26 @@ import HTTPTypes
 public import Logging
 public import Signing
 
-/// A small S3-compatible object store to try the gateway with: presigned PUT, GET and HEAD, on files.
+/// A small S3-compatible object store for trying the gateway: presigned PUT, GET and HEAD, on files.
 ///
-/// It takes Signature Version 4 in the query only, and holds each request to all that was signed. What it does not know
-/// it refuses with S3's `NotImplemented`, so that nothing seems to work here that has no effect. File operations block
-/// the thread that serves the request: it is made for one developer, not for load.
+/// It accepts only Signature Version 4 in the query, and enforces everything that was signed. It refuses unknown
+/// features with S3's `NotImplemented`, so nothing appears to work without having an effect. File operations block the
+/// thread that serves the request: the store is made for one developer, not for load.
 public final class EmbeddedStore: HTTPResponder {
-    /// How the store is set up.
+    /// The settings of the store.
     public struct Configuration: Sendable {
-        /// The one credential that it knows.
+        /// The only credential that the store accepts.
         public var credential: SigningCredential
         /// The region that signatures must name.
         public var region: String
-        /// Directory of the objects; one process at a time may use it.
+        /// Directory of the objects; only one process at a time may use it.
         public var directory: String
         /// Origins whose pages may use the store in a browser; `nil` for all.
         public var allowedOrigins: [String]?
-        /// Largest object, in bytes; S3 takes 5 GiB in one PUT.
+        /// Maximum size of an object in bytes; S3 accepts 5 GiB in one PUT.
         public var maxObjectBytes: Int64
 
-        /// Sets the store up.
+        /// Creates a configuration.
         public init(
             credential: SigningCredential, region: String, directory: String, allowedOrigins: [String]? = nil,
             maxObjectBytes: Int64 = 5 << 30
@@ -42,13 +42,13 @@ public final class EmbeddedStore: HTTPResponder {
     private let verifier: V4Verifier
     private let logger: Logger
 
-    /// How far in the future the life of a URL may begin, as in S3.
+    /// Maximum time, in seconds, by which a URL's signing time may be in the future, as in S3.
     private static let clockToleranceSeconds = 900
 
-    /// Opens the store.
+    /// Opens the store; creates its directory if needed.
     ///
     /// - Parameter now: The store's clock.
-    /// - Throws: An error of the file system when the directory cannot be made.
+    /// - Throws: An error of the file system if the directory cannot be created.
     public init(_ configuration: Configuration, logger: Logger, now: @escaping @Sendable () -> SigningInstant) throws {
         self.configuration = configuration
         self.now = now
@@ -60,7 +60,7 @@ public final class EmbeddedStore: HTTPResponder {
         ) { $0 == credential.accessKeyID ? credential : nil }
     }
 
-    /// Makes a bucket, if it is not there yet.
+    /// Creates a bucket, if it does not exist.
     ///
     /// - Throws: ``EmbeddedStoreError/invalidBucketName(_:)``, or an error of the file system.
     public func makeBucket(_ name: String) throws {
@@ -68,12 +68,12 @@ public final class EmbeddedStore: HTTPResponder {
         try files.makeBucket(name)
     }
 
-    /// The bodies of uploads come as they arrive, the other methods have none.
+    /// Plans a request: bodies of uploads are streamed, and other methods have no body.
     public func begin(_ head: RequestHead) -> RequestPlan {
         RequestPlan(head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0))
     }
 
-    /// Answers a request, with an error as S3 writes it where it is refused.
+    /// Answers a request. A refusal is answered with an error in S3's format.
     public func respond(to request: ServerRequest) async -> ServerResponse {
         var response: ServerResponse
         do {
@@ -90,7 +90,7 @@ public final class EmbeddedStore: HTTPResponder {
         return response
     }
 
-    /// The same errors for what the server itself refuses.
+    /// Answers a failure detected by the server itself with an error in the same format.
     public func response(to failure: ServerFailure) -> ServerResponse {
         let error =
             switch failure {
@@ -126,7 +126,7 @@ public final class EmbeddedStore: HTTPResponder {
         }
     }
 
-    /// Lets a request pass whose URL was signed for it, and that asks for something the store has.
+    /// Verifies that the URL was signed for this request, and that the store supports the operation.
     private func authorize(
         _ head: RequestHead, at instant: SigningInstant
     ) throws(StoreError) -> (ObjectName, [NamedValue]) {
@@ -145,7 +145,7 @@ public final class EmbeddedStore: HTTPResponder {
         return (try ObjectName(path: verified.path, authority: head.authority), verified.query)
     }
 
-    /// Parameters that make another operation of a request.
+    /// Query parameters that turn a request into a different operation.
     private static let subresources: Set<String> = [
         "acl", "attributes", "encryption", "legal-hold", "partnumber", "policy", "renameobject", "restore", "retention",
         "select", "select-type", "tagging", "torrent", "uploadid", "uploads", "versionid", "versions",
@@ -171,9 +171,9 @@ public final class EmbeddedStore: HTTPResponder {
     }
 }
 
-/// Why the embedded store cannot be set up.
+/// The reason why the embedded store cannot be set up.
 public enum EmbeddedStoreError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// S3 has no bucket of such a name.
+    /// The name does not follow S3's rules for bucket names.
     case invalidBucketName(String)
 
     /// A sentence for the person at the terminal.

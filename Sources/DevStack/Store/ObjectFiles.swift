@@ -2,17 +2,16 @@ import Foundation
 import LibCrypto
 import Synchronization
 
-/// Objects as files: the bytes in one that never changes, what is known
-/// of them in another that is replaced in one step.
+/// Stores objects as files. One file holds the bytes and never changes; another holds the record, which is replaced in
+/// one step.
 ///
-/// No part of a key is part of a path. The directory belongs to one process.
+/// No part of a key is part of a path. Only one process may use the directory.
 final class ObjectFiles: Sendable {
     private let root: URL
     /// Held while an object's record is replaced, so that each file of bytes has exactly one record or is removed.
     private let commits = Mutex(())
 
-    /// Takes a directory, made if need be and closed to other users, and
-    /// clears what uploads left there that were cut off.
+    /// Opens a directory. It is created if needed, closed to other users, and cleared of interrupted uploads.
     init(directory: String) throws {
         root = URL(fileURLWithPath: directory, isDirectory: true)
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
@@ -37,26 +36,27 @@ final class ObjectFiles: Sendable {
         bucketDirectory(bucket).appending(path: "bodies/\(name.prefix(2))/\(name)")
     }
 
-    /// Makes a bucket, if it is not there yet.
+    /// Creates a bucket, if it does not exist.
     func makeBucket(_ bucket: String) throws {
         try FileManager.default.createDirectory(at: bucketDirectory(bucket), withIntermediateDirectories: true)
     }
 
-    /// Whether a bucket is there; its name must be a valid one.
+    /// Returns whether a bucket exists; the name must be valid.
     func hasBucket(_ bucket: String) -> Bool {
         FileManager.default.fileExists(atPath: bucketDirectory(bucket).path)
     }
 
-    /// What is known of an object; `nil` where there is none.
+    /// Returns the record of an object; `nil` if there is none.
     func record(_ bucket: String, _ key: String) throws -> ObjectRecord? {
         let file = recordFile(bucket, key)
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
         return try JSONDecoder().decode(ObjectRecord.self, from: Data(contentsOf: file))
     }
 
-    /// An object's record, and its bytes opened for reading: they stay readable when the object is replaced meanwhile.
+    /// Returns an object's record, and its bytes opened for reading. They remain readable if the object is replaced
+    /// meanwhile.
     func open(_ bucket: String, _ key: String) throws -> (record: ObjectRecord, bytes: FileHandle)? {
-        // Under the lock, or the file that the record names could be removed before it is opened.
+        // The lock prevents removal of the file that the record names before it is opened.
         try commits.withLock { _ in
             guard let record = try record(bucket, key) else { return nil }
             return (record, try FileHandle(forReadingFrom: bodyFile(bucket, record.body)))
@@ -68,9 +68,9 @@ final class ObjectFiles: Sendable {
         try Upload(file: incoming.appending(path: UUID().uuidString.lowercased()))
     }
 
-    /// Makes an upload the object of a key, in place of the one that may be there.
+    /// Makes an upload the object of a key, replacing an existing object.
     ///
-    /// - Parameter onlyIfAbsent: Refuse when there is one.
+    /// - Parameter onlyIfAbsent: Whether to refuse if an object exists.
     /// - Throws: ``StoreError/preconditionFailed(_:)``, or an error of the file system.
     func commit(
         _ upload: Upload, _ bucket: String, _ record: ObjectRecord, onlyIfAbsent: Bool
@@ -93,12 +93,12 @@ final class ObjectFiles: Sendable {
                 try? FileManager.default.removeItem(at: bodyFile)
                 throw error
             }
-            // Whoever has it open reads on.
+            // A reader that has the old file open can continue reading.
             if let replaced { try? FileManager.default.removeItem(at: self.bodyFile(bucket, replaced.body)) }
         }
     }
 
-    /// The bytes of an object on their way in.
+    /// The bytes of an object that is being uploaded.
     struct Upload: Sendable {
         let file: URL
         private let handle: FileHandle
@@ -111,7 +111,7 @@ final class ObjectFiles: Sendable {
             handle = try FileHandle(forWritingTo: file)
         }
 
-        /// Adds the next bytes.
+        /// Appends the next bytes.
         func write(_ bytes: [UInt8]) throws {
             try handle.write(contentsOf: bytes)
         }
@@ -121,7 +121,7 @@ final class ObjectFiles: Sendable {
             try handle.close()
         }
 
-        /// Removes what was written; does nothing after a commit.
+        /// Removes the written bytes; does nothing after a commit.
         func discard() {
             try? handle.close()
             try? FileManager.default.removeItem(at: file)

@@ -2,18 +2,18 @@ import Signing
 
 /// Bucket and key of a request.
 struct ObjectName: Sendable, Equatable {
-    /// Longest key, in bytes.
+    /// Maximum length of a key, in bytes.
     static let maxKeyBytes = 1024
 
     let bucket: String
     let key: String
 
-    /// Reads a decoded path, `/bucket/key`, or `/key` where the host names the bucket.
+    /// Parses a decoded path: `/bucket/key`, or `/key` if the host names the bucket.
     ///
     /// - Parameters:
-    ///   - path: Decoded bytes.
+    ///   - path: The decoded bytes of the path.
     ///   - authority: Host and port as the client sent them; `bucket.localhost` names a bucket.
-    /// - Throws: ``StoreError`` where there is no key, or one that no store takes.
+    /// - Throws: ``StoreError`` if there is no key, or one that no store accepts.
     init(path: [UInt8], authority: String) throws(StoreError) {
         guard !path.contains(0), let text = String(validating: path, as: UTF8.self), text.utf8.first == 0x2F else {
             throw .invalidURI("The path is not UTF-8 text, or holds a NUL.")
@@ -35,7 +35,8 @@ struct ObjectName: Sendable, Equatable {
         self.key = String(Substring(key))
     }
 
-    /// Whether a text can name a bucket: 3 to 63 lower-case letters, digits, dots and hyphens, no dot beside a dot.
+    /// Returns whether a text is a valid bucket name: 3 to 63 lower-case letters, digits, dots and hyphens, beginning
+    /// and ending with a letter or digit, without two dots in a row.
     static func isValidBucket(_ name: String) -> Bool {
         let edges = Set("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         guard (3...63).contains(name.utf8.count), let first = name.utf8.first, let last = name.utf8.last else {

@@ -1,26 +1,26 @@
 import Foundation
 
-/// What the store keeps about an object beside its bytes.
+/// The data that the store keeps about an object besides its bytes.
 struct ObjectRecord: Codable, Sendable, Equatable {
-    /// A header that is given back with the object.
+    /// A header that is returned with the object.
     struct Field: Codable, Sendable, Equatable {
         let name: String
         let value: String
     }
 
-    /// The object's key, for whoever looks at the file.
+    /// The object key, for people who look at the file.
     let key: String
-    /// Name of the file with the bytes.
+    /// Name of the file that contains the bytes.
     let body: String
     let byteCount: Int64
-    /// MD5 of the bytes in hexadecimal.
+    /// MD5 of the bytes, in hexadecimal.
     let md5: String
-    /// SHA-256 of the bytes in base64, where the upload carried it.
+    /// SHA-256 of the bytes, in base64, if the upload stated it.
     let sha256: String?
-    /// Seconds since 1970.
+    /// Time of the last change, in seconds since 1970.
     let modifiedAt: Int64
     let fields: [Field]
 
-    /// The entity tag, quotes included.
+    /// The entity tag, including quotes.
     var entityTag: String { "\"\(md5)\"" }
 }

@@ -2,21 +2,21 @@ import HTTPTypes
 import LibCrypto
 import Signing
 
-/// What the headers of an upload ask for, each checked before the first byte of the body is taken.
+/// The parsed headers of an upload. They are checked before the first byte of the body is read.
 struct PutRequest: Sendable {
-    /// Names and values of a user's metadata may have so many bytes together.
+    /// Maximum total length of the names and values of user metadata, in bytes.
     static let maxMetadataBytes = 2048
 
     let byteCount: Int64
     let md5: [UInt8]?
     let sha256: [UInt8]?
     let onlyIfAbsent: Bool
-    /// Headers that are kept with the object.
+    /// Headers that are stored with the object.
     let fields: [ObjectRecord.Field]
 
-    /// Reads the headers.
+    /// Parses the headers.
     ///
-    /// - Throws: ``StoreError`` in the order in which S3 finds fault.
+    /// - Throws: ``StoreError``; if there are several errors, the one that S3 reports first.
     init(_ headers: RequestFields, maxBytes: Int64) throws(StoreError) {
         try Self.refuseUnknown(headers)
         guard let length = headers["content-length"].flatMap({ Int64($0) }), length >= 0 else {
@@ -53,7 +53,7 @@ struct PutRequest: Sendable {
     private static let keptNames: Set<String> = [
         "cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires",
     ]
-    /// What clients send that asks for nothing, or for what is done in any case.
+    /// Headers that clients send but that request nothing, or nothing that would not be done anyway.
     private static let knownNames: Set<String> = [
         "x-amz-checksum-sha256", "x-amz-content-sha256", "x-amz-date", "x-amz-sdk-checksum-algorithm",
         "x-amz-user-agent",

@@ -2,8 +2,8 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-/// The headers of a request, and those `x-amz-` ones that a signer wrote
-/// into the query instead, where they mean the same.
+/// The headers of a request, together with the `x-amz-` parameters that a signer put into the query instead and that
+/// mean the same.
 struct RequestFields: Sendable {
     private(set) var pairs: [NamedValue]
 
@@ -14,7 +14,7 @@ struct RequestFields: Sendable {
             .filter { $0.name.hasPrefix("x-amz-") && !sent.contains($0.name) }
     }
 
-    /// The value of a header, by its name in lower case; lines of the same name are joined by commas.
+    /// The value of a header, by its lower-case name; the values of repeated headers are joined by commas.
     subscript(_ name: String) -> String? {
         let values = pairs.filter { $0.name == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ",")
@@ -22,7 +22,7 @@ struct RequestFields: Sendable {
 }
 
 extension HeaderFields {
-    /// Sets a header by its name; one whose name is no token is left out.
+    /// Sets a header by its name; does nothing if the name is not a valid token.
     mutating func set(_ name: String, to value: String?) {
         guard let name = HTTPField.Name(name) else { return }
         self[name] = value

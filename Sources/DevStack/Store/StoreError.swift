@@ -1,14 +1,14 @@
 import HTTPTypes
 
-/// A refusal of the embedded store, in the words of S3.
+/// A refusal of the embedded store, in S3's terms.
 ///
 /// - SeeAlso: Amazon S3 API Reference, "Error responses".
 struct StoreError: Error, Sendable, Equatable {
     let status: HTTPResponse.Status
-    /// S3's code, for example `NoSuchKey`.
+    /// S3's error code, such as `NoSuchKey`.
     let code: String
     let message: String
-    /// Elements that only some codes have, name and text.
+    /// Additional XML elements that only some codes have, each a name and a text.
     var details: [[String]] = []
 
     static func accessDenied(_ message: String, details: [[String]] = []) -> StoreError {
@@ -83,7 +83,7 @@ struct StoreError: Error, Sendable, Equatable {
         status: .internalServerError, code: "InternalError",
         message: "We encountered an internal error. Please try again.")
 
-    /// The body of the answer, as S3 writes it.
+    /// Returns the body of the answer, in S3's format.
     func xml(resource: String, requestID: String) -> [UInt8] {
         let elements =
             [["Code", code], ["Message", message]] + details
@@ -100,7 +100,7 @@ struct StoreError: Error, Sendable, Equatable {
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
-            // XML 1.0 has no way to write these.
+            // XML 1.0 cannot represent these characters.
             case "\u{0}"..<"\u{9}", "\u{B}"..<"\u{D}", "\u{E}"..<" ", "\u{FFFE}", "\u{FFFF}": escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }

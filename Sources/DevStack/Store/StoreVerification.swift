@@ -2,7 +2,7 @@ import HTTPTypes
 import Signing
 
 extension V4Verifier {
-    /// Verifies a request and refuses in the words of S3.
+    /// Verifies a request; a refusal is reported in S3's terms.
     func verifyAsStore(_ request: ReceivedRequest, at now: SigningInstant) throws(StoreError) -> VerifiedRequest {
         let query = request.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
         let isPresigned = query.split(separator: "&").contains { $0.hasPrefix("X-Amz-Signature=") }

@@ -1,64 +1,65 @@
 public import Foundation
 
-/// Rows of one kind that admins manage. Every change is one transaction with its audit row and its line in the policy log,
-/// and is in force on every gateway once it returns.
+/// Rows of one kind that admins manage. Every change is one transaction with its audit row and its entry in the policy
+/// log. Once the call returns, the change is in force on every gateway.
 public protocol AdminStore<Resource>: Sendable {
-    /// The kind of row.
+    /// The kind of row that the store manages.
     associatedtype Resource: Sendable
 
-    /// Adds a row; what the store sets itself (times) is in the answer.
+    /// Adds a row; the result includes the values that the store sets itself, such as times.
     ///
-    /// - Throws: `alreadyExists`, `conflict` (it refers to something that does not exist), `unavailable`.
+    /// - Throws: `alreadyExists`, `conflict` if the row refers to something that does not exist, `unavailable`.
     func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource>
 
-    /// Reads a row by its identifier: a UUID in lower case, a bucket's name, or ``GroupMember/identifier``.
+    /// Reads a row by its identifier: a UUID in lower case, a bucket name, or ``GroupMember/identifier``.
     ///
     /// - Throws: `notFound`, `unavailable`.
     func get(_ id: String) async throws(GatewayError) -> Stored<Resource>
 
     /// Reads a page of rows, in a stable order.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource>
 
-    /// Puts a row in the place of the one with its identifier, if that is still of a revision.
+    /// Replaces the row with the same identifier, if it still has the given revision.
     ///
-    /// - Throws: `notFound`, `preconditionFailed` (it is of another revision), `alreadyExists` (another row has a name that
-    ///   must be unique), `conflict`, `unavailable`.
+    /// - Throws: `notFound`, `preconditionFailed` if the revision differs, `alreadyExists` if another row has the same
+    ///   unique name, `conflict`, `unavailable`.
     func update(
         _ resource: Resource, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource>
 
-    /// Removes a row, if it is of a revision where one is named.
+    /// Removes a row. If a revision is given, the row must still have it.
     ///
-    /// - Throws: `notFound`, `preconditionFailed`, `conflict` (something still refers to it), `unavailable`.
+    /// - Throws: `notFound`, `preconditionFailed`, `conflict` if another row still refers to this one, `unavailable`.
     func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError)
 }
 
 extension AdminStore {
-    /// Removes a row, of whatever revision.
+    /// Removes a row, whatever its revision.
     ///
-    /// - Throws: `notFound`, `conflict` (something still refers to it), `unavailable`.
+    /// - Throws: `notFound`, `conflict` if another row still refers to this one, `unavailable`.
     public func delete(_ id: String, by change: ChangeContext) async throws(GatewayError) {
         try await delete(id, revision: nil, by: change)
     }
 }
 
-/// A row as it is kept, with the revision that changes whenever the row does.
+/// A stored row with its revision, which changes whenever the row changes.
 @dynamicMemberLookup
 public struct Stored<Row: Sendable>: Sendable {
-    /// The row.
+    /// The stored row.
     public var row: Row
-    /// Names this state of the row and no other, not even of a later row with the same identifier.
+    /// Identifies this state of the row. No other state has the same revision, not even a later row with the same
+    /// identifier.
     public var revision: UUID
 
-    /// Puts both together.
+    /// Combines a row with its revision.
     public init(row: Row, revision: UUID) {
         self.row = row
         self.revision = revision
     }
 
-    /// Reads a member of the row.
+    /// Returns a member of the row.
     public subscript<Value>(dynamicMember path: KeyPath<Row, Value>) -> Value {
         row[keyPath: path]
     }

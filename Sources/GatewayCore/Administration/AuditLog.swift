@@ -1,33 +1,33 @@
-/// Writes down what admins did besides changing rows.
+/// Records actions of admins other than changes of rows.
 public protocol AuditLog: Sendable {
-    /// Adds a line; what it is about is not to be done before this returns.
+    /// Adds an audit entry. The action itself must not happen before this returns.
     ///
     /// - Throws: `unavailable`.
     func note(_ act: AuditedAct, by change: ChangeContext) async throws(GatewayError)
 }
 
-/// Something that an admin has the gateway do.
+/// An action that an admin makes the gateway perform.
 public struct AuditedAct: Sendable, Equatable {
-    /// What is done.
+    /// The kinds of audited actions.
     public enum Operation: String, Sendable {
-        /// A bucket is tried out at its store.
+        /// A bucket is tested against its store.
         case validate
-        /// A secret is put in the place of another.
+        /// A secret is replaced by another.
         case rotate
         /// Something is removed.
         case delete
     }
 
-    /// What is done.
+    /// The kind of action.
     public var operation: Operation
-    /// The kind of row that it is done with.
+    /// The kind of row that the action concerns.
     public var kind: ResourceKind
-    /// Which row.
+    /// The identifier of that row.
     public var identifier: String
-    /// What else is to be known, by name; no secrets.
+    /// Additional details by name; never secrets.
     public var details: [String: String]
 
-    /// Describes an act.
+    /// Creates an audit entry.
     public init(_ operation: Operation, _ kind: ResourceKind, _ identifier: String, details: [String: String]) {
         self.operation = operation
         self.kind = kind

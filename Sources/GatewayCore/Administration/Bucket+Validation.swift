@@ -3,12 +3,12 @@ import LibCrypto
 import Signing
 
 extension Bucket {
-    /// Longest text of a callback in bytes: stores take no URL above 8 KiB.
+    /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
     public static let maxCallbackBytes = 2048
-    /// Most origins that a bucket lists.
+    /// Maximum number of origins of a bucket.
     public static let maxOrigins = 16
 
-    /// Checks a bucket before it is created and writes its endpoint in the one form that is kept, `http(s)://host[:port]`.
+    /// Validates a bucket before it is created, and normalizes its endpoint to the stored form `http(s)://host[:port]`.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Bucket {
@@ -66,7 +66,8 @@ extension Bucket {
         }
     }
 
-    /// The texts of an object in base64, with which a store calls; no other member is a text but `callbackSNI`.
+    /// Decodes the base64 JSON object that configures a store's callback, and returns its string members. Every member
+    /// that OSS defines is a string, except `callbackSNI`.
     private static func members(_ text: String, _ field: String) throws(GatewayError) -> [String: String] {
         guard 1...maxCallbackBytes ~= text.utf8.count, let bytes = Base64.decode(text), Base64.encode(bytes) == text,
             let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
@@ -81,7 +82,7 @@ extension Bucket {
         try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins.")
         for (index, text) in allowedOrigins.enumerated() {
             let origin = try? StoreEndpoint(text)
-            // Browsers leave out the port that goes without saying, and compare the bytes.
+            // Browsers omit the default port and compare origins byte by byte.
             try require(
                 origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
                 "allowedOrigins[\(index)]", "An origin is 'http(s)://host[:port]' in lower case, as browsers send it.")
@@ -90,7 +91,7 @@ extension Bucket {
             Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "An origin stands there twice.")
     }
 
-    /// What Alibaba OSS wants of names and addresses.
+    /// Checks the rules of Alibaba OSS for names and addresses.
     private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
         guard provider == .oss else { return }
         try require(
@@ -115,7 +116,8 @@ extension Bucket {
 }
 
 extension Bucket.Provider {
-    /// The schemes that its buckets are signed for by, the one to take without a reason for another first.
+    /// The signing schemes for buckets of this provider. The first is the one to choose unless there is a reason for
+    /// another.
     public var schemes: [Bucket.Scheme] {
         switch self {
         case .aws, .s3: [.awsV4, .awsV2]
@@ -124,10 +126,10 @@ extension Bucket.Provider {
         }
     }
 
-    /// Region where none is given; `nil` where one must be.
+    /// The region used if none is given; `nil` if a region is required.
     public var defaultRegion: String? { self == .gcs ? "auto" : nil }
 
-    /// Endpoint where none is given; `nil` where one must be.
+    /// Returns the endpoint used if none is given; `nil` if an endpoint is required.
     public func defaultEndpoint(in region: String) -> String? {
         switch self {
         case .aws: "https://s3.\(region).amazonaws.com" + (region.utf8.starts(with: "cn-".utf8) ? ".cn" : "")
@@ -137,12 +139,12 @@ extension Bucket.Provider {
         }
     }
 
-    /// Addressing where none is given.
+    /// The addressing mode used if none is given.
     public var defaultAddressing: Bucket.Addressing { self == .gcs ? .path : .virtual }
 }
 
 extension Bucket.Scheme {
-    /// What the credential must be.
+    /// The kind of credential that the scheme requires.
     public var credentialKind: StorageCredential.Kind {
         switch self {
         case .awsV4, .awsV2, .ossV4, .ossV1, .gcsV4HMAC: .accessKey
@@ -154,7 +156,7 @@ extension Bucket.Scheme {
 }
 
 extension StorageCredential {
-    /// Checks a credential before it is created.
+    /// Validates a credential before it is created.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> StorageCredential {
@@ -179,7 +181,7 @@ extension StorageCredential {
     }
 
     private func checkAccessKey() throws(GatewayError) {
-        // A slash would end the access key within the credential scope.
+        // A slash would end the access key id within the credential scope.
         try require(
             accessKeyID.isVisible(1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")), "accessKeyID",
             "An access key is 1 to 128 visible ASCII characters without '/'."

@@ -1,10 +1,10 @@
-/// What an admin may do about a step of a live check that did not pass.
+/// Generates advice for an admin about a failed step of a live check.
 struct BucketAdvice {
     let bucket: Bucket
-    /// Seconds by which the store's clock is ahead, where that is known.
+    /// Seconds by which the store's clock is ahead, if known.
     let clockDifference: Int?
 
-    /// One or two sentences; none for what needs no cure.
+    /// Returns one or two sentences of advice.
     func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
         switch failure {
         case .blocked:
@@ -93,7 +93,8 @@ struct BucketAdvice {
             + "methods PUT, POST and GET, and all headers."
     }
 
-    /// Statement languages differ; the words are those of S3, OSS and Google Cloud Storage.
+    /// Returns advice about a missing permission. It names the permission as the provider does: S3, OSS or Google Cloud
+    /// Storage.
     private func permission(for step: BucketValidation.Step) -> String {
         let action =
             switch step {
@@ -148,7 +149,7 @@ struct BucketAdvice {
 }
 
 extension BucketValidation {
-    /// Adds to what did not pass what may be done about it.
+    /// Adds advice to every finding that did not pass.
     public func advised(for bucket: Bucket) -> BucketValidation {
         let advice = BucketAdvice(bucket: bucket, clockDifference: clockDifference)
         var validation = self

@@ -1,19 +1,19 @@
 import Foundation
 import LibCrypto
 
-/// Creates and changes buckets, and keeps credentials from signing for endpoints that their owners did not mean.
+/// Creates and changes buckets, and prevents credentials from signing for endpoints that their owners did not intend.
 ///
-/// A credential comes to sign for another endpoint only where somebody shows its secret. Whoever may change rows, but
-/// does not know the secret, could otherwise have requests that are signed with it sent to a host of their own.
+/// To make a credential sign for another endpoint, an admin must present its secret. Otherwise anyone who can change
+/// rows, but does not know the secret, could have requests signed with it and sent to a host of their own.
 ///
-/// The secret need not be shown again for an endpoint that the credential signs for already. Nor does the one admin who
-/// entered it have to show it, as long as the credential has signed for no bucket.
+/// The secret is not required for an endpoint that the credential already signs for. Nor is it required from the admin
+/// who entered it, as long as no other admin has changed the credential and it has never signed for a bucket.
 public struct BucketChanges: Sendable {
     private let buckets: any AdminStore<Bucket>
     private let credentials: any AdminStore<StorageCredential>
     private let dependency: any CredentialDependency
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         dependency: any CredentialDependency
@@ -26,11 +26,11 @@ public struct BucketChanges: Sendable {
     /// Creates a bucket.
     ///
     /// - Parameters:
-    ///   - bucket: The row; it is validated here.
-    ///   - secret: The secret of its credential, where the admin shows it.
-    ///   - change: Who creates it.
-    /// - Throws: `invalidArgument` (field `secretAccessKey` where the secret is missing or another one),
-    ///   `alreadyExists`, `conflict` (its credential does not exist), `unavailable`.
+    ///   - bucket: The new row; this method validates it.
+    ///   - secret: The secret of the bucket's credential, if the admin presents it.
+    ///   - change: The admin and request that create the bucket.
+    /// - Throws: `invalidArgument` (field `secretAccessKey` if the secret is missing or wrong), `alreadyExists`,
+    ///   `conflict` if the credential does not exist, `unavailable`.
     public func create(
         _ bucket: Bucket, showing secret: Secret<String>?, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
@@ -39,15 +39,15 @@ public struct BucketChanges: Sendable {
         return try await buckets.create(bucket, by: change)
     }
 
-    /// Puts a row in the place of a bucket, if that is still of the revision that was read.
+    /// Replaces a bucket's row, if it still has the revision that was read.
     ///
     /// - Parameters:
-    ///   - bucket: The new row; it is validated here.
+    ///   - bucket: The new row; this method validates it.
     ///   - old: The bucket as it was read.
-    ///   - secret: The secret of the new row's credential, where the admin shows it.
-    ///   - change: Who changes it.
-    /// - Throws: `invalidArgument` (field `secretAccessKey` where the secret is missing or another one), `notFound`,
-    ///   `preconditionFailed`, `conflict` (the credential does not exist), `unavailable`.
+    ///   - secret: The secret of the new row's credential, if the admin presents it.
+    ///   - change: The admin and request that change the bucket.
+    /// - Throws: `invalidArgument` (field `secretAccessKey` if the secret is missing or wrong), `notFound`,
+    ///   `preconditionFailed`, `conflict` if the credential does not exist, `unavailable`.
     public func update(
         _ bucket: Bucket, over old: Stored<Bucket>, showing secret: Secret<String>?, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Bucket> {
@@ -71,7 +71,7 @@ public struct BucketChanges: Sendable {
             }
         } catch {
             guard case .notFound = error else { throw error }
-            // The store refuses a new row without its credential.
+            // For a new row, the store itself reports a missing credential.
             if old != nil { throw .conflict(reason: "The credential does not exist.") }
         }
     }

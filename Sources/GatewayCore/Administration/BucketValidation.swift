@@ -1,59 +1,59 @@
 import LibCrypto
 
-/// What a live check of a bucket found, step by step.
+/// The result of a live check of a bucket, step by step.
 public struct BucketValidation: Sendable, Equatable {
-    /// A step of the check, in the order in which they are made.
+    /// The steps of the check, in the order in which they run.
     public enum Step: String, Sendable, CaseIterable {
-        /// The probe object is written.
+        /// Writes the probe object.
         case put
-        /// It is read, and holds what was written.
+        /// Reads the probe object and compares it with what was written.
         case get
-        /// Its length is asked for.
+        /// Asks for the probe object's length.
         case head
-        /// A link to upload comes with an access list that it does not bind, which must not be obeyed.
+        /// Sends an upload link with an access list that the link does not bind. The store must not obey it.
         case unsignedACL = "unsigned-acl"
-        /// A link to upload comes with an object to copy that it does not bind, which must not be copied.
+        /// Sends an upload link with a copy source that the link does not bind. The store must not copy the object.
         case unsignedCopy = "unsigned-copy"
-        /// Other bytes arrive than those whose SHA-256 a link binds, which must be refused.
+        /// Sends an upload link with other bytes than those whose SHA-256 it binds. The store must refuse them.
         case checksum
-        /// It is removed.
+        /// Removes the probe object.
         case delete
-        /// It is asked for once more, and is gone.
+        /// Asks for the probe object again; it must be gone.
         case absent
-        /// A page of an origin asks whether it may upload.
+        /// Asks, as a page of an allowed origin would, whether it may upload.
         case preflight
-        /// The store's clock is compared with the gateway's.
+        /// Compares the store's clock with the gateway's.
         case clock
     }
 
-    /// How a step ended.
+    /// The outcome of a step.
     public enum Outcome: String, Sendable, CaseIterable {
         case passed
-        /// Links work, but something else will not.
+        /// Links work, but something else does not.
         case warned
         case failed
-        /// What the step needs was not there.
+        /// A precondition of the step was not met.
         case skipped
     }
 
-    /// What one step found.
+    /// The finding of one step.
     public struct Finding: Sendable, Equatable {
-        /// The step.
+        /// The step that was run.
         public var step: Step
-        /// How it ended.
+        /// The outcome of the step.
         public var outcome: Outcome
-        /// The origin of a preflight.
+        /// The origin, for a preflight step.
         public var origin: String?
-        /// Why it did not pass.
+        /// The reason why the step did not pass.
         public var failure: ProbeFailure?
         /// The status of the store's answer, if there was one.
         public var status: Int?
-        /// How long it took.
+        /// Duration of the step.
         public var duration: Duration?
-        /// What to do about it.
+        /// Advice on what to do about the failure.
         public var advice: String?
 
-        /// Describes a step.
+        /// Creates the finding of a step.
         public init(
             step: Step, outcome: Outcome, origin: String? = nil, failure: ProbeFailure? = nil, status: Int? = nil,
             duration: Duration? = nil, advice: String? = nil
@@ -70,14 +70,14 @@ public struct BucketValidation: Sendable, Equatable {
 
     /// The key of the probe object.
     public var probeKey: ObjectKey
-    /// What was found, in the order of the steps.
+    /// The findings, in the order of the steps.
     public var findings: [Finding]
-    /// Whether the probe object may still be there.
+    /// Whether the probe object may still exist.
     public var leavesProbe: Bool
-    /// Seconds by which the store's clock is ahead of the gateway's, where it was told.
+    /// Seconds by which the store's clock is ahead of the gateway's, if known.
     public var clockDifference: Int?
 
-    /// Puts the findings together.
+    /// Creates a result from its findings.
     public init(probeKey: ObjectKey, findings: [Finding], leavesProbe: Bool, clockDifference: Int?) {
         self.probeKey = probeKey
         self.findings = findings
@@ -89,32 +89,33 @@ public struct BucketValidation: Sendable, Equatable {
     public var isValid: Bool { !findings.contains { $0.outcome == .failed } }
 }
 
-/// Why a step of a live check did not pass; nothing of what the store wrote but its code, a plain word.
+/// The reason why a step of a live check did not pass. It contains nothing written by the store except its error code,
+/// a plain word.
 public enum ProbeFailure: Sendable, Equatable {
-    /// The endpoint's address is not public, and not listed; nothing was sent there.
+    /// The endpoint's address is neither public nor allow-listed; nothing was sent to it.
     case blocked
-    /// The endpoint's name stands for no address.
+    /// The endpoint's name resolves to no address.
     case nameNotFound
-    /// Nothing took the connection.
+    /// No server accepted the connection.
     case unreachable
-    /// There was no whole answer in time.
+    /// No complete answer arrived in time.
     case timedOut
-    /// There is no TLS, or the certificate is not one for the endpoint's name.
+    /// The server does not speak TLS, or its certificate does not match the endpoint's name.
     case tls
-    /// The answer was no HTTP, or too long.
+    /// The answer was not HTTP, or too long.
     case unreadable
-    /// The store sends the gateway elsewhere; to a region of that name, if it says so.
+    /// The store redirects to another endpoint; `region` is the bucket's region if the store names it.
     case redirected(region: String?)
-    /// The store said no; its code, if it gave one.
+    /// The store refused the request; `code` is its error code, if it sent one.
     case refused(status: Int, code: String?)
-    /// The store answered with something else than what was to be there.
+    /// The store's answer was not the expected one.
     case unexpected
-    /// The clocks differ.
+    /// The clocks of gateway and store differ.
     case clockDifference
-    /// The row of the credential cannot be signed with.
+    /// The credential's row is unusable for signing.
     case notSignable
 
-    /// A stable word for programs.
+    /// A stable word for programs, such as `timed-out`.
     public var word: String {
         switch self {
         case .blocked: "blocked"
@@ -131,28 +132,28 @@ public enum ProbeFailure: Sendable, Equatable {
         }
     }
 
-    /// The store's code, if it gave one.
+    /// The store's error code, if it sent one.
     public var code: String? {
         if case .refused(_, let code) = self { code } else { nil }
     }
 }
 
-/// Tries a bucket and its credential out at the store.
+/// Tests a bucket and its credential against the store.
 public protocol BucketValidator: Sendable {
-    /// Writes a probe object, reads it, removes it, and has the store asked as pages of the bucket's origins would.
+    /// Writes, reads and removes a probe object, and sends the requests that pages of the bucket's origins would send.
     ///
-    /// - Returns: What was found, with advice; every failure is a finding.
+    /// - Returns: The findings with advice. Every failure is a finding, never an error.
     func validate(_ bucket: Bucket, with credential: StorageCredential, probe: ObjectKey) async -> BucketValidation
 }
 
-/// Names of probe objects.
+/// Generates names of probe objects.
 public enum ProbeKey {
-    /// What all of them begin with, so that a rule of the store can sweep up what was left.
+    /// The prefix of all probe objects. A lifecycle rule at the store can use it to remove leftovers.
     public static let prefix = ".sluice-probe/"
-    /// Random bytes that one is made of.
+    /// Number of random bytes in a name.
     public static let randomByteCount = 16
 
-    /// Makes a name that nobody can guess.
+    /// Generates an unguessable name.
     public static func make(randomBytes: [UInt8]) throws(GatewayError) -> ObjectKey {
         guard randomBytes.count == randomByteCount else {
             throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")

@@ -1,29 +1,29 @@
 public import Foundation
 
-/// What depends on a storage credential, and on the key that it had before.
+/// The buckets and issuances that depend on a storage credential, and on its previous key.
 public struct CredentialDependents: Sendable, Equatable {
-    /// Issuances that can still be used.
+    /// Issuances that are still usable.
     public struct Alive: Sendable, Equatable {
-        /// How many.
+        /// The number of issuances.
         public var count: Int64
-        /// When the last of them ends; `nil` where there is none.
+        /// When the last of them expires; `nil` if there are none.
         public var until: Date?
 
-        /// Puts both together.
+        /// Creates a count of issuances.
         public init(count: Int64, until: Date?) {
             self.count = count
             self.until = until
         }
     }
 
-    /// Buckets that it signs for, in the order of their names.
+    /// The buckets that the credential signs for, sorted by name.
     public var buckets: [BucketName]
-    /// What it signed, by whatever key it had then.
+    /// The usable issuances that the credential signed, with its current or any earlier key.
     public var alive: Alive
-    /// What the key signed that it had before, or may have signed; `nil` where it never had another.
+    /// The usable issuances that the previous key signed or may have signed; `nil` if there was no previous key.
     public var aliveOfPreviousKey: Alive?
 
-    /// Puts it together.
+    /// Creates a summary of dependents.
     public init(buckets: [BucketName], alive: Alive, aliveOfPreviousKey: Alive?) {
         self.buckets = buckets
         self.alive = alive
@@ -31,28 +31,29 @@ public struct CredentialDependents: Sendable, Equatable {
     }
 }
 
-/// What is known of a storage credential that bears on whether it may sign for an endpoint.
+/// The facts that determine whether a storage credential may sign for an endpoint.
 public struct CredentialUse: Sendable, Equatable {
-    /// Whether there is a bucket at the endpoint that it signs for.
+    /// Whether the credential already signs for a bucket at the endpoint.
     public var signsForEndpoint: Bool
-    /// The admin who made it, where no other has changed it and no bucket was ever signed for with it, also none that is gone.
+    /// The admin who created the credential; `nil` if another admin has changed it, or if any bucket, even a deleted
+    /// one, was ever signed for with it.
     public var soleMaker: Principal?
 
-    /// Puts both together.
+    /// Creates a summary of a credential's use.
     public init(signsForEndpoint: Bool, soleMaker: Principal?) {
         self.signsForEndpoint = signsForEndpoint
         self.soleMaker = soleMaker
     }
 }
 
-/// Finds what depends on a storage credential.
+/// Finds the buckets and issuances that depend on a storage credential.
 public protocol CredentialDependency: Sendable {
-    /// Reads it.
+    /// Reads the dependents of a credential.
     ///
     /// - Throws: `notFound`, `unavailable`.
     func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents
 
-    /// Reads whether and how it is used, with regard to an endpoint in the form that buckets keep.
+    /// Reads how a credential is used with regard to an endpoint, which must be in the form that buckets store.
     ///
     /// - Throws: `notFound`, `unavailable`.
     func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse

@@ -1,25 +1,25 @@
 public import Foundation
 
-/// A gateway as it made itself known: one start of one process.
+/// A gateway as it registered itself: one start of one process.
 public struct KnownGateway: Sendable, Equatable {
-    /// Identifier of that start.
+    /// Identifier of this start of the process.
     public var id: UUID
-    /// Version of the program.
+    /// Version of the gateway program.
     public var version: String
-    /// When it started, by its own clock.
+    /// When the gateway started, by its own clock.
     public var startedAt: Date
-    /// When it was heard of last, by the database's clock.
+    /// When the gateway last reported, by the database's clock.
     public var lastSeenAt: Date
-    /// Whether that is so recent that it counts as running.
+    /// Whether the last report is recent enough for the gateway to count as running.
     public var isLive: Bool
-    /// How far it has read the log of policy; `nil` before it read anything.
+    /// The position up to which it has read the policy log; `nil` before its first read.
     public var position: PolicyPosition?
     /// Seconds by which its clock is ahead of the database's.
     public var clockDifference: Double
-    /// Identifiers of its master keys, the one that seals first.
+    /// Ids of its master keys; the first is the one that seals.
     public var masterKeyIDs: [String]
 
-    /// Describes a gateway.
+    /// Creates an entry for a gateway.
     public init(
         id: UUID, version: String, startedAt: Date, lastSeenAt: Date, isLive: Bool, position: PolicyPosition?,
         clockDifference: Double, masterKeyIDs: [String]
@@ -35,10 +35,10 @@ public struct KnownGateway: Sendable, Equatable {
     }
 }
 
-/// Finds the gateways of a database.
+/// Lists the gateways of a database.
 public protocol GatewayDirectory: Sendable {
-    /// Reads a page of gateways, those that started last first.
+    /// Reads a page of gateways, most recently started first.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway>
 }

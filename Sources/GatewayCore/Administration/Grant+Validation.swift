@@ -1,7 +1,8 @@
 extension Grant {
-    /// Checks a grant before it is created and writes its content types in lower case.
+    /// Validates a grant before it is created, and converts its content types to lower case.
     ///
-    /// A grant that denies has no conditions: with one it would be unclear whether a request that fails it is permitted.
+    /// A deny grant must have no conditions. Otherwise it would be unclear whether a request that fails a condition is
+    /// permitted.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Grant {
         try require(!actions.isEmpty, "actions", "A grant covers at least one action.")
@@ -24,12 +25,12 @@ extension Grant {
 }
 
 extension GrantConditions {
-    /// Most entries of one list.
+    /// Maximum number of entries in a list.
     private static let maxListCount = 64
-    /// Largest object that any store here takes: 5 TiB.
+    /// The largest object that any supported store accepts: 5 TiB.
     private static let maxObjectSize: Int64 = 5 << 40
 
-    /// Checks conditions for the actions of their grant and writes content types in lower case.
+    /// Validates conditions for the actions of their grant, and converts content types to lower case.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated(for actions: Set<Action>) throws(GatewayError) -> GrantConditions {
@@ -77,7 +78,8 @@ extension GrantConditions {
 }
 
 extension Quota {
-    /// Checks a quota before it is created; one of bytes is for `PutObject`, also where it does not say so.
+    /// Validates a quota before it is created. A byte quota always applies to `PutObject`; the action is set if it is
+    /// missing.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Quota {
@@ -91,7 +93,7 @@ extension Quota {
 }
 
 extension GroupMember {
-    /// Checks a membership before it is created: a user in a group.
+    /// Validates a membership before it is created: the member must be a user, and the group a group.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> GroupMember {

@@ -1,45 +1,46 @@
 public import Foundation
 
-/// Changes and reads many grants at once.
+/// Reads and changes many grants at once.
 ///
-/// However many grants it touches, a change is one transaction, with an audit row for each grant and one line in the log of
-/// policy changes: it is in force on every gateway once it is answered, or nothing of it ever is.
+/// A change is one transaction, whatever the number of grants. It writes one audit row per grant and one entry in the
+/// policy log. Once answered, the whole change is in force on every gateway; if it fails, no part of it ever is.
 public protocol GrantBulkStore: Sendable {
     /// Writes and removes grants.
     ///
-    /// - Throws: `itemsRefused` (nothing was changed), `conflict`, `slowDown`, `unavailable`.
+    /// - Throws: `itemsRefused`, `conflict`, `slowDown`, `unavailable`. If it throws, nothing was changed.
     func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult
 
-    /// Opens all grants that some filters leave, in the order of lists, as they are at one instant.
+    /// Opens a reader of all grants that match the filters, in list order and as of one instant.
     ///
-    /// - Throws: `invalidArgument` for a filter that there is not, `slowDown`, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter, `slowDown`, `unavailable`.
     func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader
 
-    /// Brings the grants to what some lines say.
+    /// Changes grants to match imported lines.
     ///
     /// - Parameters:
-    ///   - options: What may be touched.
-    ///   - change: Who imports.
-    ///   - nextLines: Reads the next lines, in order; `nil` after the last. What it throws ends the import.
-    /// - Throws: What `nextLines` throws, and as ``apply(_:by:)``; nothing was changed then.
+    ///   - options: The grants that the import may change, and how.
+    ///   - change: The admin and request that import.
+    ///   - nextLines: Returns the next lines in order; `nil` after the last. An error that it throws ends the import.
+    /// - Throws: The errors of `nextLines` and those of ``apply(_:by:)``. If it throws, nothing was changed.
     func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult
 }
 
-/// A grant as somebody wants it to be.
+/// A grant that a client wants to create or change.
 public struct ProposedGrant: Sendable {
-    /// Where it stands: index of the item, or number of the line.
+    /// Index of the item, or number of the line.
     public var place: Int
-    /// The grant that it is; `nil` for a new one, in an import also for whichever it turns out to be.
+    /// Identifier of the grant to change; `nil` for a new grant. In an import, `nil` also leaves open which existing
+    /// grant the line matches.
     public var id: UUID?
-    /// The revision that the grant must be of now; any where `nil`.
+    /// The revision that the grant must have now; `nil` accepts any.
     public var revision: UUID?
-    /// What it shall be; identifier and origin in it are not used.
+    /// The desired grant; its identifier and origin are ignored.
     public var grant: Grant
 
-    /// Puts it together.
+    /// Creates a proposed grant.
     public init(place: Int, id: UUID?, revision: UUID? = nil, grant: Grant) {
         self.place = place
         self.id = id
@@ -48,30 +49,30 @@ public struct ProposedGrant: Sendable {
     }
 }
 
-/// A grant that shall go.
+/// A grant to remove.
 public struct GrantRemoval: Sendable {
-    /// The grant.
+    /// Identifier of the grant.
     public var id: UUID
-    /// The revision that it must be of now; any where `nil`.
+    /// The revision that the grant must have now; `nil` accepts any.
     public var revision: UUID?
 
-    /// Puts it together.
+    /// Creates a removal.
     public init(id: UUID, revision: UUID? = nil) {
         self.id = id
         self.revision = revision
     }
 }
 
-/// Grants to be written and removed together; no two items are about the same grant.
+/// Grants to write and remove together; no two items concern the same grant.
 public struct GrantBatch: Sendable {
-    /// Grants to be made, or written over those with their identifiers; their places are their indices.
+    /// Grants to create, or to write over the grants with their identifiers. The place of each is its index.
     public var writes: [ProposedGrant]
-    /// Grants to be removed.
+    /// Grants to remove.
     public var removals: [GrantRemoval]
-    /// Only finds out what would happen.
+    /// Whether to only report what would happen.
     public var isDryRun: Bool
 
-    /// Puts it together.
+    /// Creates a batch.
     public init(writes: [ProposedGrant], removals: [GrantRemoval], isDryRun: Bool) {
         self.writes = writes
         self.removals = removals
@@ -79,7 +80,7 @@ public struct GrantBatch: Sendable {
     }
 }
 
-/// What happens to a grant.
+/// The effect of a change on a grant.
 public enum GrantOutcome: String, Sendable, CaseIterable {
     case created
     case updated
@@ -87,42 +88,42 @@ public enum GrantOutcome: String, Sendable, CaseIterable {
     case unchanged
 }
 
-/// How many grants something happens to.
+/// Numbers of grants by outcome.
 public struct GrantCounts: Sendable, Equatable {
     private var counts: [GrantOutcome: Int]
 
-    /// Puts counts together; what is not named counts 0.
+    /// Creates counts; outcomes not named count 0.
     public init(_ counts: [GrantOutcome: Int] = [:]) {
         self.counts = counts
     }
 
-    /// The number of grants with an outcome.
+    /// Accesses the number of grants with an outcome.
     public subscript(outcome: GrantOutcome) -> Int {
         get { counts[outcome, default: 0] }
         set { counts[outcome] = newValue }
     }
 
-    /// Whether anything changes.
+    /// Whether any grant is created, updated or deleted.
     public var isChange: Bool { self[.created] + self[.updated] + self[.deleted] > 0 }
 
-    /// Compares number by number.
+    /// Compares all counts; a missing count equals 0.
     public static func == (left: Self, right: Self) -> Bool {
         GrantOutcome.allCases.allSatisfy { left[$0] == right[$0] }
     }
 }
 
-/// What a batch has done, or would do.
+/// The result of a batch, or its expected result in a dry run.
 public struct GrantBatchResult: Sendable, Equatable {
-    /// What happened to one grant that was written.
+    /// The result of writing one grant.
     public struct Write: Sendable, Equatable {
-        /// The grant; `nil` where a dry run would have made it.
+        /// Identifier of the grant; `nil` if a dry run would have created it.
         public var id: UUID?
-        /// What happened to it, or would.
+        /// The outcome, or the expected outcome.
         public var outcome: GrantOutcome
-        /// The revision that it is of now; in a dry run that it was of.
+        /// The new revision; in a dry run, the current one.
         public var revision: UUID?
 
-        /// Puts it together.
+        /// Creates the result of a write.
         public init(id: UUID?, outcome: GrantOutcome, revision: UUID?) {
             self.id = id
             self.outcome = outcome
@@ -130,14 +131,14 @@ public struct GrantBatchResult: Sendable, Equatable {
         }
     }
 
-    /// Identifier of the change in the history of grants; `nil` where there was nothing to change, and in a dry run.
+    /// Identifier of the change in the history of grants; `nil` if nothing changed, and in a dry run.
     public var change: UUID?
-    /// How many grants met which fate.
+    /// Numbers of grants by outcome.
     public var counts: GrantCounts
-    /// In the order of the writes.
+    /// Results in the order of the writes.
     public var writes: [Write]
 
-    /// Puts it together.
+    /// Creates the result of a batch.
     public init(change: UUID?, counts: GrantCounts, writes: [Write]) {
         self.change = change
         self.counts = counts
@@ -147,34 +148,34 @@ public struct GrantBatchResult: Sendable, Equatable {
 
 /// Reads grants page by page.
 public struct GrantReader: Sendable {
-    /// The next grants; none after the last.
+    /// Returns the next grants; an empty array after the last.
     public let next: @Sendable () async throws(GatewayError) -> [Grant]
 
-    /// Makes a reader of a function.
+    /// Creates a reader from a function.
     public init(next: @escaping @Sendable () async throws(GatewayError) -> [Grant]) {
         self.next = next
     }
 }
 
-/// What an import may do.
+/// Options of an import.
 public struct GrantImportOptions: Sendable {
-    /// Which grants may be touched: all that are like this. An absent member leaves all.
+    /// The grants that an import may touch. Every member that is set must match; an absent member matches all grants.
     public struct Scope: Sendable, Equatable {
-        /// Those of one principal.
+        /// Only grants of this principal.
         public var principal: Principal?
-        /// Those in one bucket.
+        /// Only grants in this bucket.
         public var bucket: BucketName?
-        /// Those with just this prefix.
+        /// Only grants with exactly this prefix.
         public var prefix: ExactText?
 
-        /// Puts a scope together.
+        /// Creates a scope; by default it contains all grants.
         public init(principal: Principal? = nil, bucket: BucketName? = nil, prefix: ExactText? = nil) {
             self.principal = principal
             self.bucket = bucket
             self.prefix = prefix
         }
 
-        /// Refuses a grant outside, by the member that puts it there.
+        /// Checks that a grant is in the scope; throws `invalidArgument` with the member that does not match.
         public func check(_ grant: Grant) throws(GatewayError) {
             let isInside = [
                 ("principal", principal == nil || principal == grant.principal),
@@ -187,16 +188,16 @@ public struct GrantImportOptions: Sendable {
         }
     }
 
-    /// Only grants within are touched; lines about others are refused.
+    /// The grants that the import may touch; lines about other grants are refused.
     public var scope: Scope
-    /// Removes the grants that no line is about.
+    /// Whether to remove grants in the scope that no line describes.
     public var prunes: Bool
-    /// Only finds out what would happen.
+    /// Whether to only report what would happen.
     public var isDryRun: Bool
-    /// Samples of each outcome in the answer, at most.
+    /// Maximum number of samples per outcome in the result.
     public var sampleLimit: Int
 
-    /// Puts options together.
+    /// Creates options.
     public init(scope: Scope = Scope(), prunes: Bool, isDryRun: Bool, sampleLimit: Int = 10) {
         self.scope = scope
         self.prunes = prunes
@@ -205,20 +206,20 @@ public struct GrantImportOptions: Sendable {
     }
 }
 
-/// What an import has done, or would do.
+/// The result of an import, or its expected result in a dry run.
 public struct GrantImportResult: Sendable, Equatable {
-    /// What happens to one grant.
+    /// The change of one grant.
     public struct Sample: Sendable, Equatable {
-        /// What happened to it, or would.
+        /// The outcome, or the expected outcome.
         public var outcome: GrantOutcome
-        /// The line that says so; a grant that goes has none.
+        /// Number of the line that describes the grant; `nil` for a removed grant.
         public var line: Int?
-        /// What it was; `nil` where it is new.
+        /// The grant before the import; `nil` if it is new.
         public var before: Grant?
-        /// What it shall be, with the identifier and origin of `before` where there is one; `nil` where it goes.
+        /// The grant after the import, with the identifier and origin of `before`, if any; `nil` if it is removed.
         public var after: Grant?
 
-        /// Puts it together.
+        /// Creates a sample.
         public init(outcome: GrantOutcome, line: Int?, before: Grant?, after: Grant?) {
             self.outcome = outcome
             self.line = line
@@ -227,14 +228,14 @@ public struct GrantImportResult: Sendable, Equatable {
         }
     }
 
-    /// Identifier of the change in the history of grants; `nil` where there was nothing to change, and in a dry run.
+    /// Identifier of the change in the history of grants; `nil` if nothing changed, and in a dry run.
     public var change: UUID?
-    /// How many grants met which fate.
+    /// Numbers of grants by outcome.
     public var counts: GrantCounts
-    /// Some of what changes.
+    /// Samples of the changes.
     public var samples: [Sample]
 
-    /// Puts it together.
+    /// Creates the result of an import.
     public init(change: UUID?, counts: GrantCounts, samples: [Sample]) {
         self.change = change
         self.counts = counts

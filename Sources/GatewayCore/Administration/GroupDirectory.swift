@@ -1,13 +1,13 @@
-/// A group that has members or grants; groups are names, and no rows of their own.
+/// A group that has members or grants. Groups are only names; they have no rows of their own.
 public struct GroupSummary: Sendable, Equatable {
-    /// The group.
+    /// The principal of the group.
     public var group: Principal
-    /// Members that rows name; those that tokens name are known to their issuers only.
+    /// Number of members named by rows. Members named by tokens are known only to their issuers.
     public var memberCount: Int64
-    /// Grants for it.
+    /// Number of grants for the group.
     public var grantCount: Int64
 
-    /// Puts a summary together.
+    /// Creates a summary of a group.
     public init(group: Principal, memberCount: Int64, grantCount: Int64) {
         self.group = group
         self.memberCount = memberCount
@@ -15,10 +15,11 @@ public struct GroupSummary: Sendable, Equatable {
     }
 }
 
-/// Finds groups.
+/// Lists groups.
 public protocol GroupDirectory: Sendable {
-    /// Reads a page of groups, in the order of their names' bytes; the filter `member` leaves those that rows say a user is in.
+    /// Reads a page of groups, sorted by the bytes of their names. The filter `member` selects the groups that rows put
+    /// a user in.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary>
 }

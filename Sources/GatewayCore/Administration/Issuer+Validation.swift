@@ -1,15 +1,15 @@
 extension Issuer {
-    /// Algorithms that signatures with a private key may have.
+    /// Signature algorithms with a private key.
     public static let asymmetricAlgorithms: Set<String> = [
         "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
     ]
-    /// Algorithms of a shared secret.
+    /// Signature algorithms with a shared secret.
     public static let secretAlgorithms: Set<String> = ["HS256"]
 
-    /// Checks an issuer before it is created.
+    /// Validates an issuer before it is created.
     ///
-    /// Shared secrets and public keys never serve the same issuer: whoever knows a public key could otherwise use its text as
-    /// the secret.
+    /// An issuer uses either a shared secret or public keys, never both. Otherwise anyone who knows a public key could
+    /// use its text as the secret.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Issuer {
         try require(issuer.isLine(1...512), "issuer", "An issuer is one line of 1 to 512 bytes.")
@@ -48,7 +48,7 @@ extension Issuer {
         case .inline(let text):
             try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set has 1 to 65,536 bytes of JSON.")
         case .secret(let secret):
-            // RFC 7518, section 3.2: no shorter than the hash.
+            // RFC 7518, section 3.2, requires a key at least as long as the hash.
             try require(
                 32...1024 ~= secret.reveal().utf8.count, "keys.secret", "A secret has 32 to 1,024 bytes."
             )
@@ -75,7 +75,7 @@ extension Issuer {
 }
 
 extension APIKey {
-    /// Checks a key before it is created.
+    /// Validates an API key before it is created.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> APIKey {

@@ -1,7 +1,7 @@
 import Signing
 
 extension SessionRole {
-    /// Checks a role and writes its endpoint in the one form that is kept.
+    /// Validates a role, and normalizes its endpoint to the stored form.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> SessionRole {

@@ -1,8 +1,8 @@
-/// Ends all tickets of a principal at once.
+/// Revokes all tickets of a principal at once.
 public protocol TicketRevocation: Sendable {
-    /// Removes the tickets that speak for a principal and have not ended; in force on every gateway once it returns.
+    /// Removes the unexpired tickets of a principal. Once the call returns, this is in force on every gateway.
     ///
-    /// - Returns: How many there were; where there was none, nothing changed.
+    /// - Returns: The number of tickets removed; if it is 0, nothing changed.
     /// - Throws: `unavailable`, `slowDown`.
     func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int
 }

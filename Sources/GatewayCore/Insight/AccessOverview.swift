@@ -1,40 +1,41 @@
-/// Tells callers what they may do and what is left of their quotas.
+/// Reports to callers which actions they may perform and what remains of their quotas.
 public struct AccessOverview: Sendable {
-    /// Most grants of one answer; there is no use for more on a caller's screen.
+    /// Maximum number of grants in an answer; more would be of no use on a caller's screen.
     public static let maxGrants = 1000
 
-    /// What a caller may do.
+    /// The access of one caller.
     public struct Access: Sendable {
-        /// Grants of the caller, the caller's groups and `*`, sorted by bucket, prefix and identifier; no validity is judged.
+        /// Grants of the caller, the caller's groups and `*`, sorted by bucket, prefix and identifier. Grants outside
+        /// their validity period are included.
         public let grants: [EffectiveGrant]
-        /// Whether there are more grants than are shown.
+        /// Whether more grants exist than are listed.
         public let isTruncated: Bool
-        /// Quotas that limit the caller, with what is left of each, sorted by identifier.
+        /// Quotas that limit the caller, with what remains of each, sorted by identifier.
         public let quotas: [QuotaBalance]
     }
 
     /// A grant as it applies to one caller.
     public struct EffectiveGrant: Sendable {
-        /// The grant.
+        /// The grant as stored.
         public let grant: Grant
-        /// Its prefix as it applies, with the variables filled in.
+        /// The prefix with variables filled in for the caller.
         public let prefix: ExactText
     }
 
     private let cache: PolicyCache
     private let usage: any QuotaUsageSource
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     public init(cache: PolicyCache, usage: any QuotaUsageSource) {
         self.cache = cache
         self.usage = usage
     }
 
-    /// Collects what a caller may do, by policy as it is committed.
+    /// Collects a caller's access, by committed policy.
     ///
-    /// A template that allows, without a usable value for this caller, permits nothing and is left out; one that denies stands
-    /// there with what is before its first variable.
-    /// - Throws: `unavailable`, `slowDown`, `unauthenticated` for more groups than the limit.
+    /// An allow template without a usable value for this caller permits nothing and is left out. A deny template
+    /// without one is listed with the part before its first variable.
+    /// - Throws: `unavailable`, `slowDown`, `unauthenticated` if the caller has more groups than the limit.
     public func access(of caller: Caller) async throws(GatewayError) -> Access {
         try await cache.advance()
         let policy = try await cache.access(of: caller.principal, groups: caller.groups, to: nil, key: nil)

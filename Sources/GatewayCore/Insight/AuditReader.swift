@@ -1,27 +1,27 @@
 public import Foundation
 
-/// A change that an admin made, as the audit keeps it.
+/// A change made by an admin, as recorded in the audit log.
 public struct AuditRecord: Sendable, Equatable {
-    /// Identifier of the line; a UUIDv7, so that lines are in the order of time.
+    /// Identifier of the entry; a UUIDv7, so entries sort by time.
     public var id: UUID
-    /// When.
+    /// When the change was made.
     public var at: Date
-    /// Who.
+    /// The admin who made the change.
     public var actor: String
-    /// Identifier of the request, as in logs.
+    /// Identifier of the request, as it appears in logs.
     public var requestID: String
-    /// What happened: `create`, `update`, `delete`, `reset` or `import`.
+    /// The operation: `create`, `update`, `delete`, `reset` or `import`.
     public var operation: String
-    /// The kind of row, for example `Grant`.
+    /// The kind of row, such as `Grant`.
     public var kind: String
     /// Identifier of the row.
     public var resourceID: String
-    /// JSON of the row before, without secrets; `nil` where there was none.
+    /// JSON of the row before the change, without secrets; `nil` if there was no row.
     public var before: String?
-    /// JSON of the row after, without secrets; `nil` where there is none.
+    /// JSON of the row after the change, without secrets; `nil` if there is no row.
     public var after: String?
 
-    /// Puts a record together.
+    /// Creates a record from its parts.
     public init(
         id: UUID, at: Date, actor: String, requestID: String, operation: String, kind: String, resourceID: String,
         before: String?, after: String?
@@ -38,11 +38,11 @@ public struct AuditRecord: Sendable, Equatable {
     }
 }
 
-/// Reads the audit.
+/// Reads the audit log.
 public protocol AuditReader: Sendable {
-    /// Reads a page of changes, the newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestID`, `from` and
-    /// `until`, the latter two times between which it happened, the first included.
+    /// Reads a page of changes, newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestID`, `from`
+    /// and `until`. The last two limit the time of the change; `from` is inclusive, `until` exclusive.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord>
 }

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Reads the ledger, row by row.
+/// Reads individual rows of the ledger.
 public protocol IssuanceReader: Sendable {
-    /// Reads a page of issuances: the newest day first, and within a day the newest identifier.
+    /// Reads a page of issuances: newest day first, and within a day newest identifier first.
     ///
-    /// - Throws: `invalidArgument` for a token that is not of a page of this query, `slowDown` where it takes too long,
+    /// - Throws: `invalidArgument` if the page token is not from this query, `slowDown` if the query takes too long,
     ///   `unavailable`.
     func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance>
 
@@ -14,63 +14,64 @@ public protocol IssuanceReader: Sendable {
     func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance
 }
 
-/// Adds the ledger up.
+/// Aggregates the ledger into reports.
 public protocol LedgerReports: Sendable {
-    /// Counts issuances by hour or day, and by what else is asked for; the oldest first.
+    /// Counts issuances by hour or day and by the requested dimensions, oldest first.
     ///
-    /// - Throws: As ``IssuanceReader/issuances(_:)``, and so do all the others.
+    /// - Throws: The errors of ``IssuanceReader/issuances(_:)``, like the methods below unless they say otherwise.
     func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage>
 
-    /// Reads a page of what was refused, counted by minute; the newest first.
+    /// Reads a page of refusals, counted per minute, newest first.
     func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial>
 
-    /// Reads a page of live grants that allow something, with the use that was made of each, by identifier.
+    /// Reads a page of live allow grants with the use of each, sorted by identifier.
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
 
-    /// Counts what is alive because of a grant or a storage credential.
+    /// Counts the usable issuances that result from a grant or a storage credential.
     ///
-    /// - Throws: `notFound` where there was never such a grant, or there is no such credential and nothing alive of one;
-    ///   `slowDown`, `unavailable`.
+    /// - Throws: `notFound` if the grant never existed, or if the credential does not exist and none of its issuances
+    ///   is usable; `slowDown`, `unavailable`.
     func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius
 }
 
-/// Which issuances are meant; whatever is absent does not narrow.
+/// A filter for issuances; an absent member does not restrict the result.
 public struct IssuanceFilter: Sendable, Equatable {
-    /// First instant of recording; see ``LedgerRange``.
+    /// Start of the recording period, inclusive; see ``LedgerRange``.
     public var from: Date?
-    /// First instant after that.
+    /// End of the recording period, exclusive.
     public var to: Date?
     /// The caller.
     public var principal: Principal?
-    /// Where.
+    /// The bucket of the object.
     public var bucket: BucketName?
-    /// What the key begins with.
+    /// The prefix that the key must begin with.
     public var prefix: ExactText?
-    /// What is permitted, perhaps besides another action.
+    /// An action that is permitted, alone or together with another.
     public var action: Action?
-    /// How it left.
+    /// The delivery of the credential.
     public var delivery: Delivery?
     /// The grant that decided.
     public var grantID: UUID?
     /// The credential that signed.
     public var credentialID: UUID?
-    /// Only those that are not dead yet by the database's clock.
+    /// Whether to select only issuances that have not expired by the database's clock.
     public var isAlive = false
 
-    /// Everything.
+    /// Creates a filter that matches all issuances.
     public init() {}
 }
 
-/// A page of issuances that is asked for.
+/// A request for a page of issuances.
 public struct IssuanceQuery: Sendable {
-    /// Which ones; a beginning that is absent is a day before the end, and for what is alive eight.
+    /// The filter. Without `from`, the period begins one day before its end, or eight days before it if only unexpired
+    /// issuances are selected.
     public var filter: IssuanceFilter
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page of the same filter said.
+    /// Token from the previous page of the same filter; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query.
     public init(_ filter: IssuanceFilter = IssuanceFilter(), pageSize: Int = 100, pageToken: String? = nil) {
         self.filter = filter
         self.pageSize = pageSize
@@ -78,29 +79,29 @@ public struct IssuanceQuery: Sendable {
     }
 }
 
-/// A row of the ledger, as it was written.
+/// A row of the ledger, as it was recorded.
 public struct RecordedIssuance: Sendable, Equatable {
-    /// What was taken from one quota.
+    /// The amount charged to one quota.
     public struct Charge: Sendable, Equatable {
-        /// The quota, or the ticket whose uses were counted.
+        /// Identifier of the quota, or of the ticket whose uses were counted.
         public var quotaID: UUID
-        /// URLs or bytes.
+        /// Number of URLs or bytes.
         public var amount: Int64
 
-        /// Puts it together.
+        /// Creates a charge.
         public init(quotaID: UUID, amount: Int64) {
             self.quotaID = quotaID
             self.amount = amount
         }
     }
 
-    /// UUIDv7.
+    /// Identifier of the issuance, a UUIDv7.
     public var id: UUID
-    /// When it was recorded, by the database's clock.
+    /// When the issuance was recorded, by the database's clock.
     public var issuedAt: Date
-    /// Until when what was issued can be used.
+    /// When the issued credential expires.
     public var expiresAt: Date
-    /// How it left, as ``Delivery``.
+    /// The delivery, as a raw value of ``Delivery``.
     public var delivery: String
     /// The caller.
     public var principal: String
@@ -110,30 +111,30 @@ public struct RecordedIssuance: Sendable, Equatable {
     public var grantID: UUID
     /// The credential that signed.
     public var credentialID: UUID
-    /// What it permits.
+    /// The permitted actions.
     public var actions: [String]
-    /// The method that is bound; `*` for temporary credentials.
+    /// The bound HTTP method; `*` for temporary credentials.
     public var method: String
-    /// Where.
+    /// The bucket of the object.
     public var bucket: String
-    /// On what: a key; of temporary credentials the prefix.
+    /// The object key; for temporary credentials, the prefix.
     public var key: String
-    /// Content type that is bound, if any.
+    /// The bound content type, if any.
     public var contentType: String?
-    /// MD5 that is bound, 16 bytes, if any.
+    /// The bound MD5, 16 bytes, if any.
     public var contentMD5: [UInt8]?
-    /// SHA-256 that was asked for, 32 bytes, if any.
+    /// The requested SHA-256, 32 bytes, if any.
     public var contentSHA256: [UInt8]?
-    /// Length that is bound, in bytes, if any.
+    /// The bound length in bytes, if any.
     public var contentLength: Int64?
-    /// Identifier of the request, as in logs.
+    /// Identifier of the request, as it appears in logs.
     public var requestID: String
-    /// Number of the change of policy up to which policy was known when it was decided.
+    /// Number of the last policy change known at the time of the decision.
     public var policySequence: Int64
-    /// What was taken from quotas.
+    /// The amounts charged to quotas.
     public var charges: [Charge]
 
-    /// Puts a row together.
+    /// Creates a row from its parts.
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, principal: String, matchedPrincipal: String,
         grantID: UUID, credentialID: UUID, actions: [String], method: String, bucket: String, key: String,

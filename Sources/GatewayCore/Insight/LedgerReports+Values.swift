@@ -1,14 +1,14 @@
 public import Foundation
 
-/// What is to be counted, and how finely.
+/// A usage report: which issuances to count, and how to group them.
 public struct UsageQuery: Sendable {
-    /// The stretch of time that one count is for, in UTC.
+    /// The length of a counting interval, in UTC.
     public enum Step: String, Sendable, CaseIterable {
         case hour
         case day
     }
 
-    /// What counts are kept apart by, besides time.
+    /// Properties to group by, besides time.
     public enum Dimension: String, Sendable, CaseIterable {
         case principal
         case bucket
@@ -17,18 +17,19 @@ public struct UsageQuery: Sendable {
         case delivery
     }
 
-    /// Which issuances; a beginning that is absent is a day before the end for hours, and 31 days for days.
+    /// The issuances to count. Without `from`, the period begins one day before its end for hours, and 31 days before
+    /// it for days.
     public var filter: IssuanceFilter
-    /// The stretch of time.
+    /// The length of an interval.
     public var step: Step
-    /// What else counts are kept apart by.
+    /// The properties to group by, besides time.
     public var dimensions: Set<Dimension>
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page of the same query said.
+    /// Token from the previous page of the same query; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query.
     public init(
         _ filter: IssuanceFilter = IssuanceFilter(), by step: Step = .hour, _ dimensions: Set<Dimension> = [],
         pageSize: Int = 100, pageToken: String? = nil
@@ -41,30 +42,30 @@ public struct UsageQuery: Sendable {
     }
 }
 
-/// What was issued in one hour or day, of one combination of what was asked for.
+/// The issuances of one hour or day, for one combination of the requested dimensions.
 public struct Usage: Sendable, Equatable {
-    /// When the hour or day begins.
+    /// Start of the hour or day.
     public var start: Date
-    /// The caller, where counts are kept apart by it.
+    /// The caller, if grouped by principal.
     public var principal: String?
-    /// The bucket, likewise.
+    /// The bucket, if grouped by bucket.
     public var bucket: String?
-    /// The grant that decided, likewise.
+    /// The grant that decided, if grouped by grant.
     public var grantID: UUID?
-    /// The action, likewise; both with a comma between them for temporary credentials.
+    /// The action, if grouped by action; for temporary credentials that permit both, the two separated by a comma.
     public var action: String?
-    /// The delivery, likewise.
+    /// The delivery, if grouped by delivery.
     public var delivery: String?
-    /// How much was issued.
+    /// Number of issuances.
     public var urls: Int64
-    /// Bytes of uploads whose length was bound.
+    /// Total bytes of uploads whose length was bound.
     public var bytesBound: Int64
-    /// Bytes that byte quotas reserved.
+    /// Bytes reserved from byte quotas.
     public var bytesReserved: Int64
-    /// Of those, the bytes that are not settled yet.
+    /// The part of the reserved bytes that is not yet settled.
     public var bytesUnsettled: Int64
 
-    /// Puts a count together.
+    /// Creates a count.
     public init(
         start: Date, principal: String? = nil, bucket: String? = nil, grantID: UUID? = nil, action: String? = nil,
         delivery: String? = nil, urls: Int64, bytesBound: Int64, bytesReserved: Int64, bytesUnsettled: Int64
@@ -82,24 +83,24 @@ public struct Usage: Sendable, Equatable {
     }
 }
 
-/// A page of refusals that is asked for.
+/// A request for a page of refusals.
 public struct DenialQuery: Sendable {
-    /// First instant; a day before the end where absent.
+    /// Start of the period, inclusive; one day before its end if absent.
     public var from: Date?
-    /// First instant after.
+    /// End of the period, exclusive.
     public var to: Date?
-    /// The caller.
+    /// Only refusals of this caller.
     public var principal: Principal?
-    /// The bucket that was asked for.
+    /// Only refusals for this requested bucket.
     public var bucket: BucketName?
-    /// The code of the answer.
+    /// Only refusals with this answer code.
     public var code: String?
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page of the same query said.
+    /// Token from the previous page of the same query; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query; by default it matches all refusals.
     public init(
         from: Date? = nil, to: Date? = nil, principal: Principal? = nil, bucket: BucketName? = nil, code: String? = nil,
         pageSize: Int = 100, pageToken: String? = nil
@@ -114,20 +115,20 @@ public struct DenialQuery: Sendable {
     }
 }
 
-/// How often something was refused in one minute.
+/// The number of equal refusals in one minute.
 public struct CountedDenial: Sendable, Equatable {
-    /// The minute.
+    /// Start of the minute.
     public var minute: Date
-    /// The caller; `*` where too many different ones were refused at a time.
+    /// The caller; `*` if too many different callers were refused at the same time.
     public var principal: String
-    /// The bucket, where it exists.
+    /// The requested bucket, if it exists.
     public var bucket: String?
     /// The code of the answer.
     public var code: String
-    /// How often.
+    /// Number of refusals.
     public var count: Int64
 
-    /// Puts a count together.
+    /// Creates a count.
     public init(minute: Date, principal: String, bucket: String?, code: String, count: Int64) {
         self.minute = minute
         self.principal = principal
@@ -137,24 +138,24 @@ public struct CountedDenial: Sendable, Equatable {
     }
 }
 
-/// Which grants are asked for, and over which use.
+/// A report about grants and their use.
 public struct GrantUseQuery: Sendable {
-    /// From when on the ledger is looked at; 32 days ago where absent.
+    /// Start of the ledger period to examine; 32 days ago if absent.
     public var from: Date?
-    /// Only grants without use since then; 7 days ago where absent.
+    /// Only grants not used since this time; 7 days ago if absent.
     public var unusedSince: Date?
-    /// Whether grants that were used since are shown as well.
+    /// Whether to also list grants that were used since then.
     public var includesUsed: Bool
-    /// Only grants of a principal.
+    /// Only grants of this principal.
     public var principal: Principal?
-    /// Only grants in a bucket.
+    /// Only grants in this bucket.
     public var bucket: BucketName?
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page of the same query said.
+    /// Token from the previous page of the same query; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query.
     public init(
         from: Date? = nil, unusedSince: Date? = nil, includesUsed: Bool = false, principal: Principal? = nil,
         bucket: BucketName? = nil, pageSize: Int = 100, pageToken: String? = nil
@@ -169,19 +170,19 @@ public struct GrantUseQuery: Sendable {
     }
 }
 
-/// A grant and the use that was made of it.
+/// A grant and its use.
 public struct GrantUse: Sendable, Equatable {
-    /// What was issued under a grant.
+    /// The issuances under a grant.
     public struct Use: Sendable, Equatable {
-        /// How much.
+        /// Number of issuances.
         public var urls: Int64
-        /// When most lately.
+        /// Time of the latest issuance.
         public var lastAt: Date
-        /// The narrowest prefix that covers every key of it.
+        /// The narrowest prefix that covers all keys of these issuances.
         public var tightestPrefix: ExactText
 
-        /// Puts it together from the first and the last of the keys in the order of their bytes: what those two begin with
-        /// alike, all others begin with as well.
+        /// Creates a use from the first and the last key in byte order. Any prefix that these two share is shared by
+        /// all keys between them.
         public init(urls: Int64, lastAt: Date, firstKey: String, lastKey: String) {
             self.urls = urls
             self.lastAt = lastAt
@@ -197,21 +198,21 @@ public struct GrantUse: Sendable, Equatable {
         }
     }
 
-    /// The grant.
+    /// The grant as stored.
     public var grant: Grant
-    /// Its use in the stretch that was looked at; `nil` where there was none.
+    /// The grant's use in the examined period; `nil` if there was none.
     public var use: Use?
 
-    /// Pairs them.
+    /// Combines a grant with its use.
     public init(grant: Grant, use: Use?) {
         self.grant = grant
         self.use = use
     }
 }
 
-/// What can still be used because of a grant or a storage credential.
+/// The issuances that are still usable because of a grant or a storage credential.
 public struct BlastRadius: Sendable, Equatable {
-    /// Because of what.
+    /// The grant or credential that the issuances result from.
     public enum Cause: Sendable, Equatable {
         /// The grant that decided.
         case grant(UUID)
@@ -219,16 +220,16 @@ public struct BlastRadius: Sendable, Equatable {
         case credential(UUID)
     }
 
-    /// How much of something is alive, and until when.
+    /// A group of usable issuances with its size and last expiry.
     public struct Share: Sendable, Equatable {
-        /// What it is; a principal, a bucket, a delivery or an identifier.
+        /// Name of the group: a principal, a bucket, a delivery or an identifier.
         public var name: String
-        /// How much.
+        /// Number of issuances in the group.
         public var count: Int64
-        /// When the last of it dies.
+        /// When the last of them expires.
         public var aliveUntil: Date
 
-        /// Puts a share together.
+        /// Creates a group.
         public init(name: String, count: Int64, aliveUntil: Date) {
             self.name = name
             self.count = count
@@ -236,22 +237,22 @@ public struct BlastRadius: Sendable, Equatable {
         }
     }
 
-    /// Temporary credentials that are alive, however often they were given out.
+    /// Temporary credentials that are still valid, counted once however often they were returned.
     public struct Session: Sendable, Equatable {
-        /// Whose they are.
+        /// The principal that holds the credentials.
         public var principal: String
-        /// Where.
+        /// The bucket of the session.
         public var bucket: String
-        /// Below what they were asked for; their scope may be narrower.
+        /// The requested prefix; the scope of the session may be narrower.
         public var prefix: String
-        /// What they permit.
+        /// The permitted actions.
         public var actions: [String]
         /// The credential that opened the session.
         public var credentialID: UUID
-        /// When they end.
+        /// When the session ends.
         public var expiresAt: Date
 
-        /// Puts a session together.
+        /// Creates an entry for a session.
         public init(
             principal: String, bucket: String, prefix: String, actions: [String], credentialID: UUID, expiresAt: Date
         ) {
@@ -264,34 +265,34 @@ public struct BlastRadius: Sendable, Equatable {
         }
     }
 
-    /// Most principals that are named, those with most first.
+    /// Maximum number of principals listed, those with the most issuances first.
     public static let maxPrincipals = 100
-    /// Most sessions that are listed, those that live longest first.
+    /// Maximum number of sessions listed, those that live longest first.
     public static let maxSessions = 1000
 
-    /// How much is alive.
+    /// Number of usable issuances.
     public var count: Int64
-    /// When the last of it dies; `nil` where nothing is alive.
+    /// When the last of them expires; `nil` if there are none.
     public var aliveUntil: Date?
-    /// How many principals hold it.
+    /// Number of principals that hold them.
     public var principalCount: Int64
-    /// Principals, those with most first.
+    /// Principals, those with the most issuances first.
     public var principals: [Share]
-    /// How it left.
+    /// Numbers by delivery.
     public var deliveries: [Share]
-    /// Where.
+    /// Numbers by bucket.
     public var buckets: [Share]
-    /// The credentials that signed: to replace their keys at the store ends it at once.
+    /// Numbers by credential that signed. Replacing a credential's keys at the store invalidates its issuances at once.
     public var credentials: [Share]
-    /// The grants that decided, those with most first, at most as many as principals.
+    /// Numbers by grant that decided, those with the most first; limited to the same number as principals.
     public var grants: [Share]
-    /// How many sessions are alive.
+    /// Number of valid sessions.
     public var sessionCount: Int64
-    /// Those sessions. A session rests on several grants, and the ledger names the widest: because of a grant there stands here
-    /// every session that it may have had a part in.
+    /// The valid sessions. A session can be based on several grants, and the ledger names only the widest. The report
+    /// for a grant therefore lists every session that the grant may have contributed to.
     public var sessions: [Session]
 
-    /// Puts a report together.
+    /// Creates a report from its parts.
     public init(
         count: Int64, aliveUntil: Date?, principalCount: Int64, principals: [Share], deliveries: [Share],
         buckets: [Share], credentials: [Share], grants: [Share], sessionCount: Int64, sessions: [Session]

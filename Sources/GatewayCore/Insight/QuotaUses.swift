@@ -1,19 +1,19 @@
 public import Foundation
 
-/// How much of a quota is used in its current period, by the database's clock.
+/// The use of a quota in its current period, by the database's clock.
 public struct QuotaUseSummary: Sendable, Equatable {
-    /// When the period began; `nil` for a total, which never begins anew.
+    /// Start of the period; `nil` for a total quota, which never resets.
     public var periodStart: Date?
-    /// When the next one begins; `nil` for a total.
+    /// Start of the next period; `nil` for a total quota.
     public var resetsAt: Date?
-    /// URLs or bytes, of all holders together.
+    /// URLs or bytes used by all holders together.
     public var used: Int64
-    /// The most that one holder used.
+    /// The largest use by a single holder.
     public var highest: Int64
-    /// Holders that used anything.
+    /// Number of holders with any use.
     public var holders: Int64
 
-    /// Puts a summary together.
+    /// Creates a summary.
     public init(periodStart: Date?, resetsAt: Date?, used: Int64, highest: Int64, holders: Int64) {
         self.periodStart = periodStart
         self.resetsAt = resetsAt
@@ -23,16 +23,16 @@ public struct QuotaUseSummary: Sendable, Equatable {
     }
 }
 
-/// What one holder used of a quota in its current period.
+/// One holder's use of a quota in its current period.
 public struct QuotaUse: Sendable, Equatable {
-    /// A user, or the quota's principal where its use is shared.
+    /// A user, or the quota's principal if its members share the quota.
     public var holder: Principal
-    /// URLs or bytes.
+    /// URLs or bytes used.
     public var used: Int64
-    /// Of those, bytes that are reserved for uploads which may still arrive.
+    /// The part of `used` that is reserved for uploads that may still arrive, in bytes.
     public var reserved: Int64
 
-    /// Puts it together.
+    /// Creates an entry for a holder.
     public init(holder: Principal, used: Int64, reserved: Int64) {
         self.holder = holder
         self.used = used
@@ -40,14 +40,14 @@ public struct QuotaUse: Sendable, Equatable {
     }
 }
 
-/// What a reset gave back.
+/// The result of a reset.
 public struct QuotaReset: Sendable, Equatable {
-    /// Counters that were set to zero.
+    /// Number of counters set to zero.
     public var holders: Int64
-    /// URLs or bytes that they said together.
+    /// Total of URLs or bytes in those counters before the reset.
     public var released: Int64
 
-    /// Puts it together.
+    /// Creates the result of a reset.
     public init(holders: Int64, released: Int64) {
         self.holders = holders
         self.released = released
@@ -56,20 +56,20 @@ public struct QuotaReset: Sendable, Equatable {
 
 /// Reads and resets the use of quotas.
 public protocol QuotaUses: Sendable {
-    /// Sums up the use of quotas; those that do not exist are left out.
+    /// Summarizes the use of quotas; ids of quotas that do not exist are left out.
     ///
     /// - Throws: `unavailable`.
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary]
 
-    /// Reads a page of holders, who used most first; the filter `holder` leaves one.
+    /// Reads a page of holders, largest use first; the filter `holder` selects one.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse>
 
-    /// Sets the counters of the current period to zero, of one holder or of all; what is reserved at that moment is not given
-    /// back a second time when it settles.
+    /// Sets the counters of the current period to zero, for one holder or for all. Bytes reserved at that moment are
+    /// not given back a second time when they settle.
     ///
-    /// - Throws: `notFound`, `slowDown` where counters are in use too much, `unavailable`.
+    /// - Throws: `notFound`, `slowDown` if the counters are too busy, `unavailable`.
     func reset(
         _ quota: UUID, of holder: Principal?, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset

@@ -2,37 +2,38 @@ import Foundation
 import LibCrypto
 import Signing
 
-/// What is about to leave, as read from what was signed: all that a store holds whoever brings it to.
+/// A signed credential before it leaves the gateway, read back from the data that was signed. It describes the limits
+/// that a store enforces for anyone who presents the credential.
 protocol Artefact {
-    /// What the scheme that signed can bind.
+    /// The capabilities of the scheme that signed.
     var binding: SchemeBinding { get }
-    /// The one method of the request.
+    /// The only HTTP method that the credential allows.
     var method: String { get }
-    /// Most bytes that can arrive by it; `nil` where nothing says.
+    /// Maximum number of bytes that an upload with this credential can carry; `nil` if nothing limits it.
     var maxBytes: Int64? { get }
-    /// How many parameters are bound that change what is done.
+    /// Number of bound query parameters that change the effect of the request.
     var parameterCount: Int { get }
 
-    /// Whether it is for this object and no other.
+    /// Returns whether the credential is valid for this object and no other.
     func isFor(_ key: ObjectKey, in bucket: BucketName) -> Bool
-    /// Whether it is dead from an instant on, a whole second.
+    /// Returns whether the credential is expired at `end` and later. `end` is a whole second.
     func isDead(at end: Date) -> Bool
-    /// Whether it holds only for a request with a header.
+    /// Returns whether the credential is valid only for a request that sends this header.
     ///
-    /// - Parameter place: Where to look first.
+    /// - Parameter place: The index to try first, before all others.
     func binds(header: NamedValue, at place: Int) -> Bool
-    /// Whether it holds only for a request with a parameter, decoded.
+    /// Returns whether the credential is valid only for a request that sends this query parameter, given decoded.
     func binds(parameter: NamedValue, at place: Int) -> Bool
 }
 
-/// Proves that something is held to all that its permit says: method, object, end, each header, each parameter and the size. Every
-/// delivery asks here before anything is recorded.
+/// Proves that a signed credential is limited to what its permit allows: method, object, expiry, every header, every
+/// parameter and the size. Every delivery calls this before anything is recorded.
 ///
 /// - Parameters:
-///   - artefact: What was signed.
-///   - permit: What was decided.
-///   - request: What it was decided about.
-/// - Throws: ``GatewayError/unproven(_:)``, for which only a fault of ours can be the reason.
+///   - artefact: The signed credential.
+///   - permit: The decision.
+///   - request: The request that was decided.
+/// - Throws: ``GatewayError/unproven(_:)``, which always means a bug in the gateway.
 func prove(_ artefact: borrowing some Artefact, by permit: Permit, of request: IssueRequest) throws(GatewayError) {
     if let gap = gap(in: artefact, by: permit, of: request) { throw .unproven(gap) }
 }
@@ -57,9 +58,9 @@ private func gap(in artefact: borrowing some Artefact, by permit: Permit, of req
 }
 
 extension [NamedValue] {
-    /// Whether there is one of this name and value.
+    /// Returns whether the list contains an entry with this name and value.
     ///
-    /// - Parameter place: Where to look first.
+    /// - Parameter place: The index to try first, before all others.
     func hold(_ wanted: NamedValue, at place: Int) -> Bool {
         if indices.contains(place), self[place].isSame(as: wanted) { return true }
         return contains { $0.isSame(as: wanted) }
@@ -67,7 +68,7 @@ extension [NamedValue] {
 }
 
 extension NamedValue {
-    /// Compares byte by byte: texts that Unicode holds for equal are different to a store.
+    /// Compares byte by byte. Unicode considers some texts equal that a store treats as different.
     func isSame(as other: NamedValue) -> Bool {
         name.isSameBytes(as: other.name) && value.isSameBytes(as: other.value)
     }

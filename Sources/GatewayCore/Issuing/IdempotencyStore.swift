@@ -1,15 +1,15 @@
-/// A request that came with an idempotency key, as far as it is kept: digests only.
+/// A request that carries an idempotency key, in the form that is stored: digests only.
 public struct IdempotentRequest: Sendable, Equatable {
-    /// Who sent it.
+    /// The principal that sent the request.
     public var caller: Principal
-    /// The operation: its method and the template of its path.
+    /// The operation: HTTP method and path template.
     public var route: String
     /// SHA-256 of the key, 32 bytes.
     public var keyDigest: [UInt8]
-    /// SHA-256 of key, target and body, 32 bytes.
+    /// SHA-256 of the key, the request target and the body, 32 bytes.
     public var bodyDigest: [UInt8]
 
-    /// Puts it together.
+    /// Creates a stored form of a request from its digests.
     public init(caller: Principal, route: String, keyDigest: [UInt8], bodyDigest: [UInt8]) {
         self.caller = caller
         self.route = route
@@ -18,35 +18,37 @@ public struct IdempotentRequest: Sendable, Equatable {
     }
 }
 
-/// What is known of a request with an idempotency key before it is answered.
+/// The state of an idempotency key when a request with it arrives.
 public enum IdempotencyState: Sendable {
-    /// Nothing has come of it yet.
+    /// No request with this key has taken effect yet.
     case fresh(IdempotencyClaim)
-    /// It took effect, and the answer was kept, if such an answer is.
+    /// The request took effect. `answer` is the stored answer, or `nil` if this kind of answer is not stored.
     case answered(IdempotencyClaim, answer: [UInt8]?)
-    /// It took effect, and nobody knows whether it was answered: a gateway died between the two.
+    /// The request took effect, but it is unknown whether it was answered: a gateway died in between.
     case interrupted(IdempotencyClaim)
 }
 
 /// Remembers requests with idempotency keys for 24 hours.
 public protocol IdempotencyStore: Sendable {
-    /// Claims a key.
+    /// Claims a key for a request.
     ///
-    /// - Throws: `idempotency` where the key came with another request or is being acted for, `unavailable`.
+    /// - Throws: `idempotency` if the key was sent with another request, or if a request with the key is still in
+    ///   progress; `unavailable`.
     func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState
 
-    /// Ends a claim that took effect.
+    /// Ends the claim of a request that took effect.
     ///
-    /// - Parameter answer: What to answer from now on; sealed at rest.
-    /// - Throws: `unavailable`; the next request finds it interrupted then.
+    /// - Parameter answer: The answer to repeat from now on; sealed at rest.
+    /// - Throws: `unavailable`; the next request with this key then finds the state `interrupted`.
     func finish(_ claim: IdempotencyClaim, answer: [UInt8]?) async throws(GatewayError)
 
-    /// Ends a claim that came to nothing, so that the same request may be tried again.
+    /// Ends the claim of a request that had no effect. The same request can then be tried again.
     ///
-    /// - Throws: `unavailable`; the claim runs out by itself then.
+    /// - Throws: `unavailable`; the claim then expires by itself.
     func abandon(_ claim: IdempotencyClaim) async throws(GatewayError)
 
-    /// A ledger that records each of a claim's issuances once, in one transaction with the claim, and afterwards proves them
-    /// only: the decision has to stand, and to be the one that is on record.
+    /// Returns a ledger that records each issuance of a claim once, in one transaction with the claim. When the request
+    /// is repeated, the ledger only proves the issuance: the decision must still be valid and must equal the recorded
+    /// one.
     func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger
 }

@@ -1,29 +1,30 @@
 public import Foundation
 
-/// Records issuances: proves that the decision still stands, charges quotas and writes the row, or does nothing at all.
+/// Records issuances. In one step it proves that the decision is still valid, charges the quotas and writes the row, or
+/// does none of these.
 public protocol IssuanceLedger: Sendable {
     /// Records one decision durably.
     ///
-    /// - Throws: What ``record(_:deadline:)`` of several answers to it.
+    /// - Throws: The errors that ``record(_:deadline:)`` for several proposals returns for one of them.
     func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict
 
-    /// Records decisions durably, each for itself.
+    /// Records decisions durably and independently of each other.
     ///
-    /// - Returns: One answer for each, in their order: the verdict, or ``GatewayError/slowDown(retryAfter:)`` when the queue is
-    ///   full or the deadline has passed before it was sent, ``GatewayError/unavailable(retryAfter:)`` when the outcome cannot
-    ///   be known or the database is gone. Nothing may leave the process for what is not recorded.
+    /// - Returns: One result per proposal, in order: the verdict; ``GatewayError/slowDown(retryAfter:)`` if the queue
+    ///   is full or the deadline passed before sending; or ``GatewayError/unavailable(retryAfter:)`` if the database is
+    ///   gone or the outcome cannot be known. A credential whose proposal is not recorded must not leave the process.
     func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>]
 
-    /// Counts a refusal. Bounded, never blocks, never fails the answer.
+    /// Counts a refusal. The memory used is bounded. The call never blocks and never makes the answer fail.
     func count(_ denial: Denial)
 }
 
 extension IssuanceLedger {
-    /// Records one decision as several of which there is one.
+    /// Records one decision through the method for several.
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {
@@ -34,52 +35,53 @@ extension IssuanceLedger {
     }
 }
 
-/// Everything that goes into a row of the ledger, and what proves and charges it.
+/// The data of a ledger row, together with the data that proves and charges it.
 public struct IssuanceProposal: Sendable {
-    /// UUIDv7.
+    /// Identifier of the issuance, a UUIDv7.
     public var id: UUID
-    /// The state of policy on which the decision rests.
+    /// The policy position that the decision is based on.
     public var position: PolicyPosition
-    /// Everything the decision rests on; ``PolicyScope/all`` is understood.
+    /// The scopes of all rows that the decision is based on. ``PolicyScope/all`` is always included implicitly.
     public var scopes: [PolicyScope]
     /// The caller.
     public var principal: Principal
-    /// The principal of the grant that decided: the caller, a group or `*`.
+    /// The principal of the grant that decided: the caller, a group, or `*`.
     public var matchedPrincipal: Principal
     /// The grant that decided.
     public var grantID: UUID
-    /// The credential that signed.
+    /// The storage credential that signed.
     public var credentialID: UUID
-    /// How the result leaves.
+    /// The delivery through which the credential leaves the gateway.
     public var delivery: Delivery
-    /// What it permits.
+    /// The action that the issuance permits.
     public var action: Action
-    /// What it permits besides; only temporary credentials permit two things.
+    /// A second permitted action; set only for temporary credentials.
     public var furtherAction: Action?
-    /// The method that is bound; `*` for temporary credentials, which bind none.
+    /// The HTTP method that is bound; `*` for temporary credentials, which bind none.
     public var method: String
-    /// Where.
+    /// The bucket that the issuance is for.
     public var bucket: BucketName
-    /// On what: a key; of temporary credentials the prefix.
+    /// The object key; for temporary credentials, the prefix.
     public var key: ExactText
-    /// Until when, by the signing clock.
+    /// When the issuance expires, by the signing clock.
     public var expiresAt: Date
-    /// Content type that is bound, if any.
+    /// The bound content type, if any.
     public var contentType: String?
-    /// MD5 that is bound, 16 bytes, if any.
+    /// The bound MD5, 16 bytes, if any.
     public var contentMD5: [UInt8]?
-    /// SHA-256 that was asked for, 32 bytes, if any.
+    /// The requested SHA-256, 32 bytes, if any.
     public var contentSHA256: [UInt8]?
-    /// Whether the signature holds for bytes of that SHA-256 alone, so that the store compares it whatever it knows of checksums.
+    /// Whether the signature is valid only for bytes with that SHA-256. If so, the store compares the hash even if it
+    /// does not support checksums.
     public var signsPayload = false
-    /// Length that is bound, in bytes, if any.
+    /// The bound length in bytes, if any.
     public var contentLength: Int64?
-    /// Identifier of the request, as in logs.
+    /// Identifier of the request, as it appears in logs.
     public var requestID: String
-    /// What is charged; all of it or nothing.
+    /// The quota charges; all of them apply, or none.
     public var charges: [QuotaCharge]
 
-    /// Puts a proposal together.
+    /// Creates a proposal for one object key.
     public init(
         id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
         grantID: UUID, credentialID: UUID, delivery: Delivery, action: Action, method: String, bucket: BucketName,
@@ -106,7 +108,7 @@ public struct IssuanceProposal: Sendable {
         self.charges = charges
     }
 
-    /// Puts a proposal together that is for all keys below a prefix, whatever the method and the body.
+    /// Creates a proposal for all keys below a prefix, for any method and any body.
     public init(
         id: UUID, position: PolicyPosition, scopes: [PolicyScope], principal: Principal, matchedPrincipal: Principal,
         grantID: UUID, credentialID: UUID, delivery: Delivery, actions: Set<Action>, bucket: BucketName,
@@ -131,26 +133,27 @@ public struct IssuanceProposal: Sendable {
     }
 }
 
-/// What became of a proposal.
+/// The outcome of a proposal.
 public enum RecordVerdict: Sendable, Equatable {
-    /// Committed; for each charge, in order, what is left in its period after it.
+    /// The issuance is committed. `remaining` says, for each charge in order, what is left in its period.
     case recorded(remaining: [QuotaRemainder])
-    /// Policy changed in one of the scopes, or the position is unknown; nothing was written: decide anew.
+    /// Policy changed in one of the scopes, or the position is unknown. Nothing was written; the request must be
+    /// decided again.
     case stale
-    /// A quota is full; nothing was written.
+    /// A quota is used up; nothing was written.
     case quotaExceeded(QuotaRefusal)
 }
 
-/// A refusal, as far as it is counted: no key, no token.
+/// A refusal in the form that is counted: without key or token.
 public struct Denial: Sendable, Hashable {
     /// The caller.
     public var principal: Principal
-    /// The bucket that was asked for, if it exists; `nil` otherwise, so that hostile names take no room.
+    /// The requested bucket if it exists, otherwise `nil`. Invented names therefore use no space.
     public var bucket: BucketName?
-    /// The stable code of the answer, for example `AccessDenied`.
+    /// The stable code of the answer, such as `AccessDenied`.
     public var code: String
 
-    /// Puts a denial together.
+    /// Creates a denial to be counted.
     public init(principal: Principal, bucket: BucketName?, code: String) {
         self.principal = principal
         self.bucket = bucket
@@ -158,22 +161,23 @@ public struct Denial: Sendable, Hashable {
     }
 }
 
-/// Reads how much of quotas is used.
+/// Reads the current use of quotas.
 public protocol QuotaUsageSource: Sendable {
-    /// Reads what is left of quotas for their holders now, by the database's clock; answers in the order asked.
+    /// Reads what remains of each quota for its holder now, by the database's clock. The results are in the order of
+    /// `holdings`.
     ///
     /// - Throws: ``GatewayError/unavailable(retryAfter:)``.
     func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder]
 }
 
-/// A quota and whose use of it is meant.
+/// A quota and the holder whose use is counted against it.
 public struct QuotaHolding: Sendable, Equatable {
     /// The quota.
     public var quota: Quota
-    /// Whose use is counted: the caller, or the quota's principal where its use is shared.
+    /// The principal whose use is counted: the caller, or the quota's principal if its members share the quota.
     public var holder: Principal
 
-    /// Pairs them.
+    /// Creates a holding of a quota.
     public init(quota: Quota, holder: Principal) {
         self.quota = quota
         self.holder = holder

@@ -1,29 +1,29 @@
 public import Foundation
 public import Signing
 
-/// A presigned URL that is on record and may leave the process.
+/// A presigned URL that is recorded in the ledger and may leave the process.
 ///
-/// A class, as it goes through many hands and nothing of it changes.
+/// This is a class because it is passed through many layers and never changes.
 public final class IssuedURL: Sendable, CustomStringConvertible {
-    /// Identifier of the row in the ledger.
+    /// Identifier of the ledger row.
     public let id: UUID
-    /// The method that it is for.
+    /// The HTTP method that the URL is valid for.
     public let method: IssueRequest.Method
-    /// Where.
+    /// The bucket of the object.
     public let bucket: BucketName
-    /// On what; also where the gateway chose the name.
+    /// The object key; set even if the gateway chose the name.
     public let key: ObjectKey
-    /// The URL; whoever holds it may use it.
+    /// The presigned URL. Anyone who holds it can use it.
     public let url: Secret<String>
-    /// Headers that the client must send, byte for byte.
+    /// The headers that the client must send, byte for byte.
     public let headers: [NamedValue]
-    /// First instant at which it is dead, by the signing clock; a whole second.
+    /// The instant from which the URL is no longer valid, by the signing clock; a whole second.
     public let expiresAt: Date
-    /// Its life in seconds.
+    /// Lifetime in seconds.
     public let expiresIn: Int
-    /// Who refuses an upload of another size.
+    /// The mechanism that refuses an upload of another size.
     public let enforcedBy: SizeEnforcement
-    /// The quotas that were charged, with what is left of each.
+    /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
 
     init(
@@ -42,6 +42,6 @@ public final class IssuedURL: Sendable, CustomStringConvertible {
         self.quotas = quotas
     }
 
-    /// Names the issuance, never the URL.
+    /// The issuance id, without the URL.
     public var description: String { "IssuedURL(\(id))" }
 }

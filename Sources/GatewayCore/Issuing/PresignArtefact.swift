@@ -2,11 +2,12 @@ import Foundation
 import LibCrypto
 import Signing
 
-/// A URL, by the request that the signer takes. Signers write all of it into what they sign, or refuse; tests hold them to it.
+/// A presigned URL, described by the request passed to the signer. Signers write every part of that request into the
+/// signed data, or refuse; tests verify this.
 struct PresignArtefact: Artefact {
-    /// What is signed.
+    /// The request that is signed.
     let request: PresignRequest
-    /// When its life begins.
+    /// The instant at which the URL's lifetime begins.
     let instant: SigningInstant
     let binding: SchemeBinding
 

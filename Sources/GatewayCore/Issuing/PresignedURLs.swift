@@ -1,23 +1,24 @@
 /// Issues presigned URLs and browser forms.
 public struct PresignedURLs: Sendable {
-    /// Most requests that are answered together.
+    /// Maximum number of requests in a batch.
     public static let maxBatch = 1000
 
     let issuing: ProvenIssuing
     let signer = URLSigner()
 
-    /// Puts the use case together.
+    /// Creates the use case on top of the shared issuing steps.
     public init(_ issuing: ProvenIssuing) {
         self.issuing = issuing
     }
 
-    /// Checks the fields of a request; where the object's name is left to the gateway, it is made here.
+    /// Validates the fields of a request. If the gateway is to name the object, this generates the name.
     ///
     /// - Parameters:
-    ///   - fields: The fields.
-    ///   - place: Which of several in one request it is.
-    ///   - context: Who asks.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
+    ///   - fields: The fields as the client sent them.
+    ///   - place: The index of this item within its request.
+    ///   - context: The caller and the circumstances of the request.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``; `unavailable` if no random bytes are available for a
+    ///   name.
     public func request(
         _ fields: IssueRequest.Fields, at place: Int = 0, in context: RequestContext
     ) throws(GatewayError) -> IssueRequest {
@@ -29,16 +30,17 @@ public struct PresignedURLs: Sendable {
 
     /// Issues a URL.
     ///
-    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. No URL has left then.
+    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no URL has
+    ///   left the process.
     public func issue(
         _ request: IssueRequest, in context: RequestContext
     ) async throws(GatewayError) -> IssuedURL {
         try await issuing.issue(URLBody(request.identified(at: 0, in: context), signer), in: context)
     }
 
-    /// Issues URLs, each for itself, and records them together.
+    /// Issues several URLs independently of each other and records them together.
     ///
-    /// - Returns: For each request, in their order, what ``issue(_:in:)`` would give for it alone.
+    /// - Returns: For each request, in order, the result that ``issue(_:in:)`` would give for it alone.
     public func issue(
         _ requests: [IssueRequest], in context: RequestContext
     ) async -> [Result<IssuedURL, GatewayError>] {
@@ -48,7 +50,7 @@ public struct PresignedURLs: Sendable {
 }
 
 extension IssueRequest {
-    /// A request that is the same issuance each time, where it came with an idempotency key.
+    /// Returns a request that leads to the same issuance each time, if it came with an idempotency key.
     func identified(at place: Int, in context: RequestContext) -> IssueRequest {
         guard let issuing = context.repeatable, repeatable == nil else { return self }
         return with(issuing.issuance(at: place))

@@ -1,45 +1,45 @@
 import Foundation
 
-/// What differs between the deliveries that ``ProvenIssuing`` issues: the rows that bear on a request, what is signed for it,
-/// and what the caller gets once that is on record.
+/// The part of ``ProvenIssuing`` that differs between deliveries: which policy rows apply to a request, what is signed
+/// for it, and what the caller receives once it is recorded.
 protocol ProvenBody: Sendable {
-    /// What is signed, and what the answer needs of it.
+    /// The signed credential, and the data that the answer needs from it.
     associatedtype Content: Sendable
-    /// What the caller gets.
+    /// The value that the caller receives.
     associatedtype Issued: Sendable
 
-    /// Collects the rows that bear on the request.
+    /// Collects the policy rows that apply to the request.
     ///
-    /// - Throws: What ``PolicyCache`` throws; `notEnforceable` where more grants bear on it than can be looked at.
+    /// - Throws: The errors of ``PolicyCache``; `notEnforceable` if more grants apply than can be examined.
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy
 
-    /// Decides, signs, and proves that what was signed holds what was decided.
+    /// Decides, signs, and proves that the signed credential binds what was decided.
     ///
     /// - Parameters:
-    ///   - policy: The rows.
-    ///   - attempt: Who asks, as last authenticated.
-    ///   - instant: When it is decided.
-    ///   - issuing: Makes identifiers.
-    /// - Throws: What no other state of policy could change: `unproven`, `unavailable`, `idempotency`.
+    ///   - policy: The policy rows that apply.
+    ///   - attempt: The context of the request, and the caller as last authenticated.
+    ///   - instant: The time of the decision.
+    ///   - issuing: The source of identifiers.
+    /// - Throws: Only errors that no change of policy could avoid: `unproven`, `unavailable`, `idempotency`.
     func draft(
         under policy: AccessPolicy, in attempt: ProofAttempt, at instant: Date, for issuing: ProvenIssuing
     ) async throws(GatewayError) -> Drafted<Content>
 
-    /// What the caller gets for a draft that is on record.
+    /// Returns the value that the caller receives for a recorded draft.
     func issued(_ draft: Draft<Content>, quotas: [QuotaBalance]) -> Issued
 }
 
-/// What a body makes of a request under some rows.
+/// The result of deciding and signing a request under given policy rows.
 enum Drafted<Content: Sendable> {
-    /// It is permitted and signed.
+    /// The request is permitted and signed.
     case draft(Draft<Content>)
-    /// The rows refuse it; newer ones may not.
+    /// The rows refuse the request; newer rows may permit it.
     case refused(GatewayError)
 }
 
-/// Something signed that is not on record yet, and must not leave the process before it is.
+/// A signed credential that is not yet recorded. It must not leave the process before it is.
 ///
-/// A class: see ``Caller``.
+/// This is a class for the reason given at ``Caller``.
 final class Draft<Content: Sendable>: Sendable {
     let proposal: IssuanceProposal
     let content: Content
@@ -50,13 +50,13 @@ final class Draft<Content: Sendable>: Sendable {
     }
 }
 
-/// One attempt at an answer.
+/// One attempt to answer a request.
 struct ProofAttempt {
-    /// How the caller asks.
+    /// The circumstances of the request.
     let context: RequestContext
-    /// Who asks, as last authenticated.
+    /// The caller, as last authenticated.
     var caller: Caller
-    /// Whether policy was read since the request came, so that a refusal is final.
+    /// Whether policy was read after the request arrived. If so, a refusal is final.
     var isConfirmed: Bool
 
     init(_ context: RequestContext, isConfirmed: Bool = false) {

@@ -1,10 +1,11 @@
 extension ProvenIssuing {
-    /// Requests that are recorded together. More would gain nothing, and would fill the queue in which everybody waits.
+    /// Number of requests that are recorded together. A larger chunk would gain nothing and would fill the queue in
+    /// which all requests wait.
     private static let chunk = 128
 
-    /// Issues URLs, each for itself, and records them together.
+    /// Issues several URLs independently of each other and records them together.
     ///
-    /// - Returns: For each request, in their order, what ``issue(_:in:)`` would give for it alone.
+    /// - Returns: For each request, in order, the result that ``issue(_:in:)`` would give for it alone.
     func issue(_ bodies: [URLBody], in context: RequestContext) async -> [Result<IssuedURL, GatewayError>] {
         var round = Round(bodies)
         do throws(GatewayError) {
@@ -17,7 +18,7 @@ extension ProvenIssuing {
         return round.results
     }
 
-    /// One attempt at everything that is pending; returns whether nothing is left.
+    /// Attempts to answer all pending requests; returns whether none is left.
     private func answer(_ round: inout Round, in attempt: ProofAttempt) async throws(GatewayError) -> Bool {
         let policies = try await cache.access(
             of: attempt.caller.principal, groups: attempt.caller.groups,
@@ -31,7 +32,7 @@ extension ProvenIssuing {
         return round.pending.isEmpty
     }
 
-    /// Decides, signs, and records what is permitted together.
+    /// Decides and signs each request of a chunk, then records the permitted ones together.
     private func answer(
         _ chunk: ArraySlice<(place: Int, policy: Result<AccessPolicy, GatewayError>)>, of round: inout Round,
         in attempt: ProofAttempt
@@ -58,10 +59,10 @@ extension ProvenIssuing {
         }
     }
 
-    /// Requests on their way to their answers together.
+    /// The requests of one batch, with the answers found so far.
     private struct Round {
         let bodies: [URLBody]
-        /// Places of the requests without an answer, ascending.
+        /// Indices of the requests without an answer, ascending.
         private(set) var pending: [Int]
         private var answers: [Result<IssuedURL, GatewayError>?]
 
@@ -80,12 +81,12 @@ extension ProvenIssuing {
             answers[place] = result
         }
 
-        /// Leaves those for the next attempt that are without an answer.
+        /// Keeps the requests without an answer for the next attempt.
         mutating func retainPending() {
             pending.removeAll { answers[$0] != nil }
         }
 
-        /// Answers all that is pending with one error.
+        /// Answers all pending requests with one error.
         mutating func failPending(_ error: GatewayError) {
             for place in pending { answers[place] = .failure(error) }
             pending = []

@@ -1,30 +1,31 @@
 public import Foundation
 
-/// The one way in which a credential of any form leaves the process: look up, decide, sign, record, and only then answer.
+/// The only path by which a credential of any form leaves the process: look up, decide, sign, record, and only then
+/// answer.
 ///
-/// Decisions are made from memory and proved by the statement that records them. Where policy changed in between, nothing is
-/// recorded and everything is decided anew: the log of changes is read, and the caller is authenticated again. What differs
-/// from delivery to delivery is a ``ProvenBody``.
+/// Decisions are made from memory and proved by the statement that records them. If policy changed in between, nothing
+/// is recorded. The log of changes is then read, the caller is authenticated again, and the request is decided again. A
+/// ``ProvenBody`` supplies the part that differs between deliveries.
 public final class ProvenIssuing: Sendable {
     let cache: PolicyCache
-    /// The clock that stores compare with.
+    /// The clock that stores compare expiry times with.
     let now: @Sendable () -> Date
     private let authenticator: any Authenticator
     private let ledger: any IssuanceLedger
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
 
-    // A script that changes a hundred rows a second for one group lets about one attempt in ten of its members through.
-    // Whoever runs out of attempts has met something wilder; the deadline mostly comes first.
+    // While a script changes a hundred rows a second for one group, about one attempt in ten succeeds for the group's
+    // members. Running out of attempts takes faster changes than that, and the deadline usually passes first.
     private static let maxAttempts = 32
 
-    /// Puts the parts together.
+    /// Creates the issuing steps from their parts.
     ///
     /// - Parameters:
-    ///   - cache: The rows to decide by.
-    ///   - authenticator: Checks a caller's token again when policy has changed.
-    ///   - ledger: Where issuances are proved, charged and recorded.
-    ///   - now: The clock that stores compare with.
-    ///   - randomBytes: Returns as many unpredictable bytes as it is asked for.
+    ///   - cache: The policy rows that decisions use.
+    ///   - authenticator: Checks the caller's token again after policy has changed.
+    ///   - ledger: Proves, charges and records issuances.
+    ///   - now: The clock that stores compare expiry times with.
+    ///   - randomBytes: Returns the requested number of unpredictable bytes.
     public init(
         cache: PolicyCache, authenticator: any Authenticator, ledger: any IssuanceLedger,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -38,9 +39,10 @@ public final class ProvenIssuing: Sendable {
 
     /// Issues one credential.
     ///
-    /// A refusal rests on policy as it is committed: what memory refuses is decided again after the log of changes is read,
-    /// so that a grant works from the moment it is made.
-    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. Nothing has left then.
+    /// A refusal is based on committed policy: if memory refuses a request, the log of changes is read and the request
+    /// is decided again. A grant therefore takes effect as soon as it is made.
+    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no
+    ///   credential has left the process.
     func issue<Body: ProvenBody>(
         _ body: Body, in context: RequestContext
     ) async throws(GatewayError) -> Body.Issued {
@@ -52,7 +54,8 @@ public final class ProvenIssuing: Sendable {
         }
     }
 
-    /// Decides by policy as it is committed, for what the gateway does itself: nothing is signed, recorded or charged.
+    /// Decides by committed policy about an operation that the gateway performs itself. Nothing is signed, recorded or
+    /// charged.
     ///
     /// - Throws: The refusal, `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`.
     func check(_ request: IssueRequest, in context: RequestContext) async throws(GatewayError) {
@@ -70,11 +73,11 @@ public final class ProvenIssuing: Sendable {
         }
     }
 
-    /// The loop of the proof: tries until an attempt has an answer; before each but the first, reads what changed and
+    /// Runs attempts until one has an answer. Before each attempt but the first, it reads the policy changes and
     /// authenticates the caller again.
     ///
-    /// - Parameter body: One attempt; returns `nil` where policy changed, or may have changed, under it.
-    /// - Throws: What the attempt throws, and `slowDown` when there was no answer in too many of them.
+    /// - Parameter body: One attempt; returns `nil` if policy changed, or may have changed, during it.
+    /// - Throws: The errors of the attempt; `slowDown` if too many attempts had no answer.
     func untilProved<Answer>(
         _ first: ProofAttempt, _ body: (ProofAttempt) async throws(GatewayError) -> Answer?
     ) async throws(GatewayError) -> Answer {
@@ -94,7 +97,7 @@ public final class ProvenIssuing: Sendable {
 // MARK: - Steps of an attempt
 
 extension ProvenIssuing {
-    /// Decides and signs; `nil` where policy has to be read before anything can be said.
+    /// Decides and signs; returns `nil` if policy must be read again before the request can be decided.
     ///
     /// - Throws: The refusal, once it is confirmed; `expiredToken`, `unavailable`.
     func draft<Body: ProvenBody>(
@@ -109,16 +112,17 @@ extension ProvenIssuing {
         }
     }
 
-    /// Records drafts together; their verdicts in the same order.
+    /// Records drafts together; the verdicts are in the same order.
     func record(
         _ proposals: [IssuanceProposal], in context: RequestContext
     ) async -> [Result<RecordVerdict, GatewayError>] {
         await ledger(for: context).record(proposals, deadline: context.deadline)
     }
 
-    /// What the caller gets for a verdict; `nil` where policy changed and everything has to be decided anew.
+    /// Returns the value that the caller receives for a verdict; `nil` if policy changed and the request must be
+    /// decided again.
     ///
-    /// - Throws: `quotaExceeded`, or `expiredToken` for a ticket without uses left.
+    /// - Throws: `quotaExceeded`; `expiredToken` for a ticket without remaining uses.
     func answer<Body: ProvenBody>(
         _ body: Body, _ draft: Draft<Body.Content>, by verdict: RecordVerdict, to caller: Caller
     ) throws(GatewayError) -> Body.Issued? {
@@ -131,15 +135,15 @@ extension ProvenIssuing {
         }
     }
 
-    /// The instant to decide at; `nil` where no position covers both the caller's token and the rows, which happens only after
-    /// a failover or a restart of the cache.
+    /// Returns the instant to decide at; `nil` if no policy position covers both the caller's token and the rows. That
+    /// happens only after a failover or a restart of the cache.
     private func instant(for caller: Caller, under policy: AccessPolicy) throws(GatewayError) -> Date? {
         let instant = now()
         if let end = caller.expiresAt, end <= instant { throw .expiredToken }
         return caller.position.mayPrecede(policy.position) ? instant : nil
     }
 
-    /// Counts a refusal and returns it to be thrown.
+    /// Counts a refusal and returns it for throwing.
     private func counted(_ error: GatewayError, of caller: Caller, in bucket: BucketName?) -> GatewayError {
         ledger.count(Denial(principal: caller.principal, bucket: bucket, code: error.code))
         return error
@@ -153,26 +157,26 @@ extension ProvenIssuing {
 // MARK: - Identifiers
 
 extension ProvenIssuing {
-    /// The identifier of an issuance: the same each time where the request can be repeated, else a new one.
+    /// Returns the identifier of an issuance: the same each time if the request can be repeated, otherwise a new one.
     ///
-    /// - Throws: `unavailable` without random bytes.
+    /// - Throws: `unavailable` if no random bytes are available.
     func id(of repeatable: RepeatableIssuance?, at instant: Date) throws(GatewayError) -> UUID {
         if let repeatable { return repeatable.id(at: instant) }
         return try newID(at: instant)
     }
 
-    /// The name of an object that the gateway names: the same each time where the request can be repeated.
+    /// Returns a name for an object that the gateway names: the same each time if the request can be repeated.
     ///
-    /// - Parameter place: Which of several objects of one request it is.
-    /// - Throws: `unavailable` without random bytes.
+    /// - Parameter place: The index of the object within its request.
+    /// - Throws: `unavailable` if no random bytes are available.
     func newName(at place: Int, in repeatable: RepeatableIssuing?) throws(GatewayError) -> UUID {
         if let repeatable { return repeatable.name(at: place) }
         return try newID(at: now())
     }
 
-    /// A new UUIDv7.
+    /// Generates a UUIDv7.
     ///
-    /// - Throws: `unavailable` without random bytes.
+    /// - Throws: `unavailable` if no random bytes are available.
     func newID(at instant: Date) throws(GatewayError) -> UUID {
         guard let bytes = try? randomBytes(10), bytes.count == 10 else {
             throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes")

@@ -1,39 +1,40 @@
 import Foundation
 import LibCrypto
 
-/// What makes the issuances of a request with an idempotency key the same ones, however often it is sent.
+/// Makes a request with an idempotency key produce the same issuances each time it is sent.
 ///
-/// Identifiers follow from the key's row and the place in the request. Their time is the instant that was signed at, so that
-/// what is on record can be signed again without being kept.
+/// Identifiers are derived from the key's row and the item's index in the request. Their timestamp is the signing
+/// instant. A recorded issuance can therefore be signed again although the credential itself was not stored.
 ///
-/// A class, as few requests have any.
+/// This is a class because few requests carry one.
 public final class RepeatableIssuing: Sendable {
-    /// Records each of them once.
+    /// Records each of the issuances once.
     public let ledger: any IssuanceLedger
     private let claim: IdempotencyClaim
 
-    /// Makes issuances of a claim repeatable.
+    /// Makes the issuances of a claim repeatable.
     public init(_ claim: IdempotencyClaim, ledger: any IssuanceLedger) {
         self.claim = claim
         self.ledger = ledger
     }
 
-    /// The issuance at a place of the request.
+    /// Returns the issuance at an index of the request.
     func issuance(at place: Int) -> RepeatableIssuance {
         let tag = tag("issuance", place)
         return RepeatableIssuance(tag: tag, fixed: claim.issuances.first { $0.hasTag(of: tag) })
     }
 
-    /// The part of an upload at a place of the request: what is reserved for it names its issuance before it is decided.
+    /// Returns the issuance of an upload part at an index of the request. It has an identifier before the decision,
+    /// because the reservation for the part refers to it.
     func part(at place: Int, now: Date) -> RepeatableIssuance {
         let issuance = issuance(at: place)
         return RepeatableIssuance(tag: issuance.tag, fixed: issuance.id(at: now))
     }
 
-    /// Whether an issuance was on record before.
+    /// Returns whether an issuance was recorded by an earlier attempt.
     func isRecorded(_ id: UUID) -> Bool { claim.issuances.contains(id) }
 
-    /// The name that the gateway gives to an object at a place of the request.
+    /// Returns the name that the gateway gives to the object at an index of the request.
     func name(at place: Int) -> UUID {
         .version7(at: claim.id.version7Instant, randomBytes: tag("name", place))
     }

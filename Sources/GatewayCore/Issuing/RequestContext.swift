@@ -1,17 +1,17 @@
-/// Who asks for a credential, and how: what all deliveries have in common.
+/// The caller and the circumstances of a request for a credential, common to all deliveries.
 public struct RequestContext: Sendable {
-    /// Who asks, authenticated.
+    /// The authenticated caller.
     public var caller: Caller
-    /// Where the request came from; `nil` where that cannot be known.
+    /// Source address of the request; `nil` if it cannot be known.
     public var sourceAddress: IPAddress?
-    /// Identifier of the request, as in logs.
+    /// Identifier of the request, as it appears in logs.
     public var requestID: String
-    /// After this nothing is recorded any more.
+    /// The instant after which nothing is recorded for the request.
     public var deadline: ContinuousClock.Instant
-    /// What makes it issue the same again, where the request came with an idempotency key.
+    /// Set if the request came with an idempotency key; makes a repetition issue the same credentials.
     public var repeatable: RepeatableIssuing?
 
-    /// Puts it together.
+    /// Creates a context for one request.
     public init(
         caller: Caller, sourceAddress: IPAddress?, requestID: String, deadline: ContinuousClock.Instant,
         repeatable: RepeatableIssuing? = nil

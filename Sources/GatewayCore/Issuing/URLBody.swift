@@ -1,6 +1,6 @@
 import Foundation
 
-/// A presigned URL: in an answer, as a redirect, for a part of an upload, or for the gateway itself.
+/// A presigned URL: returned to the client, used as a redirect, for an upload part, or used by the gateway itself.
 struct URLBody: ProvenBody {
     struct Content {
         let url: Secret<String>
@@ -53,9 +53,10 @@ struct URLBody: ProvenBody {
 }
 
 extension IssueRequest {
-    /// What is permitted, as it was signed the first time where the request is a repetition.
+    /// Returns the permit. If the request repeats an earlier one, it returns the permit as it was signed the first
+    /// time.
     ///
-    /// - Throws: `idempotency` for what has expired meanwhile, or would be another thing now.
+    /// - Throws: `idempotency` if the first URL has expired or would be decided differently now.
     func repeated(
         _ permit: Permit, at instant: Date, _ decideAt: (Date) -> Decision
     ) throws(GatewayError) -> Permit {
@@ -68,7 +69,7 @@ extension IssueRequest {
 }
 
 extension IssuanceProposal {
-    /// Writes down what is issued for a request, and what it rests on.
+    /// Creates the proposal for an issuance, including the inputs that its decision is based on.
     init(
         _ request: IssueRequest, _ permit: Permit, _ policy: AccessPolicy, _ attempt: ProofAttempt,
         for issuing: ProvenIssuing
@@ -80,7 +81,7 @@ extension IssuanceProposal {
             }
         self.init(
             id: id,
-            // The proof covers what happened since the oldest thing that was relied on: the token was checked first.
+            // The proof covers all changes since the oldest input of the decision: the token, which was checked first.
             position: caller.position,
             scopes: policy.scopes(with: caller),
             principal: caller.principal,

@@ -3,9 +3,10 @@ import LibCrypto
 public import Signing
 import Synchronization
 
-/// Signs for buckets, each by its scheme. Keys are derived once per bucket and day, addresses put together once per bucket.
+/// Signs for buckets, each by its scheme. Signing keys are derived once per bucket and day, and addresses are built
+/// once per bucket.
 public final class URLSigner: Sendable {
-    /// What is kept of a bucket: where it is, and what signs with its credential.
+    /// The state cached for a bucket: its address, and the signer for its credential.
     private final class Place: Sendable {
         enum Signer: Sendable {
             case version4(V4Presigner)
@@ -14,7 +15,7 @@ public final class URLSigner: Sendable {
 
         let address: BucketAddress
         let signer: Signer
-        /// What the scheme can bind.
+        /// The capabilities of the scheme.
         let binding: SchemeBinding
         private let endpoint: String
         private let addressing: Bucket.Addressing
@@ -44,7 +45,7 @@ public final class URLSigner: Sendable {
                 }
         }
 
-        /// Whether nothing that it is made of has changed.
+        /// Returns whether the bucket and credential are unchanged since this value was built.
         func isFor(_ bucket: Bucket, _ other: StorageCredential) -> Bool {
             binding === bucket.binding && scheme == bucket.scheme && addressing == bucket.addressing
                 && endpoint.isSameBytes(as: bucket.endpoint)
@@ -65,13 +66,13 @@ public final class URLSigner: Sendable {
 
     private let places = Mutex<[BucketName: Place]>([:])
 
-    /// Makes a signer that holds nothing yet.
+    /// Creates a signer with an empty cache.
     public init() {}
 
-    /// Signs what a permit says, and proves it.
+    /// Signs a URL for a permit and proves that it binds what the permit states.
     ///
-    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can
-    ///   mend.
+    /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
+    ///   can fix.
     public func url(for request: IssueRequest, by permit: Permit) throws(GatewayError) -> Secret<String> {
         let (bucket, credential) = (permit.bucketRow.bucket, permit.credentialRow.credential)
         let artefact: PresignArtefact
@@ -91,18 +92,18 @@ public final class URLSigner: Sendable {
         return Secret(url)
     }
 
-    /// Signs a URL that no permit is for: one that the gateway uses itself.
+    /// Signs a URL without a permit, for the gateway's own use.
     ///
     /// - Parameters:
-    ///   - method: Method in upper case.
-    ///   - key: The object; `nil` for the bucket itself.
-    ///   - bucket: Where it is.
-    ///   - credential: The bucket's.
+    ///   - method: HTTP method in upper case.
+    ///   - key: The object key; `nil` for the bucket itself.
+    ///   - bucket: The bucket to address.
+    ///   - credential: The bucket's storage credential.
     ///   - headers: Headers that the URL binds and the client must send.
-    ///   - query: Parameters that it binds, decoded.
-    ///   - expiresIn: Life in seconds.
-    ///   - signedAt: When the life begins.
-    /// - Throws: `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    ///   - query: Query parameters that the URL binds, decoded.
+    ///   - expiresIn: Lifetime in seconds.
+    ///   - signedAt: The instant at which the lifetime begins.
+    /// - Throws: `unavailable` if the bucket or credential row is unusable for signing, which only an admin can fix.
     public func url(
         _ method: String, of key: ObjectKey?, in bucket: Bucket, with credential: StorageCredential,
         headers: [NamedValue] = [], query: [NamedValue] = [], expiresIn: Int, at signedAt: Date
@@ -140,7 +141,7 @@ public final class URLSigner: Sendable {
         }
     }
 
-    /// Signs a form.
+    /// Signs the policy of a browser form.
     func form(
         key: String, fields: [NamedValue], conditions: [PostPolicy.Condition], in bucket: Bucket,
         with credential: StorageCredential, expiresIn: Int, at signedAt: Date
@@ -174,7 +175,7 @@ public final class URLSigner: Sendable {
         }
     }
 
-    /// Only an admin can mend rows that cannot be signed with.
+    /// Only an admin can fix rows that are unusable for signing.
     private static func unsignable(_ bucket: Bucket, _ error: SigningError) -> GatewayError {
         .unavailable(retryAfter: 60, cause: "bucket \(bucket.name) cannot be signed for: \(error.code)")
     }
@@ -199,7 +200,7 @@ public final class URLSigner: Sendable {
 }
 
 extension StorageCredential {
-    /// The same in the signer's terms.
+    /// The same credential as the type that signers take.
     var forSigning: SigningCredential {
         SigningCredential(
             accessKeyID: accessKeyID, secretAccessKey: secretAccessKey.reveal(), securityToken: sessionToken?.reveal()
@@ -208,7 +209,7 @@ extension StorageCredential {
 }
 
 extension Bucket.Addressing {
-    /// The same in the signer's terms.
+    /// The same addressing mode as the type that signers take.
     var forSigning: Signing.Addressing {
         switch self {
         case .virtual: .virtual

@@ -2,13 +2,14 @@ public import Foundation
 import LibCrypto
 import Synchronization
 
-/// The keys that Alibaba OSS signs its callbacks with, fetched where a callback says, from origins that are listed.
+/// The public keys that verify Alibaba OSS callbacks. A key is fetched from the address named in the callback, if its
+/// origin is listed.
 ///
 /// - SeeAlso: Alibaba Cloud, "Callback", step 4.
 public final class CallbackKeys: Sendable {
-    /// Where OSS keeps its key.
+    /// The origins where OSS publishes its key.
     public static let defaultOrigins = ["https://gosspublic.alicdn.com"]
-    /// Longest address of a key.
+    /// Maximum length of a key address, in bytes.
     static let maxURLBytes = 1024
 
     private struct Held {
@@ -20,32 +21,34 @@ public final class CallbackKeys: Sendable {
     private let origins: [String]
     private let now: @Sendable () -> Date
     private let held = Mutex(LeastRecentlyUsed<String, Held>(maxCount: 8, maxCost: 8))
-    /// Anybody may name an address at the listed origins: those of keys that are held do not stand behind others.
+    /// Anyone can name an address at the listed origins. Held keys are therefore refetched through a gate of their own,
+    /// and do not wait behind fetches of other addresses.
     private let fetches = Gate(size: 4)
     private let allowance = Mutex(Allowance(burst: 8, perSecond: 2))
     private let refetches = Gate(size: 1)
 
     private static let maxAge: TimeInterval = 86_400
 
-    /// Makes a collection that holds nothing yet.
+    /// Creates a collection without keys.
     ///
     /// - Parameters:
-    ///   - fetcher: Reads documents over the network.
-    ///   - origins: Where keys may lie, `https://host[:port]`; or `http://`, where the outbound rules permit that.
-    ///   - now: The clock by which keys are fetched again after a day.
+    ///   - fetcher: Fetches documents over the network.
+    ///   - origins: Origins that may serve keys, `https://host[:port]`; or `http://`, where the outbound rules permit
+    ///     that.
+    ///   - now: The clock that measures the age of keys; a key is fetched again after a day.
     public init(fetcher: any KeySetFetcher, origins: [String], now: @escaping @Sendable () -> Date) {
         self.fetcher = fetcher
         self.origins = origins
         self.now = now
     }
 
-    /// Checks the signature of a callback.
+    /// Verifies the signature of a callback.
     ///
     /// - Parameters:
-    ///   - message: The path, decoded, the query as it came, a line feed, and the body.
-    ///   - signature: Base64, as `Authorization` has it.
-    ///   - keyURL: Base64 of the address of the key, as `x-oss-pub-key-url` has it.
-    /// - Throws: `unauthenticated`; `unavailable` and `slowDown` where the key cannot be had now.
+    ///   - message: The decoded path, the query as received, a line feed, and the body.
+    ///   - signature: The signature from the `Authorization` header, base64.
+    ///   - keyURL: The address of the key from the `x-oss-pub-key-url` header, base64.
+    /// - Throws: `unauthenticated`; `unavailable` or `slowDown` if the key cannot be fetched now.
     public func verify(_ message: [UInt8], signature: String, keyURL: String) async throws(GatewayError) {
         let refusal = GatewayError.unauthenticated(reason: "The signature of the callback is not accepted.")
         guard keyURL.utf8.count <= 2 * Self.maxURLBytes, signature.utf8.count <= 2048,
@@ -56,7 +59,8 @@ public final class CallbackKeys: Sendable {
         guard try await key(at: address).verifiesMD5(signature, of: message) else { throw refusal }
     }
 
-    /// Where a key is fetched; `nil` for an address that is not listed. OSS says `http`, and serves the key by https as well.
+    /// Returns the address to fetch a key from; `nil` if its origin is not listed. OSS names an `http` address but also
+    /// serves the key over https, so https is used.
     private func address(_ text: String) -> String? {
         guard text.isVisible(1...Self.maxURLBytes) else { return nil }
         for origin in origins {
@@ -77,7 +81,7 @@ public final class CallbackKeys: Sendable {
             return try await fetch(address, through: fetches)
         }
         if 0..<Self.maxAge ~= start.timeIntervalSince(known.fetchedAt) { return known.key }
-        // An old key is better than none.
+        // An expired key is better than none if the fetch fails.
         do throws(GatewayError) { return try await fetch(address, through: refetches) } catch { return known.key }
     }
 
@@ -87,7 +91,7 @@ public final class CallbackKeys: Sendable {
             try await fetcher.keySet(at: address)
         }
         guard let text = String(validating: document, as: UTF8.self), let key = try? RSAPublicKey(pem: text) else {
-            // The store is told to call again: the address is one of its own.
+            // The error asks the store to call again, because the address is one of the store's own.
             throw .unavailable(retryAfter: 5, cause: "the public key of a callback cannot be read")
         }
         held.withLock { $0.insert(Held(key: key, fetchedAt: start), for: address, cost: 1) }

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// What is remembered of secrets that stores sent, and how many unknown ones are looked up.
+/// Remembers recently received event secrets and limits how many unknown ones are looked up.
 ///
-/// A text that is no bucket's secret never becomes one, since secrets are drawn at random: it is not looked up twice. That a
-/// secret is good is read each time, so that one which is removed is dead at once.
+/// A text that is not a bucket's secret never becomes one, because secrets are random. Such a text is not looked up
+/// twice. Whether a known secret is still valid is read each time, so a removed secret is refused at once.
 final class EventSecretLookUps: Sendable {
-    /// SHA-256 of a secret's text.
+    /// SHA-256 of the text of a secret.
     typealias Digest = [UInt8]
 
     private struct State {
@@ -15,15 +15,16 @@ final class EventSecretLookUps: Sendable {
         var allowance = Allowance(burst: EventSecretLookUps.burst, perSecond: EventSecretLookUps.perSecond)
     }
 
-    /// Most look-ups of unknown secrets at once, and in a second after that.
+    /// Maximum burst of look-ups for unknown secrets, and the number per second after it.
     static let burst = 512.0
     static let perSecond = 512.0
 
     private let state = Mutex(State())
 
-    /// Whether a secret is known to be nobody's; takes it into account where it has to be looked up.
+    /// Returns whether a digest is known to belong to no secret. For an unknown digest, the call also uses up one
+    /// look-up.
     ///
-    /// - Throws: `slowDown` where too many unknown ones are looked up already.
+    /// - Throws: `slowDown` if too many unknown secrets are being looked up.
     func isRefused(_ digest: Digest, at now: Date) throws(GatewayError) -> Bool {
         let answer = state.withLock { state -> Bool? in
             if state.refused.value(for: digest) != nil { return true }
@@ -36,7 +37,7 @@ final class EventSecretLookUps: Sendable {
         return answer
     }
 
-    /// Remembers what came of a look-up.
+    /// Remembers the result of a look-up.
     func note(_ digest: Digest, isGood: Bool) {
         state.withLock { state in
             if isGood {

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// Something that a store tells of, as far as it was understood.
+/// An event notification from a store, reduced to the parts that were understood.
 public struct StoreEvent: Sendable, Equatable {
-    /// The bucket that it happened in.
+    /// The bucket that the event occurred in.
     public var bucket: String
-    /// Whether an object was made; anything else is of no interest.
+    /// Whether an object was created; all other events are ignored.
     public var isCreation: Bool
-    /// The object's key, decoded; `nil` where it cannot be.
+    /// The object key, decoded; `nil` if it cannot be decoded.
     public var key: String?
-    /// When it happened, by the store's clock; `nil` where that was not said or not understood.
+    /// When the event occurred, by the store's clock; `nil` if the time is missing or cannot be parsed.
     public var madeAt: Date?
-    /// Length of the object in bytes, where it was told.
+    /// Length of the object in bytes, if reported.
     public var size: Int64?
-    /// Its entity tag, without quotes, where it was told.
+    /// Entity tag of the object, without quotes, if reported.
     public var etag: String?
-    /// What tells it from others that say no time: the same word twice is one event.
+    /// Distinguishes events that carry no time: two events with the same id are one event.
     public var callbackID: String?
 
-    /// Describes an event.
+    /// Creates an event from its parts.
     public init(
         bucket: String, isCreation: Bool, key: String?, madeAt: Date?, size: Int64? = nil, etag: String? = nil,
         callbackID: String? = nil
@@ -32,20 +32,20 @@ public struct StoreEvent: Sendable, Equatable {
     }
 }
 
-/// An object that a store told of, in a form that can be kept.
+/// An object whose creation a store reported, in the form that is stored.
 public struct MadeObject: Sendable, Equatable {
-    /// Its key.
+    /// The object key.
     public var key: ObjectKey
-    /// When it was made, by the store's clock.
+    /// When the object was created, by the store's clock.
     public var madeAt: Date
-    /// Its length, where that was told.
+    /// Length in bytes, if reported.
     public var size: Int64?
-    /// Its entity tag, where that was told.
+    /// Entity tag, if reported.
     public var etag: String?
-    /// What tells a callback from others.
+    /// The id that distinguishes a callback from others.
     public var callbackID: String?
 
-    /// Puts it together.
+    /// Creates an object record from its parts.
     public init(key: ObjectKey, madeAt: Date, size: Int64?, etag: String?, callbackID: String? = nil) {
         self.key = key
         self.madeAt = madeAt
@@ -55,20 +55,20 @@ public struct MadeObject: Sendable, Equatable {
     }
 }
 
-/// What a store authenticates with when it tells of a bucket, as it is kept: never the secret itself.
+/// The secret that a store authenticates with when it reports events of a bucket. Only its hash is stored.
 public struct EventSecret: Sendable, Equatable {
-    /// The bucket.
+    /// The bucket that the secret is for.
     public var bucket: BucketName
     /// The public part of the secret.
     public var name: String
     /// SHA-256 of the secret's text, 32 bytes.
     public var hash: [UInt8]
-    /// When it was made; set by the store of rows.
+    /// When the secret was created; set by the row store.
     public var createdAt: Date
-    /// Until when the former secret is good as well.
+    /// The instant until which the previous secret is accepted too.
     public var previousUntil: Date?
 
-    /// Puts it together.
+    /// Creates a record of a secret.
     public init(bucket: BucketName, name: String, hash: [UInt8], createdAt: Date, previousUntil: Date? = nil) {
         self.bucket = bucket
         self.name = name
@@ -78,24 +78,24 @@ public struct EventSecret: Sendable, Equatable {
     }
 }
 
-/// Remembers what stores told, and what they authenticate with.
+/// Stores reported events and the secrets that stores authenticate with.
 public protocol StoreEventRecords: Sendable {
-    /// Reads the bucket and the hash that go with the name of a secret that is good now; `nil` where there is none.
+    /// Reads the bucket and the hash of a currently valid secret by its name; `nil` if there is none.
     ///
-    /// - Throws: `unavailable`, as do all the others.
+    /// - Throws: `unavailable`, like all other methods.
     func secret(named name: String) async throws(GatewayError) -> (bucket: BucketName, hash: [UInt8])?
 
-    /// Writes objects down that were made in a bucket; gives how many were new.
+    /// Records objects created in a bucket; returns how many were new.
     func note(_ objects: [MadeObject], in bucket: BucketName) async throws(GatewayError) -> Int
 
-    /// Puts a secret in the place of a bucket's former one, which stays good for so many seconds.
+    /// Replaces a bucket's secret. The previous one remains valid for `overlap` seconds.
     ///
-    /// - Throws: `notFound` where there is no such bucket.
+    /// - Throws: `notFound` if the bucket does not exist.
     func rotate(_ secret: EventSecret, overlap: Int, by change: ChangeContext) async throws(GatewayError) -> EventSecret
 
-    /// Reads what is kept of a bucket's secret; `nil` where it has none.
+    /// Reads the record of a bucket's secret; `nil` if the bucket has none.
     func secret(of bucket: BucketName) async throws(GatewayError) -> EventSecret?
 
-    /// Removes a bucket's secrets; answers whether there were any.
+    /// Removes a bucket's secrets; returns whether there were any.
     func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool
 }

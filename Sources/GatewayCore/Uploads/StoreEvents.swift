@@ -2,9 +2,10 @@ public import Foundation
 import LibCrypto
 import Synchronization
 
-/// Takes what stores tell. It is a hint: it changes what is known of uploads, and frees no reserved bytes.
+/// Accepts event notifications from stores. An event is only a hint: it updates the known state of uploads but releases
+/// no reserved bytes.
 public struct StoreEvents: Sendable {
-    /// Most events of one message.
+    /// Maximum number of events in one message.
     public static let maxEvents = 1000
 
     private let records: any StoreEventRecords
@@ -12,26 +13,28 @@ public struct StoreEvents: Sendable {
     private let objects: any StoredObjects
     private let keys: CallbackKeys
     private let isAtOSS: @Sendable (BucketName) async throws(GatewayError) -> Bool
-    /// Anybody can have callbacks signed and send them again, and each that is about a bucket of ours has its store asked.
+    /// Anyone can obtain signed callbacks and replay them. Each one about a known bucket causes a request to its store;
+    /// this gate limits how many run at once.
     private let looks = Gate(size: 16)
     private let allowance = Hints()
-    /// The clock.
+    /// The gateway's clock.
     public let now: @Sendable () -> Date
 
-    /// What is told of later than this no upload waits for; and so far may a store's clock be ahead.
+    /// Events older than `memory` are ignored, because no upload waits for them any more. A store's clock may be ahead
+    /// by up to `clockDifference`.
     private static let memory: TimeInterval = 10 * 86_400
     private static let clockDifference: TimeInterval = 3600
-    /// Compared with where there is nothing to compare with, so that both take as long.
+    /// Compared with if no hash is stored, so that both cases take equally long.
     private static let noHash = [UInt8](repeating: 0, count: 32)
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
-    ///   - records: Remembers what was told.
-    ///   - objects: Asks stores about objects that somebody without a secret told of.
-    ///   - keys: Those that Alibaba OSS signs its callbacks with.
-    ///   - isAtOSS: Whether there is such a bucket, and its store is Alibaba OSS.
-    ///   - now: The clock.
+    ///   - records: Stores the events.
+    ///   - objects: Asks stores about objects that were reported without a secret.
+    ///   - keys: The keys that verify Alibaba OSS callbacks.
+    ///   - isAtOSS: Returns whether a bucket exists and its store is Alibaba OSS.
+    ///   - now: The gateway's clock.
     public init(
         records: any StoreEventRecords, objects: any StoredObjects, keys: CallbackKeys,
         isAtOSS: @escaping @Sendable (BucketName) async throws(GatewayError) -> Bool,
@@ -44,7 +47,7 @@ public struct StoreEvents: Sendable {
         self.now = now
     }
 
-    /// Finds the bucket that a secret speaks for.
+    /// Finds the bucket that a secret belongs to.
     ///
     /// - Throws: `unauthenticated`, `slowDown` while too many unknown secrets are looked up, `unavailable`.
     public func bucket(of secret: Secret<String>) async throws(GatewayError) -> BucketName {
@@ -58,24 +61,24 @@ public struct StoreEvents: Sendable {
         return kept.bucket
     }
 
-    /// Writes down which objects were made; gives how many of the events told of one that was not known.
+    /// Records which objects were created; returns how many events reported an object not known before.
     ///
-    /// - Throws: `accessDenied` where one is of another bucket, and nothing is written down then; `unavailable`.
+    /// - Throws: `accessDenied` if an event is for another bucket, in which case nothing is recorded; `unavailable`.
     public func note(_ events: [StoreEvent], in bucket: BucketName) async throws(GatewayError) -> Int {
         guard events.allSatisfy({ $0.bucket.utf8.elementsEqual(bucket.rawValue.utf8) }) else { throw .accessDenied }
         let made = events.compactMap(made)
         return made.isEmpty ? 0 : try await records.note(made, in: bucket)
     }
 
-    /// Checks that Alibaba OSS signed a callback: ``CallbackKeys/verify(_:signature:keyURL:)``.
+    /// Verifies that Alibaba OSS signed a callback: see ``CallbackKeys/verify(_:signature:keyURL:)``.
     public func verify(_ message: [UInt8], signature: String, keyURL: String) async throws(GatewayError) {
         try await keys.verify(message, signature: signature, keyURL: keyURL)
     }
 
-    /// Takes a callback that only Alibaba OSS stands for, whose key signs whatever any of its customers has called: the object is
-    /// written down as the gateway's own look at the store finds it, or not at all.
+    /// Accepts a callback authenticated only by the key of Alibaba OSS, which signs the callbacks of any of its
+    /// customers. The gateway asks the store for the object and records it as the store reports it, or not at all.
     ///
-    /// - Returns: Whether that told of an object that was not known; nobody but metrics may hear it.
+    /// - Returns: Whether the callback reported an object not known before. Only metrics may disclose this.
     /// - Throws: `slowDown`, `unavailable`.
     public func take(hint event: StoreEvent) async throws(GatewayError) -> Bool {
         guard let told = made(event), told.callbackID != nil, let bucket = try? BucketName(event.bucket),
@@ -98,13 +101,15 @@ public struct StoreEvents: Sendable {
         guard let found else { return false }
         let madeAt = found.modifiedAt ?? told.madeAt
         guard madeAt > now().addingTimeInterval(-Self.memory) else { return false }
-        // Of what the store says, as whoever has callbacks signed may say anything: one object has one row, within minutes.
+        // Built from the store's answer, because whoever obtains signed callbacks can put anything into them. Each
+        // object gets one row, with times rounded to ten minutes.
         let mark = "found:\(Int64(madeAt.timeIntervalSince1970 / 600)):\(found.etag ?? "")"
         let object = MadeObject(key: told.key, madeAt: madeAt, size: found.size, etag: found.etag, callbackID: mark)
         return try await records.note([object], in: bucket) > 0
     }
 
-    /// What an event is worth: no upload that was permitted can have another kind of key.
+    /// Returns the object that an event reports; `nil` if the event is unusable. No permitted upload has a key that
+    /// does not parse.
     private func made(_ event: StoreEvent) -> MadeObject? {
         let now = now()
         guard event.isCreation, let text = event.key, let key = try? ObjectKey(text), let madeAt = event.madeAt,
@@ -116,21 +121,21 @@ public struct StoreEvents: Sendable {
     }
 }
 
-/// How often stores are asked because of hints.
+/// Limits how often hints cause requests to stores.
 private final class Hints: Sendable {
     let left = Mutex(Allowance(burst: 64, perSecond: 32))
 }
 
-/// The secrets of buckets, as admins see to them.
+/// Manages the event secrets of buckets for admins.
 public struct EventSecrets: Sendable {
-    /// Longest time for which a former secret stays good, in seconds.
+    /// Maximum time that a previous secret remains valid, in seconds.
     public static let maxOverlap = 604_800
 
     private let records: any StoreEventRecords
     private let now: @Sendable () -> Date
     private let randomBytes: @Sendable (Int) throws -> [UInt8]
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     public init(
         records: any StoreEventRecords, now: @escaping @Sendable () -> Date,
         randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
@@ -140,9 +145,9 @@ public struct EventSecrets: Sendable {
         self.randomBytes = randomBytes
     }
 
-    /// Makes a secret for a bucket; its text is told this once.
+    /// Generates a new secret for a bucket. This is the only time its text is returned.
     ///
-    /// - Parameter overlap: Seconds for which the former one stays good.
+    /// - Parameter overlap: Seconds that the previous secret remains valid.
     /// - Throws: `invalidArgument` for `overlapSeconds`, `notFound`, `unavailable`.
     public func rotate(
         _ bucket: BucketName, overlap: Int64, by change: ChangeContext
@@ -157,7 +162,7 @@ public struct EventSecrets: Sendable {
         return (try await records.rotate(secret, overlap: Int(overlap), by: change), text.text)
     }
 
-    /// Reads what is kept of a bucket's secret.
+    /// Reads the record of a bucket's secret.
     ///
     /// - Throws: `notFound`, `unavailable`.
     public func secret(of bucket: BucketName) async throws(GatewayError) -> EventSecret {
@@ -165,7 +170,7 @@ public struct EventSecrets: Sendable {
         return secret
     }
 
-    /// Removes a bucket's secrets: its store is not listened to any more.
+    /// Removes a bucket's secrets. Events from its store are no longer accepted.
     ///
     /// - Throws: `notFound`, `unavailable`.
     public func remove(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) {

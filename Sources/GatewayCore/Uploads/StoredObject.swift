@@ -4,18 +4,18 @@ public import Foundation
 public struct StoredObject: Sendable, Equatable {
     /// Length in bytes.
     public var size: Int64
-    /// Its entity tag, without quotes; `nil` where the store tells none that is plain text.
+    /// Entity tag, without quotes; `nil` if the store reports none in plain text.
     public var etag: String?
-    /// Its content type, as it is kept.
+    /// Content type, as stored.
     public var contentType: String?
-    /// MD5 of the bytes, 16 bytes, where the store tells it or its entity tag is one.
+    /// MD5 of the content, 16 bytes, if the store reports it or the entity tag is an MD5.
     public var md5: [UInt8]?
-    /// SHA-256 of the bytes, 32 bytes, where the store tells it or its entity tag is one.
+    /// SHA-256 of the content, 32 bytes, if the store reports it or the entity tag is a SHA-256.
     public var sha256: [UInt8]?
-    /// When it was written last, by the gateway's clock and to a second or two.
+    /// When the object was last written, converted to the gateway's clock and accurate to a second or two.
     public var modifiedAt: Date?
 
-    /// Describes an object.
+    /// Creates a description of an object.
     public init(
         size: Int64, etag: String? = nil, contentType: String? = nil, md5: [UInt8]? = nil, sha256: [UInt8]? = nil,
         modifiedAt: Date? = nil
@@ -29,14 +29,14 @@ public struct StoredObject: Sendable, Equatable {
     }
 }
 
-/// Asks stores what lies under a key.
+/// Asks stores about objects by key.
 public protocol StoredObjects: Sendable {
-    /// Asks for the object that lies there now; `nil` where nothing does.
+    /// Asks for the current object at a key; `nil` if there is none.
     ///
-    /// - Parameter withSHA256: Whether the store is to tell its SHA-256, which some do only when they are asked, and which may need
-    ///   a further permission.
-    /// - Throws: `unavailable` where the store does not answer, ``GatewayError/storeRefused(status:code:)`` where it says
-    ///   something else, `conflict` where the bucket's row is gone, so that nobody can ask.
+    /// - Parameter withSHA256: Whether to ask for the object's SHA-256. Some stores report it only on request, and may
+    ///   require an additional permission.
+    /// - Throws: `unavailable` if the store does not answer, ``GatewayError/storeRefused(status:code:)`` if it answers
+    ///   with another error, `conflict` if the bucket's row is gone and the store therefore cannot be asked.
     func object(
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject?

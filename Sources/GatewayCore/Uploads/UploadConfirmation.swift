@@ -1,43 +1,43 @@
 public import Foundation
 
-/// Finds out what became of uploads, by asking the store.
+/// Finds out the result of uploads by asking the store.
 ///
-/// A finding is told and written down, and frees no reserved bytes: those are settled once the URL is dead.
+/// A finding is returned and recorded, but releases no reserved bytes: those are settled after the URL expires.
 public struct UploadConfirmation: Sendable {
     private let records: any UploadRecords
     private let objects: any StoredObjects
-    /// Users decide when stores are asked, so that there is a limit to it.
+    /// Users decide when stores are asked, so the gate limits the requests.
     private let gate = Gate(size: 64)
 
-    /// Dates of stores have whole seconds.
+    /// Stores report times in whole seconds.
     private static let tolerance: TimeInterval = 2
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     public init(records: any UploadRecords, objects: any StoredObjects) {
         self.records = records
         self.objects = objects
     }
 
-    /// Confirms an upload of the caller.
+    /// Confirms an upload that was issued to the caller.
     ///
-    /// - Throws: `notFound` for what was not issued to the caller, `conflict` for what permits no upload of one known object,
-    ///   and what the store's answer is worth: see ``StoredObjects``.
+    /// - Throws: `notFound` if the issuance is not the caller's, `conflict` if it does not permit an upload of one
+    ///   known object, and the errors of ``StoredObjects``.
     public func confirm(_ id: UUID, by caller: Caller) async throws(GatewayError) -> ListedUpload {
         let record = try await records.upload(id)
-        // Somebody else's is as good as none.
+        // An issuance of another caller gets the same answer as one that does not exist.
         guard let record, record.principal.utf8.elementsEqual(caller.principal.rawValue.utf8) else {
             throw .notFound(.issuance)
         }
         return try await confirm(record)
     }
 
-    /// Confirms anybody's upload.
+    /// Confirms an upload issued to any principal.
     public func confirm(_ id: UUID) async throws(GatewayError) -> ListedUpload {
         guard let record = try await records.upload(id) else { throw .notFound(.issuance) }
         return try await confirm(record)
     }
 
-    /// Lists uploads with what is known of them.
+    /// Lists uploads with their known results.
     public func list(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
         try await records.uploads(query)
     }
@@ -56,7 +56,7 @@ public struct UploadConfirmation: Sendable {
 }
 
 extension UploadRecord {
-    /// Where one object is to be found that only this upload was to make.
+    /// Returns bucket and key of the one object that this upload creates.
     fileprivate func place() throws(GatewayError) -> (BucketName, ObjectKey) {
         guard action == Action.putObject.rawValue else {
             throw .conflict(reason: "What was issued permits no upload, so that there is nothing to confirm.")
@@ -77,9 +77,9 @@ extension UploadRecord {
         return (bucket, key)
     }
 
-    /// Compares what lies at the store with what was bound.
+    /// Compares the object at the store with the bound properties.
     func finding(of object: StoredObject?, tolerance: TimeInterval) -> UploadFinding {
-        // What was there before the upload was permitted did not come by it.
+        // An object from before the upload was permitted is not the result of this upload.
         guard let object, object.modifiedAt.map({ $0 >= begins.addingTimeInterval(-tolerance) }) ?? true else {
             return UploadFinding(kind: .absent, source: .confirmation)
         }
@@ -90,7 +90,7 @@ extension UploadRecord {
             if !fits { mismatches.append(.size) }
         }
         if let contentMD5, let md5 = object.md5, md5 != contentMD5 { mismatches.append(.md5) }
-        // What the store compared when it took the bytes it need not tell.
+        // If the signature binds the SHA-256, the store verified it on upload and need not report it.
         var isVerified = true
         if let contentSHA256 {
             if let sha256 = object.sha256 {
@@ -109,11 +109,11 @@ extension UploadRecord {
             size: object.size, etag: object.etag, contentType: object.contentType)
     }
 
-    /// When an upload could begin, by the gateway's clock: its identifier holds the instant, that of the first request where
-    /// one was repeated. The database's clock may be another one.
+    /// The earliest time at which the upload could begin, by the gateway's clock. The issuance id contains it; for a
+    /// repeated request, it is the time of the first one. The database's clock may differ.
     private var begins: Date { max(id.version7Instant, issuedAt.addingTimeInterval(-30)) }
 
-    /// The state, once something was found.
+    /// Returns the state of the upload after a finding.
     func state(after finding: UploadFinding) -> UploadState {
         switch finding.kind {
         case .landed: .landed
@@ -123,7 +123,7 @@ extension UploadRecord {
         }
     }
 
-    /// Whether a type is among those that were bound, parameters such as the character set aside.
+    /// Returns whether a content type is among the bound ones, ignoring parameters such as the character set.
     private static func isOne(_ type: String, of bound: String) -> Bool {
         func essence(_ text: Substring.UTF8View) -> [UInt8] {
             text.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }

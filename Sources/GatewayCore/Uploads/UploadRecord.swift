@@ -1,43 +1,43 @@
 public import Foundation
 
-/// An issuance as far as it matters to what became of it.
+/// The data of an issuance that is needed to determine the result of its upload.
 public struct UploadRecord: Sendable, Equatable {
     /// Identifier of the issuance.
     public var id: UUID
-    /// When it was recorded, by the database's clock.
+    /// When the issuance was recorded, by the database's clock.
     public var issuedAt: Date
-    /// Until when an upload may begin.
+    /// The instant until which an upload may begin.
     public var expiresAt: Date
-    /// How it left, as ``Delivery``.
+    /// The delivery, as a raw value of ``Delivery``.
     public var delivery: String
-    /// What it permits.
+    /// The action that the issuance permits.
     public var action: String
-    /// The method that is bound.
+    /// The HTTP method that is bound.
     public var method: String
-    /// Whose it is.
+    /// The principal that the issuance belongs to.
     public var principal: String
-    /// Where.
+    /// The bucket of the object.
     public var bucket: String
-    /// On what.
+    /// The object key.
     public var key: String
-    /// What was bound: the type, or several of which one is to be sent, `, ` between them.
+    /// The bound content type, or several separated by `, ` of which the client sends one.
     public var contentType: String?
-    /// The MD5 that was bound, 16 bytes.
+    /// The bound MD5, 16 bytes.
     public var contentMD5: [UInt8]?
-    /// The SHA-256 that was asked for, 32 bytes.
+    /// The requested SHA-256, 32 bytes.
     public var contentSHA256: [UInt8]?
-    /// Whether the signature held for bytes of that SHA-256 alone.
+    /// Whether the signature is valid only for bytes with that SHA-256.
     public var signsPayload: Bool
-    /// The length that was bound; of forms and uploads in parts the greatest.
+    /// The bound length in bytes; for forms and multipart uploads, the maximum.
     public var contentLength: Int64?
-    /// Whether the database's clock is past ``expiresAt``.
+    /// Whether the database's clock has passed ``expiresAt``.
     public var isDead: Bool
-    /// Entity tag that the store gave to an upload in parts.
+    /// Entity tag that the store reported when a multipart upload was completed.
     public var completedETag: String?
-    /// What the gateway found out so far.
+    /// The latest finding of the gateway.
     public var finding: UploadFinding?
 
-    /// Puts a record together.
+    /// Creates a record from its parts.
     public init(
         id: UUID, issuedAt: Date, expiresAt: Date, delivery: String, action: String, method: String, principal: String,
         bucket: String, key: String, contentType: String?, contentMD5: [UInt8]?, contentSHA256: [UInt8]? = nil,
@@ -64,23 +64,23 @@ public struct UploadRecord: Sendable, Equatable {
     }
 }
 
-/// What became of an upload.
+/// The result of an upload.
 public enum UploadState: String, Sendable, CaseIterable {
-    /// Nothing is known to have arrived, and it still can.
+    /// No object is known to have arrived, and an upload is still possible.
     case issued
-    /// An object that fits what was bound is there, or was.
+    /// An object that matches the bound properties is or was at the store.
     case landed
-    /// An object is there, but not the one that was bound.
+    /// The object at the store does not match the bound properties.
     case mismatched
-    /// An object is there that fits, but the store does not tell whether its SHA-256 is the one that was asked for.
+    /// The object at the store matches, but the store does not report whether it has the requested SHA-256.
     case unverified
-    /// Nothing is known to have arrived, and it can no more.
+    /// No object is known to have arrived, and an upload is no longer possible.
     case expired
 }
 
-/// What the gateway found when it had the store asked.
+/// The gateway's finding about an upload at the store.
 public struct UploadFinding: Sendable, Equatable {
-    /// What was found.
+    /// The kinds of findings.
     public enum Kind: String, Sendable, CaseIterable {
         case absent
         case landed
@@ -88,7 +88,7 @@ public struct UploadFinding: Sendable, Equatable {
         case unverified
     }
 
-    /// What differs from what was bound.
+    /// Properties that can differ from the bound ones.
     public enum Mismatch: String, Sendable, CaseIterable {
         case size
         case md5
@@ -96,34 +96,34 @@ public struct UploadFinding: Sendable, Equatable {
         case type
     }
 
-    /// Who tells.
+    /// The origin of a finding.
     public enum Source: String, Sendable, CaseIterable {
-        /// The gateway asked the store, since somebody wanted to know.
+        /// The gateway asked the store because a client or admin requested it.
         case confirmation
-        /// The gateway asked the store to settle reserved bytes; that looks at the size alone.
+        /// The gateway asked the store in order to settle reserved bytes; this compares only the size.
         case settlement
-        /// The store told by itself; nobody asked.
+        /// The store reported the object unasked.
         case event
-        /// The gateway had the store put the parts together.
+        /// The gateway completed the multipart upload.
         case completion
     }
 
-    /// What was found.
+    /// The kind of finding.
     public var kind: Kind
-    /// What differs; empty unless `kind` says so.
+    /// The properties that differ; empty unless `kind` is `mismatched`.
     public var mismatches: [Mismatch]
-    /// Who tells.
+    /// The origin of the finding.
     public var source: Source
-    /// Length of the object, where there is one.
+    /// Length of the object in bytes, if there is one.
     public var size: Int64?
-    /// Its entity tag.
+    /// Entity tag of the object.
     public var etag: String?
-    /// Its content type.
+    /// Content type of the object.
     public var contentType: String?
-    /// When this was found, by the database's clock; `nil` before it is written down.
+    /// When the finding was made, by the database's clock; `nil` until it is recorded.
     public var foundAt: Date?
 
-    /// Puts a finding together.
+    /// Creates a finding from its parts.
     public init(
         kind: Kind, mismatches: [Mismatch] = [], source: Source, size: Int64? = nil, etag: String? = nil,
         contentType: String? = nil, foundAt: Date? = nil

@@ -1,39 +1,40 @@
 public import Foundation
 
-/// Remembers what became of uploads. Nothing is written when they are issued.
+/// Stores the results of uploads. Issuing an upload writes nothing here.
 public protocol UploadRecords: Sendable {
-    /// Reads an issuance, whatever it permits; `nil` where there is none.
+    /// Reads an issuance, whatever it permits; `nil` if there is none.
     ///
-    /// - Throws: `unavailable`, as do all the others.
+    /// - Throws: `unavailable`, like all other methods.
     func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord?
 
-    /// Writes a finding down, unless it was found before that the upload landed; gives what holds then.
+    /// Records a finding, unless an earlier finding says that the upload landed. Returns the finding that is in effect
+    /// afterwards.
     func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding
 
-    /// Reads a page of uploads with their states, the newest first.
+    /// Reads a page of uploads with their states, newest first.
     ///
-    /// - Throws: `invalidArgument` for a token that is not of a page of this query, `slowDown` where it takes too long.
+    /// - Throws: `invalidArgument` if the page token is not from this query, `slowDown` if the query takes too long.
     func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload>
 }
 
-/// Which uploads to list.
+/// A filter for listing uploads.
 public struct UploadQuery: Sendable {
-    /// Only those in this state.
+    /// Only uploads in this state.
     public var state: UploadState?
-    /// Only those to this bucket.
+    /// Only uploads to this bucket.
     public var bucket: BucketName?
-    /// Only those of this user.
+    /// Only uploads of this principal.
     public var principal: Principal?
-    /// First instant of recording; see ``LedgerRange``.
+    /// Start of the recording period, inclusive; see ``LedgerRange``.
     public var from: Date?
-    /// First instant after that.
+    /// End of the recording period, exclusive.
     public var to: Date?
-    /// Rows on a page, 1…1,000.
+    /// Rows per page, 1…1,000.
     public var pageSize: Int
-    /// Where to go on, as a former page said.
+    /// Token from the previous page; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query; by default it matches all uploads.
     public init(
         state: UploadState? = nil, bucket: BucketName? = nil, principal: Principal? = nil, from: Date? = nil,
         to: Date? = nil, pageSize: Int = 100, pageToken: String? = nil
@@ -48,16 +49,16 @@ public struct UploadQuery: Sendable {
     }
 }
 
-/// An upload and what is known of it.
+/// An upload with its known result.
 public struct ListedUpload: Sendable, Equatable {
     /// The issuance.
     public var record: UploadRecord
-    /// What became of it.
+    /// The state of the upload.
     public var state: UploadState
-    /// What is known of the object, and by whom; `nil` where nobody said anything.
+    /// The finding about the object, with its origin; `nil` if there is none.
     public var finding: UploadFinding?
 
-    /// Puts an upload together.
+    /// Creates an entry of the list.
     public init(record: UploadRecord, state: UploadState, finding: UploadFinding?) {
         self.record = record
         self.state = state

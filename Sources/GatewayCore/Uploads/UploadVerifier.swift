@@ -1,47 +1,48 @@
 public import Foundation
 
-/// Finds out what became of uploads that were permitted.
+/// Finds out the result of permitted uploads.
 public protocol UploadVerifier: Sendable {
-    /// Asks the store what lies under a key now.
+    /// Asks the store for the current object at a key.
     ///
-    /// - Returns: What the store says; `nil` where nobody can ever ask it.
-    /// - Throws: Where the store does not answer, so that asking later may help.
+    /// - Returns: The store's answer; `nil` if the store can never be asked.
+    /// - Throws: An error if the store does not answer; asking later may succeed.
     func look(at key: ObjectKey, in bucket: BucketName) async throws -> StoreLook?
 }
 
-/// What a store says of a key.
+/// A store's answer about a key.
 public struct StoreLook: Sendable, Equatable {
-    /// The object that lies there; `nil` where none does.
+    /// The object at the key; `nil` if there is none.
     public var object: StoredObject?
-    /// Whether the store tells that an object was deleted there; some with versions do, Ceph does not.
+    /// Whether the store reports that an object was deleted at the key. Some stores with versioning do; Ceph does not.
     public var wasDeleted: Bool
-    /// Seconds by which the store's clock differs from the gateway's at the least, 0 where it may be the same; `nil` where the
-    /// store did not tell the time.
+    /// Minimum number of seconds by which the store's clock differs from the gateway's; 0 if the clocks may agree;
+    /// `nil` if the store sent no time.
     public var clockDifference: TimeInterval?
 
-    /// Puts an answer together.
+    /// Creates an answer from its parts.
     public init(object: StoredObject?, wasDeleted: Bool = false, clockDifference: TimeInterval?) {
         self.object = object
         self.wasDeleted = wasDeleted
         self.clockDifference = clockDifference
     }
 
-    /// Why nothing can have arrived by an upload, as far as the store tells.
+    /// The reason why no bytes can have arrived by an upload, judging by the store's answer.
     public enum Proof: String, Sendable, CaseIterable {
-        /// Nothing lies under the key, and it is not said that something did.
+        /// No object is at the key, and the store reports no deletion.
         case absent
-        /// What lies there is older than the permission.
+        /// The object at the key is older than the permission.
         case older
     }
 
-    /// What the answer proves of an upload whose links are all dead; `nil` where bytes of it may have arrived.
+    /// Returns what the answer proves about an upload whose links have all expired; `nil` if bytes of it may have
+    /// arrived.
     ///
-    /// An object of the time of the upload proves nothing, whatever its size: it may have replaced a larger one, which came by the
-    /// same form or by another link. Stores round times to seconds. Objects that were made in parts may bear the time at which
-    /// that began, so that their age says nothing of what they replaced.
+    /// An object from the time of the upload proves nothing, whatever its size: it may have replaced a larger one,
+    /// which came by the same form or by another link. Stores round times to seconds. The time of an object made in
+    /// parts may be the time at which its upload began, so its age says nothing about the object it replaced.
     /// - Parameters:
     ///   - permittedAt: When the upload was permitted.
-    ///   - maxClockDifference: Seconds by which the clocks of gateway, database and store may differ.
+    ///   - maxClockDifference: Maximum difference, in seconds, between the clocks of gateway, database and store.
     public func proof(against permittedAt: Date, maxClockDifference: TimeInterval) -> Proof? {
         guard let object else { return wasDeleted ? nil : .absent }
         guard object.isMadeAtOnce, let modifiedAt = object.modifiedAt,
@@ -52,7 +53,7 @@ public struct StoreLook: Sendable, Equatable {
 }
 
 extension StoredObject {
-    /// Whether it was made by one request: entity tags of others name the number of parts.
+    /// Whether the object was created by a single request. The entity tags of all others contain the number of parts.
     fileprivate var isMadeAtOnce: Bool {
         etag.map { !$0.utf8.contains(UInt8(ascii: "-")) } ?? false
     }

@@ -1,9 +1,9 @@
 public import Foundation
 
 extension Explainer {
-    /// Explains why something was issued: by the row of the ledger, and by policy as it stood then.
+    /// Explains why something was issued, from its ledger row and the policy at that time.
     ///
-    /// - Throws: `notFound` where there is no such issuance, `slowDown`, `unavailable`.
+    /// - Throws: `notFound` if there is no such issuance, `slowDown`, `unavailable`.
     public func explain(issuance id: UUID) async throws(GatewayError) -> Explanation {
         let row = try await issuances.issuance(id)
         var explanation = Explanation(.recorded)
@@ -33,7 +33,7 @@ extension Explainer {
         members.append(.init(principal: .anyone, origin: .everyone))
         explanation.members = members
         guard let request = try? IssueRequest(recorded: row) else { return }
-        // What the template says of the key is what the credential said of the caller.
+        // The values that the key has in place of the template's variables are the claims that the credential had.
         let subject = Subject(principal: caller, knownClaims: grant?.prefix.claims(in: request.key) ?? [:])
         let grants = try await history.grants(
             of: members.map(\.principal), in: request.bucket, for: request.key, after: moment.sequence)
@@ -49,9 +49,10 @@ extension Explainer {
 }
 
 extension IssueRequest {
-    /// A request like the one that an issuance answered, as far as the ledger tells.
+    /// Creates a request like the one that an issuance answered, as far as the ledger records it.
     ///
-    /// Temporary credentials, which are for a prefix, and forms that leave the name to the client are taken for one object below it.
+    /// Temporary credentials, which cover a prefix, and forms that leave the name to the client are treated as requests
+    /// for one object below the prefix.
     convenience init(recorded row: RecordedIssuance) throws(GatewayError) {
         var fields = Fields()
         fields.isKeyOnRecord = true
@@ -64,7 +65,7 @@ extension IssueRequest {
             fields.key = row.key + "file"
         }
         if row.actions.first == Action.putObject.rawValue {
-            // Not every scheme binds a type, and parts have none.
+            // Some schemes bind no content type, and parts have none.
             fields.contentType = row.contentType ?? "application/octet-stream"
             fields.contentLength = row.contentLength
             fields.contentMD5 = row.contentMD5.map { Data($0).base64EncodedString() }
@@ -75,7 +76,7 @@ extension IssueRequest {
         let delivery = Delivery(rawValue: row.delivery) ?? .presignedURL
         let step: MultipartStep? =
             switch delivery {
-            // How long the object would be is not in the row; no bytes go to the store by it either.
+            // The row does not contain the object's length. These steps send no object bytes to the store either.
             case .multipartStart, .multipartComplete: .complete(storeUploadID: "", objectLength: 0)
             case .multipartPart:
                 .part(.init(storeUploadID: "", number: 1, issuance: row.id, objectLength: row.contentLength))
@@ -86,7 +87,8 @@ extension IssueRequest {
 }
 
 extension KeyPrefix {
-    /// The claims with which a template covers a key; none for a literal prefix or where it does not fit.
+    /// Returns the claims with which a template covers a key; empty for a literal prefix or if the template does not
+    /// fit.
     func claims(in key: ObjectKey) -> [String: String] {
         guard case .template(let template) = self else { return [:] }
         let slash = UInt8(ascii: "/")

@@ -1,7 +1,7 @@
 import Foundation
 
 extension Explainer {
-    /// Policy at one moment, as far as it bears on a request.
+    /// The part of policy that applies to a request, at one moment.
     struct State {
         var policy: AccessPolicy
         var members: [Explanation.Member]
@@ -9,7 +9,7 @@ extension Explainer {
         var isCurrent: Bool
     }
 
-    /// Reads policy as it is committed, or as it was.
+    /// Reads committed policy, or policy at a past time.
     func state(
         for request: IssueRequest, _ question: ExplainQuestion
     ) async throws(GatewayError) -> State {
@@ -33,7 +33,7 @@ extension Explainer {
             after: moment, of: caller, named: question.groups, at: request.key, like: present, in: request.bucket)
     }
 
-    /// Reads policy as it was after a change; bucket, credential and quotas are those of another state.
+    /// Reads policy as it was after a change. Bucket, credential and quotas are taken from `present`.
     func state(
         after moment: PolicyMoment, of caller: Principal, named groups: [Principal], at key: ObjectKey,
         like present: AccessPolicy, in bucket: BucketName
@@ -50,7 +50,7 @@ extension Explainer {
         return State(policy: policy, members: members, moment: moment, isCurrent: false)
     }
 
-    /// All that a caller is, none twice.
+    /// Returns all principals that a caller acts as, without duplicates.
     private static func members(
         of caller: Principal, named: [Principal], inRows: [Principal]
     ) -> [Explanation.Member] {
@@ -67,7 +67,7 @@ extension Explainer {
 }
 
 extension AccessPolicy {
-    /// Every grant that matches, with what the decision would be were it the only one.
+    /// Returns every matching grant with the result that the decision would have if it were the only grant.
     func explainedMatches(
         of request: IssueRequest, for subject: Subject, from address: IPAddress?, at instant: Date
     ) -> [Explanation.Match] {
@@ -77,7 +77,7 @@ extension AccessPolicy {
             let outcome: Explanation.Match.Outcome =
                 switch decision {
                 case .permit: .permits
-                // One that denies and is not in force leaves nothing that matches.
+                // A deny grant outside its validity period leaves no matching grant.
                 case .refuse(let refusal) where grant.effect == .deny:
                     refusal.grant == nil ? .fails(.conditionFailed(.validity)) : .denies
                 case .refuse(let refusal): .fails(refusal.error)
@@ -86,7 +86,7 @@ extension AccessPolicy {
         }
     }
 
-    /// Every grant that matches, those that deny first, with its prefix as it stands for the subject.
+    /// Returns every matching grant, deny grants first, with its prefix expanded for the subject.
     func matches(of request: IssueRequest, for subject: Subject) -> [(grant: Grant, prefix: ExactText)] {
         var found: [Match] = []
         forEachMatch(of: request, for: subject) { found.append($0) }
@@ -103,7 +103,7 @@ extension AccessPolicy {
         return replacing(principals: principals, literalGrants: [grant])
     }
 
-    /// Quotas that count a request, in the order of their identifiers, with whose use they count.
+    /// Returns the quotas that count a request, sorted by identifier, with the holder whose use each counts.
     func holdings(for request: IssueRequest) -> [QuotaHolding] {
         guard let caller = principals.first?.principal else { return [] }
         return principals.flatMap(\.quotas).filter { $0.applies(to: request) }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Explains decisions: it asks the function that issuing asks, for the whole and for each grant alone.
+/// Explains decisions. It calls the same decision function as issuing, for all grants together and for each grant
+/// alone.
 public struct Explainer: Sendable {
     let cache: PolicyCache
     let usage: any QuotaUsageSource
@@ -8,14 +9,14 @@ public struct Explainer: Sendable {
     let issuances: any IssuanceReader
     let now: @Sendable () -> Date
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
-    ///   - cache: The rows to decide by.
-    ///   - usage: What is left of quotas.
-    ///   - history: Policy as it was.
-    ///   - issuances: The ledger.
-    ///   - now: The clock.
+    ///   - cache: The policy rows that decisions use.
+    ///   - usage: Reads what remains of quotas.
+    ///   - history: Reads past policy.
+    ///   - issuances: Reads the ledger.
+    ///   - now: The gateway's clock.
     public init(
         cache: PolicyCache, usage: any QuotaUsageSource, history: any PolicyHistory, issuances: any IssuanceReader,
         now: @escaping @Sendable () -> Date
@@ -27,7 +28,7 @@ public struct Explainer: Sendable {
         self.now = now
     }
 
-    /// Reads an issuer, by policy as it is committed; `nil` where there is none.
+    /// Reads an issuer from committed policy; `nil` if there is none.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     public func issuer(_ name: String) async throws(GatewayError) -> Issuer? {
@@ -35,10 +36,10 @@ public struct Explainer: Sendable {
         return try await cache.issuer(name).rows
     }
 
-    /// Explains what would become of a request, now or at a time past.
+    /// Explains how a request would be decided, now or at a past time.
     ///
-    /// - Throws: `invalidArgument` where the time lies ahead or before all policy, `slowDown`, `unavailable`. What is wrong with
-    ///   the request itself, or with the caller, is part of the explanation.
+    /// - Throws: `invalidArgument` if the time is in the future or before the first policy, `slowDown`, `unavailable`.
+    ///   Errors in the request itself, or about the caller, are part of the explanation.
     public func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
         let request: IssueRequest
         do throws(GatewayError) {
@@ -53,7 +54,7 @@ public struct Explainer: Sendable {
         do throws(GatewayError) {
             state = try await self.state(for: request, question)
         } catch .unauthenticated(let reason) {
-            // The caller's fault, not of whoever asks: more groups than are allowed.
+            // The error concerns the caller, who has too many groups, not the admin who asks.
             return Explanation(.unauthenticated, error: .unauthenticated(reason: reason))
         }
         let policy = state.policy
@@ -111,7 +112,7 @@ public struct Explainer: Sendable {
     ) async throws(GatewayError) -> [NearMiss] {
         let principals = state.members.map(\.principal)
         var grants = state.policy.principals.flatMap(\.grants) + state.policy.literalGrants
-        // What others have now says nothing of what they had then.
+        // The present grants of others say nothing about their grants at a past time.
         if state.isCurrent {
             grants += try await history.grants(near: request.key, in: request.bucket, of: principals)
         }
@@ -120,7 +121,7 @@ public struct Explainer: Sendable {
 }
 
 extension Explanation {
-    /// Begins with what was decided.
+    /// Creates an explanation from a decision.
     fileprivate init(_ decision: Decision) {
         switch decision {
         case .permit(let permit):

@@ -1,146 +1,147 @@
 public import Foundation
 
-/// Why something is, or was, permitted or refused.
+/// The reasons why a request is, or was, permitted or refused.
 public struct Explanation: Sendable {
-    /// The reason in one word.
+    /// The main reason, as one word.
     public enum Reason: String, Sendable, CaseIterable {
-        /// A grant permits it.
+        /// A grant permits the request.
         case granted
-        /// A grant denies it.
+        /// A grant denies the request.
         case denied
-        /// Grants match, and a condition of each fails.
+        /// Grants match, but a condition of each one fails.
         case conditionFailed = "condition-failed"
         /// No grant matches.
         case notGranted = "not-granted"
-        /// A grant permits it, but a quota is full.
+        /// A grant permits the request, but a quota is used up.
         case quotaExceeded = "quota-exceeded"
-        /// A grant permits it, but there is no storage credential that lasts.
+        /// A grant permits the request, but no storage credential is valid for long enough.
         case noCredential = "no-credential"
-        /// There is no such bucket.
+        /// The bucket does not exist.
         case noSuchBucket = "no-such-bucket"
-        /// Such a request is refused whoever makes it.
+        /// The request is refused whoever makes it.
         case invalidRequest = "invalid-request"
         /// The caller's credential would not be accepted.
         case unauthenticated
-        /// It was issued; the ledger has it.
+        /// The credential was issued, as the ledger records.
         case recorded
     }
 
-    /// How the caller comes to a principal.
+    /// How the caller is connected to a principal.
     public enum Origin: String, Sendable, CaseIterable {
-        /// It is the caller.
+        /// The principal is the caller.
         case caller
-        /// The credential names the group.
+        /// The caller's credential names the group.
         case credential
-        /// A row puts the caller into the group.
+        /// A row makes the caller a member of the group.
         case membership
-        /// The ledger names it as the one that matched.
+        /// The ledger names the principal as the one that matched.
         case ledger
-        /// Everybody is it.
+        /// The principal is `*`, which includes everyone.
         case everyone
     }
 
-    /// A principal that the caller is.
+    /// A principal that the caller acts as.
     public struct Member: Sendable, Equatable {
-        /// The principal.
+        /// The principal that the caller acts as.
         public var principal: Principal
-        /// How the caller comes to it.
+        /// How the caller is connected to the principal.
         public var origin: Origin
     }
 
     /// A grant that matches bucket, action, key and caller.
     public struct Match: Sendable {
-        /// What the grant alone would lead to.
+        /// The decision that the grant alone would lead to.
         public enum Outcome: Sendable {
-            /// It permits.
+            /// The grant permits the request.
             case permits
-            /// It denies.
+            /// The grant denies the request.
             case denies
-            /// Something about it fails.
+            /// A check of the request against the grant fails.
             case fails(GatewayError)
         }
 
-        /// The grant.
+        /// The grant as stored.
         public var grant: Grant
-        /// Its prefix, variables filled in.
+        /// The prefix of the grant, with variables filled in.
         public var prefix: ExactText
-        /// What it alone would lead to; `nil` where the ledger does not tell enough of the request.
+        /// The decision that the grant alone would lead to; `nil` if the ledger does not record enough about the
+        /// request.
         public var outcome: Outcome?
     }
 
-    /// A quota that applies, and what is left of it.
+    /// A quota that applies, and what remains of it.
     public struct Allowance: Sendable {
-        /// The quota.
+        /// The quota as stored.
         public var quota: Quota
-        /// Whose use is counted.
+        /// The principal whose use is counted.
         public var holder: Principal
-        /// What the request takes from it; `nil` where it is refused before that is known.
+        /// The amount that the request takes; `nil` if the request is refused before this is known.
         public var takes: Int64?
-        /// What is left of it now; `nil` for a time past.
+        /// What remains of the quota now; `nil` for a past time.
         public var remainder: QuotaRemainder?
     }
 
-    /// What had to be taken as it is, for want of knowing better.
+    /// An assumption made because the actual data is unknown.
     public enum Assumption: String, Sendable, CaseIterable {
-        /// Bucket, storage credential and quotas are as they are now.
+        /// Bucket, storage credential and quotas are the current ones.
         case bucketAsNow = "bucket-as-now"
-        /// Groups and claims that the credential named are not in the ledger.
+        /// The groups and claims that the credential named are not in the ledger.
         case credentialUnknown = "credential-unknown"
-        /// Where the request came from is not known, so that no network holds.
+        /// The source address is unknown, so no network condition is met.
         case sourceUnknown = "source-unknown"
     }
 
-    /// The reason.
+    /// The main reason.
     public var reason: Reason
-    /// What the caller is told; `nil` where it is permitted.
+    /// The error that the caller receives; `nil` if the request is permitted.
     public var error: GatewayError?
-    /// All that the caller is.
+    /// All principals that the caller acts as.
     public var members: [Member] = []
     /// The grant that decided.
     public var decidedBy: Grant?
-    /// Every grant that matches, those that deny first, then in the order in which they are asked.
+    /// Every matching grant: deny grants first, then in the order in which a decision considers them.
     public var matches: [Match] = []
-    /// Grants that nearly match, the nearest first.
+    /// Grants that nearly match, nearest first.
     public var nearMisses: [NearMiss] = []
-    /// Quotas that apply.
+    /// The quotas that apply.
     public var quotas: [Allowance] = []
-    /// What would be signed.
+    /// The permit that would be signed.
     public var permit: Permit?
-    /// The state of policy.
+    /// The policy change that the explanation is based on.
     public var moment: PolicyMoment?
-    /// Whether that is the present one.
+    /// Whether the explanation is based on current policy.
     public var isCurrent = true
-    /// What had to be assumed.
+    /// The assumptions made.
     public var assumptions: [Assumption] = []
-    /// The row of the ledger that is explained.
+    /// The ledger row that is explained.
     public var issuance: RecordedIssuance?
 
-    /// Whether it is, or was, permitted.
+    /// Whether the request is, or was, permitted.
     public var isPermitted: Bool { reason == .granted || reason == .recorded }
 
-    /// Begins an explanation.
+    /// Creates an explanation with a reason.
     public init(_ reason: Reason, error: GatewayError? = nil) {
         self.reason = reason
         self.error = error
     }
 }
 
-/// What is to be explained.
+/// A request to explain.
 public struct ExplainQuestion: Sendable {
-    /// The caller.
+    /// The caller, with its claims.
     public var subject: Subject
-    /// Groups that the caller's credential names.
+    /// The groups that the caller's credential names.
     public var groups: [Principal]
-    /// The members of a request for a URL.
+    /// The fields of a request for a URL.
     public var fields: IssueRequest.Fields
-    /// How the URL is to reach the caller.
+    /// The delivery of the URL.
     public var delivery: Delivery
-    /// Where the request comes from, if that is to be considered.
+    /// The source address of the request, if it should be considered.
     public var sourceAddress: IPAddress?
-    /// When; now where absent.
+    /// The time of the request; `nil` for now.
     public var at: Date?
 
-    /// Puts a question together.
+    /// Creates a question.
     public init(
         subject: Subject, groups: [Principal], fields: IssueRequest.Fields, delivery: Delivery = .presignedURL,
         sourceAddress: IPAddress? = nil, at: Date? = nil

@@ -1,33 +1,33 @@
 import Foundation
 
-/// A grant that allows and would match, were one thing different.
+/// An allow grant that would match if exactly one thing were different.
 public struct NearMiss: Sendable, Equatable {
-    /// What is different, the least first.
+    /// The mismatch, least severe first.
     public enum Flaw: Int, Sendable, Comparable {
-        /// It covers key and caller, but another action.
+        /// The grant covers key and caller, but permits another action.
         case action
-        /// It covers key and action, but is for somebody else.
+        /// The grant covers key and action, but is for another principal.
         case principal
-        /// It covers caller and action, and a variable of its template has no value that can stand in a key.
+        /// The grant covers caller and action, but a variable of its template has no value that is usable in a key.
         case template
-        /// It covers caller and action, but other keys.
+        /// The grant covers caller and action, but other keys.
         case prefix
 
-        /// The one that is less in the way.
+        /// Orders flaws by severity, least severe first.
         public static func < (left: Flaw, right: Flaw) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Most that are shown.
+    /// Maximum number of near misses listed.
     public static let maxCount = 10
 
-    /// The grant.
+    /// The grant as stored.
     public var grant: Grant
-    /// What is different.
+    /// The one mismatch.
     public var flaw: Flaw
-    /// How many bytes of the key its prefix shares.
+    /// Number of leading bytes that its prefix and the key have in common.
     public var sharedByteCount: Int
 
-    /// Looks at a grant; `nil` where it matches or where more than one thing is different.
+    /// Compares a grant with a request; `nil` if the grant matches or has more than one mismatch.
     init?(
         _ grant: Grant, to request: IssueRequest, for subject: Subject, who principals: Set<Principal>
     ) {
@@ -47,7 +47,7 @@ public struct NearMiss: Sendable, Equatable {
         sharedByteCount = zip((expanded?.rawValue ?? grant.prefix.text).utf8, key).prefix { $0 == $1 }.count
     }
 
-    /// The nearest of some grants, the nearest first.
+    /// Returns the nearest misses among some grants, nearest first, at most ``maxCount``.
     static func nearest(
         _ grants: [Grant], to request: IssueRequest, for subject: Subject, who principals: [Principal]
     ) -> [NearMiss] {

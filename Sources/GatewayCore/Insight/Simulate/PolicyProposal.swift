@@ -1,33 +1,33 @@
 public import Foundation
 
-/// A change of policy that is not made yet.
+/// A change of policy that has not been made.
 public struct PolicyProposal: Sendable {
-    /// A user and a group.
+    /// The membership of a user in a group.
     public struct Membership: Hashable, Sendable {
-        /// The group.
+        /// The group of the membership.
         public var group: Principal
-        /// The user.
+        /// The user who is the member.
         public var member: Principal
 
-        /// Pairs them.
+        /// Creates a membership.
         public init(group: Principal, member: Principal) {
             self.group = group
             self.member = member
         }
     }
 
-    /// Grants that would be made.
+    /// Grants to create.
     public var additions: [Grant]
-    /// Grants as they would be, by the identifiers of those that are.
+    /// Changed grants; their identifiers are those of the existing grants that they replace.
     public var replacements: [Grant]
-    /// Grants that would go.
+    /// Identifiers of grants to remove.
     public var removals: [UUID]
-    /// Memberships that would be made.
+    /// Memberships to create.
     public var joins: Set<Membership>
-    /// Memberships that would go.
+    /// Memberships to remove.
     public var leaves: Set<Membership>
 
-    /// Puts a proposal together.
+    /// Creates a proposal; by default it changes nothing.
     public init(
         additions: [Grant] = [], replacements: [Grant] = [], removals: [UUID] = [], joins: Set<Membership> = [],
         leaves: Set<Membership> = []
@@ -39,13 +39,13 @@ public struct PolicyProposal: Sendable {
         self.leaves = leaves
     }
 
-    /// Grants that would no longer be as they are.
+    /// Identifiers of the grants that would be removed or changed.
     var outgoing: Set<UUID> { Set(removals).union(replacements.map(\.id)) }
 
-    /// Grants that would be new, or otherwise.
+    /// The grants that would be created, or that replace existing ones.
     var incoming: [Grant] { additions + replacements }
 
-    /// Groups that a user would be in by rows.
+    /// Returns the groups that rows would put a user in.
     func groups(of member: Principal, before: [Principal]) -> [Principal] {
         var groups = before.filter { !leaves.contains(Membership(group: $0, member: member)) }
         for join in joins where join.member == member && !groups.contains(join.group) { groups.append(join.group) }
@@ -53,13 +53,13 @@ public struct PolicyProposal: Sendable {
     }
 }
 
-/// What would become of issuances under a proposal.
+/// The effect of a proposal on recorded issuances.
 public struct Simulation: Sendable {
-    /// How many issuances of something would be refused.
+    /// The number of issuances of one principal or grant that would be refused.
     public struct Share: Sendable, Equatable {
-        /// A principal, or the identifier of the grant that decided then.
+        /// The principal, or the identifier of the grant that decided at the time.
         public var name: String
-        /// How many.
+        /// Number of issuances.
         public var count: Int64
     }
 
@@ -67,45 +67,45 @@ public struct Simulation: Sendable {
     public struct Example: Sendable {
         /// The row of the ledger.
         public var issuance: RecordedIssuance
-        /// What the caller would be told.
+        /// The error that the caller would receive.
         public var error: GatewayError
         /// The grant that would decide, if any.
         public var decidedBy: Grant?
     }
 
-    /// Most principals and grants that are counted each on their own.
+    /// Maximum number of principals, and of grants, that are counted individually.
     public static let maxShares = 1000
-    /// Most examples.
+    /// Maximum number of examples.
     public static let maxExamples = 20
 
-    /// Issuances that were looked at: those that the change may bear on.
+    /// Number of issuances examined: those that the change may affect.
     public var examined: Int64 = 0
-    /// Of those, the ones that are permitted now and would be refused.
+    /// Examined issuances that current policy permits and the proposal would refuse.
     public var refused: Int64 = 0
-    /// Refused now as well.
+    /// Examined issuances that current policy already refuses, and the proposal too.
     public var refusedAlready: Int64 = 0
-    /// Refused now, and would be permitted.
+    /// Examined issuances that current policy refuses and the proposal would permit.
     public var permittedAnew: Int64 = 0
-    /// Would be permitted by another grant than now that asks where the request comes from, which the ledger does not know.
+    /// Examined issuances whose result depends on data that the ledger does not record: a source address that another
+    /// or a changed grant requires, or a claim that a proposed deny template uses.
     public var uncertain: Int64 = 0
-    /// Whose would be refused, those with most first.
+    /// Principals whose issuances would be refused, those with the most first.
     public var principals: [Share] = []
-    /// What grants had decided of those, those with most first.
+    /// Grants that had decided the issuances that would be refused, those with the most first.
     public var grants: [Share] = []
-    /// Whether there are more principals or grants than are counted each on their own.
+    /// Whether more principals or grants exist than are counted individually.
     public var hasMoreShares = false
-    /// Some that would be refused, of different principals as far as there are.
+    /// Examples of issuances that would be refused, from different principals where possible.
     public var examples: [Example] = []
-    /// The stretch of the ledger.
+    /// The examined period of the ledger.
     public var range: LedgerRange
-    /// The oldest issuance that was looked at.
+    /// When the oldest examined issuance was recorded.
     public var examinedBackTo: Date?
-    /// Where to go on where the replay was cut off.
+    /// Token to continue with if the replay was cut off.
     public var nextPageToken: String?
-    /// Number of the last change of policy when it began.
+    /// Number of the last policy change when the simulation began.
     public var policySequence: Int64 = 0
 
-    /// Begins a simulation.
     init(range: LedgerRange) {
         self.range = range
     }

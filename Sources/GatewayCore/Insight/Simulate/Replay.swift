@@ -1,14 +1,14 @@
 import Foundation
 
-/// A replay under way: what it has counted, and the questions it has answered. All of it is bounded.
+/// A replay in progress, with its counts and a cache of decided questions. All of its memory is bounded.
 struct Replay {
-    /// All that a decision depends on.
+    /// The inputs that a decision depends on.
     private struct Question: Hashable {
         let principal: Principal
         let matchedGroup: Principal?
         let claims: [String: String]
         let bucket: BucketName
-        /// The key, or what it begins with where its last segment makes no difference.
+        /// The key, or the part before its last segment if that segment makes no difference.
         let key: ExactText
         let action: Action
         let isHead: Bool
@@ -26,7 +26,7 @@ struct Replay {
         case uncertain
     }
 
-    /// Most questions whose answers are remembered.
+    /// Maximum number of cached answers.
     private static let maxAnswers = 20_000
 
     private(set) var examined = 0
@@ -48,7 +48,7 @@ struct Replay {
         proposed = Set(proposal.incoming.map(\.id))
     }
 
-    /// Asks for some issuances again.
+    /// Decides some issuances again and counts the results.
     mutating func take(
         _ rows: [RecordedIssuance], templates source: any ReplaySource
     ) async throws(GatewayError) {
@@ -131,14 +131,14 @@ struct Replay {
         }
     }
 
-    /// Counts one more, unless there are too many different ones.
+    /// Adds one to the count of a name. Returns `false` if the name is new and too many names are already counted.
     private static func add(_ name: ExactText, to counts: inout [ExactText: Int64]) -> Bool {
         guard counts[name] != nil || counts.count < Simulation.maxShares else { return false }
         counts[name, default: 0] += 1
         return true
     }
 
-    /// Writes down what was counted.
+    /// Copies the counts into a simulation.
     func tell(_ simulation: inout Simulation) {
         simulation.examined = Int64(examined)
         simulation.refused = counts.refused

@@ -1,26 +1,29 @@
 import Foundation
 
-/// Policy as it is and as it would be, for the callers of some issuances. Bounded: when it is full it begins anew.
+/// Current and proposed policy for the callers of some issuances. The size is bounded: when it is exceeded, the cache
+/// is emptied.
 struct ReplayPolicy {
-    /// A principal's rows, laid out as they are and as they would be.
+    /// A principal's rows under current and under proposed policy.
     struct Entry {
-        /// Groups that rows put it in.
+        /// Groups that rows put the principal in.
         let groups: [Principal]
-        /// Groups that rows would put it in.
+        /// Groups that rows would put the principal in.
         let proposedGroups: [Principal]
         let present: PrincipalPolicy
         let proposed: PrincipalPolicy
-        /// Buckets in which a grant, as it is or would be, is for one whole key.
+        /// Buckets in which a current or proposed grant covers exactly one key.
         let wholeKeyBuckets: Set<BucketName>
         var isComplete: Bool { present.isComplete }
     }
 
-    /// Most principals that are held, most places, and most grants of all principals.
+    /// Maximum number of cached principals, maximum number of cached places, and maximum number of grants of all
+    /// principals.
     private static let maxEntries = 20_000
     private static let maxGrants = 50_000
-    /// Most keys of one load.
+    /// Maximum number of keys in one load.
     private static let chunk = 500
-    /// Principals with more are looked up by place, so that those of one chunk fit.
+    /// Principals with more literal grants than this are looked up by place, so that the grants of one chunk of
+    /// principals stay within bounds.
     private static let literalGrantLimit = 32
 
     private let source: any PolicySource
@@ -30,9 +33,10 @@ struct ReplayPolicy {
     private var places: [GrantPlace: [Grant]] = [:]
     private var buckets: [BucketName: Bucket] = [:]
     private var credentials: [UUID: StorageCredential] = [:]
-    /// Grants that ask where a request comes from, which no ledger knows: here they do not.
+    /// Grants with a condition on the source address. The ledger does not record that address, so the condition is
+    /// dropped here.
     private(set) var askingForSource: Set<UUID> = []
-    /// The first state that was read.
+    /// The first policy position that was read.
     private(set) var position: PolicyPosition?
 
     init(source: any PolicySource, proposal: PolicyProposal) {
@@ -40,7 +44,7 @@ struct ReplayPolicy {
         self.proposal = proposal
     }
 
-    /// Loads what some issuances need.
+    /// Loads the rows that some issuances need.
     mutating func prepare(_ requests: [ReplayRequest]) async throws(GatewayError) {
         if entries.count > Self.maxEntries || places.count > Self.maxEntries || grantCount > Self.maxGrants {
             entries = [:]
@@ -109,7 +113,7 @@ struct ReplayPolicy {
         }
     }
 
-    /// Loads grants by place for principals that have too many to hold.
+    /// Loads grants by place for principals that have too many to cache.
     private mutating func loadPlaces(_ requests: [ReplayRequest]) async throws(GatewayError) {
         var missing: Set<GrantPlace> = []
         for request in requests {
@@ -135,17 +139,17 @@ struct ReplayPolicy {
         }
     }
 
-    /// All that a caller is, as far as rows and the ledger tell.
+    /// Returns all principals that a caller acts as, as far as rows and the ledger show.
     private func members(of request: ReplayRequest, proposed: Bool) -> Set<Principal> {
         let entry = entries[request.principal]
         var members = Set((proposed ? entry?.proposedGroups : entry?.groups) ?? [])
         members.formUnion([request.principal, .anyone])
-        // A group that no row names is the credential's, and stays.
+        // A group that no row names came from the credential, so it stays.
         if let matched = request.matchedGroup, entry?.groups.contains(matched) != true { members.insert(matched) }
         return members
     }
 
-    /// What decides about a request, as policy is or would be.
+    /// Returns the rows that decide a request under current or proposed policy.
     func policy(for request: ReplayRequest, proposed: Bool) -> AccessPolicy {
         let others = members(of: request, proposed: proposed).subtracting([request.principal])
         let principals = [request.principal] + others.sorted { $0.rawValue < $1.rawValue }
@@ -162,7 +166,8 @@ struct ReplayPolicy {
             scopes: [])
     }
 
-    /// Whether a grant that would be new denies the request or does not, by a claim that no ledger knows.
+    /// Returns whether a proposed deny grant might apply to the request, depending on a claim that the ledger does not
+    /// record.
     func mightBeDenied(_ request: ReplayRequest) -> Bool {
         let wish = request.request
         let members = members(of: request, proposed: true)
@@ -176,7 +181,7 @@ struct ReplayPolicy {
         }
     }
 
-    /// Whether the last segment of a key may make a difference.
+    /// Returns whether the last segment of a key may make a difference.
     func mayNameWholeKeys(_ request: ReplayRequest) -> Bool {
         let members = members(of: request, proposed: false).union(members(of: request, proposed: true))
         return members.contains { principal in
@@ -186,17 +191,17 @@ struct ReplayPolicy {
     }
 }
 
-/// An issuance, as the request that it answered.
+/// An issuance, converted back to the request that it answered.
 struct ReplayRequest {
     let row: RecordedIssuance
     let request: IssueRequest
     let principal: Principal
-    /// The group that matched, where one did.
+    /// The group whose grant matched, if any.
     let matchedGroup: Principal?
-    /// What the template that decided tells of the caller.
+    /// The caller's claims, as far as the deciding template shows them.
     let claims: [String: String]
 
-    /// Reads a row; `nil` where it cannot be asked again.
+    /// Converts a row; `nil` if it cannot be decided again.
     init?(_ row: RecordedIssuance, template: KeyPrefix?) {
         guard let principal = try? Principal(row.principal), let request = try? IssueRequest(recorded: row) else {
             return nil
@@ -210,6 +215,6 @@ struct ReplayRequest {
 }
 
 extension KeyPrefix {
-    /// Whether it covers one key only.
+    /// Whether the prefix covers exactly one key.
     fileprivate var isWholeKey: Bool { !text.isEmpty && text.utf8.last != UInt8(ascii: "/") }
 }

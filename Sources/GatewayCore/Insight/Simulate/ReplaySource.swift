@@ -1,38 +1,39 @@
 public import Foundation
 
-/// Reads what was issued, to ask for it again.
+/// Reads past issuances for a replay.
 public protocol ReplaySource: Sendable {
-    /// Reads some issuances that a change may bear on: the newest day first, and within a day the newest identifier.
+    /// Reads some of the issuances that a change may affect: newest day first, and within a day newest identifier
+    /// first.
     ///
-    /// - Throws: `invalidArgument` for a token of another replay, `slowDown`, `unavailable`.
+    /// - Throws: `invalidArgument` if the token is from another replay, `slowDown`, `unavailable`.
     func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance>
 
-    /// Reads the templates among some grants, those that were removed too; the first version of each.
+    /// Reads the template prefixes among some grants, including removed grants; the first version of each.
     ///
     /// - Throws: `slowDown`, `unavailable`.
     func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix]
 }
 
-/// Which issuances a change may bear on.
+/// A filter for the issuances that a change may affect.
 public struct ReplayQuery: Sendable {
-    /// What the replay is for; tokens are good for the same only.
+    /// Identifies the replay; page tokens are valid only for the same label.
     public var label: String
-    /// First instant.
+    /// Start of the period, inclusive.
     public var from: Date
-    /// First instant after.
+    /// End of the period, exclusive.
     public var to: Date
-    /// Issuances in these buckets …
+    /// Select issuances in these buckets …
     public var buckets: [BucketName]
-    /// … of these callers, or of all where absent, …
+    /// … of these callers, or of all callers if `nil`, …
     public var principals: [Principal]?
-    /// … and all issuances of these.
+    /// … and all issuances of these principals.
     public var members: [Principal]
-    /// Most rows, 1…5,000.
+    /// Maximum number of rows, 1…5,000.
     public var limit: Int
-    /// Where to go on.
+    /// Token from the previous page; `nil` for the first page.
     public var pageToken: String?
 
-    /// Puts a query together.
+    /// Creates a query.
     public init(
         label: String, from: Date, to: Date, buckets: [BucketName], principals: [Principal]?, members: [Principal],
         limit: Int, pageToken: String?

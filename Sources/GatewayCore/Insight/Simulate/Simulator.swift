@@ -1,21 +1,22 @@
 public import Foundation
 
-/// Replays the ledger under a change of policy that is not made yet.
+/// Replays the ledger under a change of policy that has not been made.
 ///
-/// Each issuance is asked for again twice, by policy as it is and as it would be, with the function that issuing asks, at the
-/// present time. What the ledger does not hold is taken so that it does not matter: where requests came from, and headers
-/// of responses; groups of the credential are known as far as one of them matched, claims as far as a template was filled.
+/// Each issuance is decided twice, by current and by proposed policy, with the decision function that issuing uses and
+/// at the present time. Data that the ledger does not record is assumed to make no difference: source addresses and
+/// response headers. Of the credential's groups, only the one that matched is known; of its claims, only those that
+/// filled in a template.
 public struct Simulator: Sendable {
-    /// How much one call looks at.
+    /// Limits for one call.
     public struct Limits: Sendable {
-        /// Most issuances.
+        /// Maximum number of issuances to examine.
         public var maxRows: Int
-        /// After so long no more are read.
+        /// The time after which no more issuances are read.
         public var patience: Duration
-        /// Issuances that are read together.
+        /// Number of issuances to read at once.
         public var chunk: Int
 
-        /// Sets limits; the defaults keep an answer within the time of a request.
+        /// Creates limits; the defaults keep an answer within the time of a request.
         public init(maxRows: Int = 1_000_000, patience: Duration = .seconds(6), chunk: Int = 2000) {
             self.maxRows = maxRows
             self.patience = patience
@@ -29,14 +30,14 @@ public struct Simulator: Sendable {
     private let limits: Limits
     private let now: @Sendable () -> Date
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
-    ///   - source: Policy as it is.
-    ///   - ledger: What was issued.
-    ///   - grants: The grants that a proposal names.
-    ///   - limits: How much one call looks at.
-    ///   - now: The clock.
+    ///   - source: Reads current policy.
+    ///   - ledger: Reads past issuances.
+    ///   - grants: Reads the grants that a proposal names.
+    ///   - limits: Limits for one call.
+    ///   - now: The gateway's clock.
     public init(
         source: any PolicySource, ledger: any ReplaySource, grants: any AdminStore<Grant>, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Date
@@ -48,15 +49,15 @@ public struct Simulator: Sendable {
         self.now = now
     }
 
-    /// Replays the ledger, or as much of it as one call may look at.
+    /// Replays the ledger, or as much of it as the limits of one call allow.
     ///
     /// - Parameters:
-    ///   - proposal: The change.
-    ///   - days: How far back, in days of 24 hours.
-    ///   - label: Names proposal and stretch; a page token is good for the same only.
-    ///   - pageToken: Where a replay goes on that was cut off.
-    /// - Throws: `invalidArgument` for a grant to be replaced or removed that does not exist, and for a foreign token;
-    ///   `slowDown`, `unavailable`.
+    ///   - proposal: The change to simulate.
+    ///   - days: Length of the period, in days of 24 hours.
+    ///   - label: Identifies proposal and period; a page token is valid only for the same label.
+    ///   - pageToken: Token to continue a replay that was cut off.
+    /// - Throws: `invalidArgument` if a grant to replace or remove does not exist, or for an invalid token; `slowDown`,
+    ///   `unavailable`.
     public func simulate(
         _ proposal: PolicyProposal, days: Int, label: String, pageToken: String?
     ) async throws(GatewayError) -> Simulation {
@@ -84,7 +85,7 @@ public struct Simulator: Sendable {
         return simulation
     }
 
-    /// The grants that a proposal would replace or remove, as they are.
+    /// Reads the current versions of the grants that a proposal would replace or remove.
     private func touchedGrants(of proposal: PolicyProposal) async throws(GatewayError) -> [Grant] {
         var touched: [Grant] = []
         let named =

@@ -2,9 +2,9 @@ import Foundation
 import LibCrypto
 import Signing
 
-/// A browser form, by the policy that is signed.
+/// A browser form, read back from its signed policy.
 struct FormArtefact: Artefact {
-    /// A condition of the policy.
+    /// One condition of the policy.
     private enum Condition {
         case exactly(String)
         case startsWith(String)
@@ -19,13 +19,14 @@ struct FormArtefact: Artefact {
     private let length: ClosedRange<Int64>
     private var conditions: [String: Condition] = [:]
 
-    /// Reads the policy of a form, the very bytes that were signed.
+    /// Reads the policy from the exact bytes that were signed.
     ///
     /// - Parameters:
-    ///   - form: The form.
-    ///   - request: What was asked for.
-    ///   - binding: What the scheme that signed can bind.
-    /// - Throws: `unproven` for what no store could read, a policy that the form does not send, and another length.
+    ///   - form: The signed form.
+    ///   - request: The request for the form.
+    ///   - binding: The capabilities of the scheme that signed.
+    /// - Throws: `unproven` if no store could read the policy, if the form does not send this policy, or if its length
+    ///   range differs from the requested one.
     init(
         _ form: SignedPostForm, of request: PostPolicyRequest, binding: SchemeBinding
     ) throws(GatewayError) {
@@ -90,7 +91,7 @@ struct FormArtefact: Artefact {
     func binds(header: NamedValue, at place: Int) -> Bool {
         switch conditions[header.name] {
         case .exactly(let value): value.isSameBytes(as: header.value)
-        // Each type was put to the decision.
+        // The decision covered each of these types.
         case .oneOf(let values):
             header.name == "content-type" && values.contains { $0.isSameBytes(as: header.value) }
                 && values.count == request.contentTypes.count

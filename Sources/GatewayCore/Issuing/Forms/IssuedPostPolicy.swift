@@ -1,27 +1,27 @@
 public import Foundation
 public import Signing
 
-/// A browser form that is on record and may leave the process.
+/// A browser form that is recorded in the ledger and may leave the process.
 public struct IssuedPostPolicy: Sendable, CustomStringConvertible {
-    /// Identifier of the row in the ledger.
+    /// Identifier of the ledger row.
     public let id: UUID
-    /// Where.
+    /// The bucket that receives the upload.
     public let bucket: BucketName
-    /// The form's field `key`; with `${filename}` where the client names the object.
+    /// Value of the form field `key`; contains `${filename}` if the client chooses the object's name.
     public let key: String
-    /// Where to send the form, as `multipart/form-data`.
+    /// The URL to send the form to, as `multipart/form-data`.
     public let url: String
-    /// The fields, which go before the file in this order; whoever holds them may use them.
+    /// The form fields. They must precede the file, in this order. Anyone who holds them can use them.
     public let fields: Secret<[NamedValue]>
-    /// Content types of which the client puts one into the field `Content-Type`; empty where that field is given.
+    /// The content types that the client chooses from for the field `Content-Type`; empty if `fields` already sets it.
     public let contentTypes: [String]
-    /// First instant at which it is dead, by the signing clock; a whole second.
+    /// The instant from which the form is no longer valid, by the signing clock; a whole second.
     public let expiresAt: Date
-    /// Its life in seconds.
+    /// Lifetime in seconds.
     public let expiresIn: Int
-    /// The quotas that were charged, with what is left of each.
+    /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
 
-    /// Names the issuance, never the fields.
+    /// The issuance id, without the fields.
     public var description: String { "IssuedPostPolicy(\(id))" }
 }

@@ -2,9 +2,10 @@ import Foundation
 import Signing
 
 extension PresignedURLs {
-    /// Checks the fields of a request for a form; where the object's name is left to the gateway, it is made here.
+    /// Validates the fields of a form request. If the gateway is to name the object, this generates the name.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, `unavailable` without random bytes for a name.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``; `unavailable` if no random bytes are available for a
+    ///   name.
     public func request(
         _ fields: PostPolicyRequest.Fields, in context: RequestContext
     ) throws(GatewayError) -> PostPolicyRequest {
@@ -15,7 +16,7 @@ extension PresignedURLs {
 
     /// Issues the fields of a browser form.
     ///
-    /// - Throws: As ``issue(_:in:)`` of a URL.
+    /// - Throws: The same errors as ``issue(_:in:)`` for a URL.
     public func issue(
         _ request: PostPolicyRequest, in context: RequestContext
     ) async throws(GatewayError) -> IssuedPostPolicy {
@@ -32,11 +33,11 @@ struct FormBody: ProvenBody {
     }
 
     let request: PostPolicyRequest
-    /// The upload that goes on record.
+    /// The upload that is recorded.
     let upload: IssueRequest
     let signer: URLSigner
 
-    /// The rows that bear on a form; on all keys that it leaves to the client.
+    /// Collects the policy rows that apply to the form, including those for all keys that the client may choose.
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         switch request.target {
         case .key(let key):
@@ -83,14 +84,16 @@ struct FormBody: ProvenBody {
 }
 
 extension PostPolicyRequest {
-    /// The content types, as they were written.
+    /// The content types as the client wrote them.
     var contentTypes: [String] { uploads.compactMap { $0.contentType?.text } }
 }
 
 extension URLSigner {
-    /// Signs the policy of a form: bucket, key, length, content type, metadata and status; and proves it for each type.
+    /// Signs the policy of a form, which binds bucket, key, length, content type, metadata and status. Then proves the
+    /// form against the permit, including each content type.
     ///
-    /// - Throws: `unproven`, `unavailable` when the rows of bucket or credential cannot be signed with, which only an admin can mend.
+    /// - Throws: `unproven`; `unavailable` if the bucket or credential row is unusable for signing, which only an admin
+    ///   can fix.
     func form(for request: PostPolicyRequest, by permit: Permit) throws(GatewayError) -> SignedPostForm {
         let binding = permit.bucket.binding
         let types = request.contentTypes

@@ -1,16 +1,17 @@
 public import Foundation
 import Signing
 
-/// Signs requests that clients make themselves: parse, refuse on doubt, decide, record, sign exactly what was parsed.
+/// Signs requests that clients build themselves: parse, refuse on doubt, decide, record, and sign exactly the parsed
+/// string.
 public struct RemoteSignatures: Sendable {
-    /// Whose signatures there are.
+    /// The signature schemes that clients can request.
     public enum Scheme: Sendable {
         /// Alibaba OSS, for the OSS SDKs: version 1, or version 4 with the canonical request.
         case oss
         /// AWS version 2, for S3 stores and Google Cloud Storage's interoperability.
         case awsV2
 
-        /// Whose words the strings use.
+        /// The vendor whose vocabulary the strings use.
         var vendor: StoreVendor {
             switch self {
             case .oss: .alibaba
@@ -18,7 +19,7 @@ public struct RemoteSignatures: Sendable {
             }
         }
 
-        /// Whether a bucket's store takes such signatures.
+        /// Returns whether the bucket's store accepts signatures of this scheme.
         func fits(_ bucket: Bucket) -> Bool {
             switch self {
             case .oss: bucket.provider == .oss
@@ -30,11 +31,11 @@ public struct RemoteSignatures: Sendable {
     private let issuing: ProvenIssuing
     private let uploads: any RemoteUploadStore
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
     ///   - issuing: Proves and records.
-    ///   - uploads: Remembers who started which upload in parts.
+    ///   - uploads: Remembers which principal started which multipart upload.
     public init(_ issuing: ProvenIssuing, uploads: any RemoteUploadStore) {
         self.issuing = issuing
         self.uploads = uploads
@@ -43,11 +44,12 @@ public struct RemoteSignatures: Sendable {
     /// Signs a string.
     ///
     /// - Parameters:
-    ///   - string: The string to sign, as the SDK made it.
-    ///   - scheme: Which signature is wanted.
-    ///   - context: Who asks.
-    /// - Throws: `invalidArgument` for what must not be signed for anybody, the refusal of the decision, or `slowDown`,
-    ///   `unavailable`, `unauthenticated`, `expiredToken`. Nothing is signed then. No error repeats the string.
+    ///   - string: The string to sign, as the SDK built it.
+    ///   - scheme: The requested signature scheme.
+    ///   - context: The caller and the circumstances of the request.
+    /// - Throws: `invalidArgument` for a string that must not be signed for anyone; the refusal; or `slowDown`,
+    ///   `unavailable`, `unauthenticated`, `expiredToken`. If it throws, nothing was signed. No error repeats the
+    ///   string.
     public func sign(
         _ string: RemoteString, scheme: Scheme, in context: RequestContext
     ) async throws(GatewayError) -> RemoteSignature {
@@ -57,7 +59,7 @@ public struct RemoteSignatures: Sendable {
     }
 }
 
-/// A signature for a request that the client makes itself.
+/// A signature for a request that the client sends itself.
 struct SignatureBody: ProvenBody {
     struct Content {
         let accessKeyID: String
@@ -123,7 +125,7 @@ struct SignatureBody: ProvenBody {
                 authorization: authorization.map { Secret($0) }))
     }
 
-    /// The type of the object: of what is written now, or of what its upload in parts was started with.
+    /// Returns the object's content type: from this request, or from the request that started the multipart upload.
     private func contentType(
         of permission: StringPermission, _ step: RemoteStep
     ) async throws(GatewayError) -> String? {
@@ -136,54 +138,55 @@ struct SignatureBody: ProvenBody {
     }
 }
 
-/// A signature that is on record and may leave the process.
+/// A signature that is recorded in the ledger and may leave the process.
 public struct RemoteSignature: Sendable, CustomStringConvertible {
-    /// Identifier of the row in the ledger.
+    /// Identifier of the ledger row.
     public let id: UUID
-    /// The access key whose secret signed, which the client names beside the signature.
+    /// The access key id that belongs to the signing secret. The client sends it with the signature.
     public let accessKeyID: String
-    /// The signature: base64, of version 4 hexadecimal.
+    /// The signature: hexadecimal for version 4, otherwise base64.
     public let signature: Secret<String>
-    /// The value of the `Authorization` header; `nil` for version 4, where the client writes it.
+    /// The value of the `Authorization` header; `nil` for version 4, where the client builds it.
     public let authorization: Secret<String>?
-    /// What it permits.
+    /// The action that the signature permits.
     public let action: Action
-    /// The method that it binds.
+    /// The HTTP method that the signature binds.
     public let method: String
-    /// Last instant at which a store can be expected to accept it.
+    /// The last instant at which a store can be expected to accept the signature.
     public let expiresAt: Date
-    /// The quotas that were charged, with what is left of each.
+    /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
 
-    /// Names the issuance, never the signature.
+    /// The issuance id, without the signature.
     public var description: String { "RemoteSignature(\(id))" }
 }
 
-/// Remembers uploads in parts that clients start with signatures of ours: the store tells their ids to the clients alone.
+/// Remembers multipart uploads that clients start with signatures from this gateway. The store reports their ids only
+/// to the clients.
 public protocol RemoteUploadStore: Sendable {
-    /// Remembers that a user is about to start an upload.
+    /// Records that a user is about to start an upload.
     ///
     /// - Throws: `unavailable`.
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError)
 
-    /// Binds the id of an upload to a user who started one of the key, unless it is bound already.
+    /// Binds an upload id to a user who started an upload to the key, unless the id is already bound.
     ///
-    /// - Returns: The type that the upload was started with; `nil` where the id is bound to another user or key, or where the
-    ///   user started none.
+    /// - Returns: The content type that the upload was started with; `nil` if the id is bound to another user or key,
+    ///   or if the user started no upload.
     /// - Throws: `unavailable`.
     func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String?
 }
 
-/// Who uploads to which key.
+/// A principal and the key that it uploads to.
 public struct RemoteUpload: Sendable, Hashable {
-    /// The user.
+    /// The principal that uploads.
     public let principal: Principal
     /// The bucket.
     public let bucket: BucketName
-    /// The key.
+    /// The object key.
     public let key: ObjectKey
 
-    /// Names an upload.
+    /// Creates the identification of an upload.
     public init(principal: Principal, bucket: BucketName, key: ObjectKey) {
         self.principal = principal
         self.bucket = bucket
@@ -192,7 +195,7 @@ public struct RemoteUpload: Sendable, Hashable {
 }
 
 extension GatewayError {
-    /// Whether newer rows could decide otherwise.
+    /// Whether newer policy rows could lead to another decision.
     fileprivate var isDecided: Bool {
         switch self {
         case .accessDenied, .conditionFailed, .entityTooLarge, .notEnforceable, .invalidArgument: true

@@ -2,11 +2,11 @@ import Foundation
 import LibCrypto
 import Signing
 
-/// One attempt at a string: everything that the decision about it rests on.
+/// One attempt to sign a string, with all inputs of the decision.
 struct RemoteStep {
     let string: RemoteString
     let scheme: RemoteSignatures.Scheme
-    /// Whose upload of which key it would be.
+    /// The principal and the key that an upload would be recorded for.
     let upload: RemoteUpload
     let caller: Caller
     let policy: AccessPolicy
@@ -15,7 +15,7 @@ struct RemoteStep {
 
     private static let otherDeliveries = "ask for presigned URLs (POST /v1/presigned-urls) instead."
 
-    /// The bucket and the credential that would sign.
+    /// Returns the bucket and the credential that would sign.
     func signer() throws(GatewayError) -> (Bucket, StorageCredential) {
         guard let bucket = policy.bucket else { throw .accessDenied }
         guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
@@ -25,7 +25,7 @@ struct RemoteStep {
         return (bucket, credential)
     }
 
-    /// Holds the string to the rules that need no grants.
+    /// Checks the string against the rules that do not depend on grants.
     func permitted(in bucket: Bucket, with credential: StorageCredential) throws(GatewayError) -> PermittedString {
         guard let instant = SigningInstant(epochSeconds: Int64(now.timeIntervalSince1970)) else {
             throw .unavailable(retryAfter: 60, cause: "the clock is outside of what a signature can say")
@@ -36,7 +36,7 @@ struct RemoteStep {
         return try string.permitted(by: rules, in: bucket, credential)
     }
 
-    /// Decides as about a URL that does the same, by what the string binds.
+    /// Decides as if a presigned URL with the same effect were requested, using what the string binds.
     func decided(
         _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
     ) throws(GatewayError) -> (IssueRequest, Permit) {
@@ -70,7 +70,8 @@ struct RemoteStep {
         }
     }
 
-    /// What the request does to an upload in parts. Nothing that is signed tells how large the object will be.
+    /// Returns the step of a multipart upload that the request performs. The signed data never states the size of the
+    /// whole object.
     private func multipartStep(_ permission: StringPermission, id: UUID) -> MultipartStep? {
         let uploadID = permission.uploadID ?? ""
         return switch permission.operation {
@@ -83,7 +84,8 @@ struct RemoteStep {
         }
     }
 
-    /// The client chose life, headers and parameters already; what the decision would change cannot be signed.
+    /// Checks that the string already meets the permit. The client has fixed lifetime, headers and parameters, so a
+    /// string that the permit would change cannot be signed.
     private func check(_ permit: Permit, covers permission: StringPermission, life: Int?) throws(GatewayError) {
         guard permit.expiresIn >= life ?? 0 else {
             throw .notEnforceable(
@@ -117,7 +119,7 @@ struct RemoteStep {
         return isThere ? fields : nil
     }
 
-    /// What goes on record.
+    /// Creates the proposal for the ledger.
     func proposal(
         id: UUID, _ permit: Permit, _ permission: StringPermission, expiresAt: Date, requestID: String
     ) -> IssuanceProposal {
@@ -143,7 +145,7 @@ struct RemoteStep {
         )
     }
 
-    /// The signature and, where the scheme writes it, the value of the `Authorization` header.
+    /// Returns the signature and, if the scheme defines it, the value of the `Authorization` header.
     func signature(
         of permitted: PermittedString, in bucket: Bucket, with credential: StorageCredential
     ) throws(GatewayError) -> (signature: String, authorization: String?) {
@@ -158,7 +160,7 @@ struct RemoteStep {
             case .hashed:
                 let lines = permitted.text.utf8.split(
                     separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                // The key is that of the string's own day.
+                // The key must be the one for the day stated in the string.
                 guard lines.count > 1, let instant = SigningInstant(basic: String(Substring(lines[1]))) else {
                     throw .keyOfAnotherScheme
                 }

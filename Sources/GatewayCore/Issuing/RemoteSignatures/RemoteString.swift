@@ -1,20 +1,20 @@
 import Foundation
 public import Signing
 
-/// What a client wants signed, taken apart and not yet believed.
+/// A string that a client wants signed, parsed but not yet trusted.
 public enum RemoteString: Sendable {
-    /// A string of a "version 2" scheme, in which the request can be read.
+    /// A string to sign of a "version 2" scheme. The request can be read from it.
     case plain(ReceivedStringToSign)
-    /// A string of OSS version 4, with the canonical request whose hash it holds.
+    /// A string to sign of OSS version 4, together with the canonical request that it contains the hash of.
     case hashed(String, ReceivedCanonicalRequest)
 
-    /// Reads what a client sent.
+    /// Parses a string from a client.
     ///
     /// - Parameters:
     ///   - content: The string to sign.
-    ///   - canonicalRequest: The request of a "version 4" string; such a string is refused without it.
-    ///   - scheme: Which signature is wanted.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, which repeats nothing of the string.
+    ///   - canonicalRequest: The canonical request of a "version 4" string, which is refused without it.
+    ///   - scheme: The requested signature scheme.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, which contains no part of the string.
     public init(
         _ content: String, canonicalRequest: String?, scheme: RemoteSignatures.Scheme
     ) throws(GatewayError) {
@@ -35,7 +35,7 @@ public enum RemoteString: Sendable {
             })
     }
 
-    /// What a signature of the string binds at a provider's store.
+    /// Returns what a signature of the string can bind at a provider's store.
     func binding(at provider: Bucket.Provider) -> SchemeBinding {
         switch self {
         case .hashed: .ossV4
@@ -55,7 +55,7 @@ public enum RemoteString: Sendable {
         }
     }
 
-    /// Bucket and key; those of a "version 4" request are checked again with the bucket's address.
+    /// Returns bucket and key. For a "version 4" request, both are checked again later against the bucket's address.
     func place() throws(GatewayError) -> (bucket: BucketName, key: ObjectKey) {
         switch self {
         case .plain(let string): return (try BucketName(string.bucket), try ObjectKey(string.key).bounded("content"))
@@ -70,7 +70,7 @@ public enum RemoteString: Sendable {
         }
     }
 
-    /// Holds the string to the rules that need no grants.
+    /// Checks the string against the rules that do not depend on grants.
     func permitted(
         by rules: StringRules, in bucket: Bucket, _ credential: StorageCredential
     ) throws(GatewayError) -> PermittedString {

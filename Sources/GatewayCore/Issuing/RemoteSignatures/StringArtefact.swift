@@ -2,12 +2,12 @@ import Foundation
 import LibCrypto
 import Signing
 
-/// A string that a client made, by what is in it.
+/// A string to sign that a client built, described by the request it contains.
 struct StringArtefact: Artefact {
     let binding: SchemeBinding
     private let permission: StringPermission
 
-    /// Looks at a string that is about to be signed for a provider's store.
+    /// Reads a string that is about to be signed for a provider's store.
     init(_ string: PermittedString, at provider: Bucket.Provider) {
         permission = string.permission
         binding =
@@ -44,7 +44,8 @@ struct StringArtefact: Artefact {
 
     func binds(parameter: NamedValue, at place: Int) -> Bool { permission.query.hold(parameter, at: place) }
 
-    /// What changes neither the object nor what is told of it: how parts are listed and put together, and the little of `HEAD`.
+    /// Parameters that change neither the object nor what is disclosed about it: how parts are listed and assembled,
+    /// and the reduced `HEAD` answer (`objectMeta`).
     private static let harmless: Set<String> = [
         "encoding-type", "max-parts", "objectMeta", "part-number-marker", "sequential",
     ]

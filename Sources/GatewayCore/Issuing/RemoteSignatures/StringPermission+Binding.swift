@@ -2,10 +2,10 @@ import LibCrypto
 import Signing
 
 extension StringPermission {
-    /// What stores take a missing content type for.
+    /// The content type that stores assume if none is sent.
     static let defaultContentType = "application/octet-stream"
 
-    /// Whether the signature holds only for a request with a header.
+    /// Returns whether the signature is valid only for a request that sends this header.
     func binds(_ header: NamedValue) -> Bool {
         switch header.name {
         case "content-type":

@@ -1,25 +1,26 @@
 public import Foundation
 import Synchronization
 
-/// Sessions in memory, shared by equal orders: opened once, however many ask, and used until ten minutes before they end.
+/// Keeps sessions in memory and shares them between equal orders. Each is opened once, even for concurrent requests,
+/// and used until ten minutes before it ends.
 ///
-/// Who asks first opens the session; the others wait for it. No task of its own is needed.
+/// The first request for an order opens the session, and the others wait for it. The cache needs no task of its own.
 public final class SessionCache: Sendable {
-    /// How much is kept, and how often a service is asked.
+    /// Limits for the size of the cache and the rate of requests to the token service.
     public struct Limits: Sendable {
-        /// Most sessions that are kept.
+        /// Maximum number of cached sessions.
         public var maxSessions: Int
-        /// Most sessions that are opened in a second, also by retries of callers; services allow 100 per account.
+        /// Maximum number of sessions opened per second, including retries by callers; services allow 100 per account.
         public var maxPerSecond: Int
 
-        /// Sets the limits.
+        /// Creates the limits of a cache.
         public init(maxSessions: Int = 20_000, maxPerSecond: Int = 50) {
             self.maxSessions = maxSessions
             self.maxPerSecond = maxPerSecond
         }
     }
 
-    /// Least life of a session that is handed out, in seconds.
+    /// Minimum remaining life, in seconds, of a session that is handed out.
     public static let leastLife: TimeInterval = 600
 
     private enum Turn {
@@ -33,7 +34,7 @@ public final class SessionCache: Sendable {
     private struct State {
         var sessions: LeastRecentlyUsed<SessionOrder, SessionCredential>
         var opening: [SessionOrder: [CheckedContinuation<Turn, Never>]] = [:]
-        /// Openings that are left, and when they were last added to.
+        /// Sessions that may still be opened, and when this number last grew.
         var budget: Double
         var refilledAt: Date?
     }
@@ -43,7 +44,7 @@ public final class SessionCache: Sendable {
     private let now: @Sendable () -> Date
     private let state: Mutex<State>
 
-    /// Makes an empty cache before a service.
+    /// Creates an empty cache in front of a token service.
     public init(opener: any SessionOpener, limits: Limits = Limits(), now: @escaping @Sendable () -> Date) {
         self.opener = opener
         self.limits = limits
@@ -54,12 +55,12 @@ public final class SessionCache: Sendable {
                 budget: Double(limits.maxPerSecond)))
     }
 
-    /// Sessions that are held, for metrics.
+    /// Number of cached sessions, for metrics.
     public var count: Int { state.withLock { $0.sessions.count } }
 
-    /// Gives a session that lives for ten minutes at the least, and ends before a time if one is given.
+    /// Returns a session with at least ten minutes to live. It ends by `latestEnd`, if that is given.
     ///
-    /// - Throws: What opening throws, and `slowDown` when too many are being opened.
+    /// - Throws: The errors of opening a session; `slowDown` if too many sessions are being opened.
     package func session(_ order: SessionOrder, endingBy latestEnd: Date?) async throws(GatewayError)
         -> SessionCredential
     {
@@ -113,7 +114,7 @@ public final class SessionCache: Sendable {
     ) async -> Result<SessionCredential, GatewayError> {
         do throws(GatewayError) {
             let session = try await opener.open(order)
-            // A service whose clock is wrong, or that does as it likes.
+            // The service's clock is wrong, or the service ignored the requested duration.
             guard Self.isGood(session, at: now(), latestEnd) else {
                 throw .unavailable(
                     retryAfter: 60, cause: "the session that the service opened ends too early or too late")
@@ -129,7 +130,7 @@ public final class SessionCache: Sendable {
             if case .success(let session) = result { state.sessions.insert(session, for: order, cost: 1) }
             return state.opening.removeValue(forKey: order) ?? []
         }
-        // Who led and was cancelled fails alone.
+        // If the request that led was cancelled, only that request fails; those that wait try again.
         let turn: Turn = if case .failure = result, Task.isCancelled { .again } else { .done(result) }
         for waiter in waiters { waiter.resume(returning: turn) }
     }

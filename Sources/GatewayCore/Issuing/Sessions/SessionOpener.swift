@@ -5,27 +5,26 @@ import LibCrypto
 public protocol SessionOpener: Sendable {
     /// Opens a session.
     ///
-    /// - Throws: `slowDown` where the service asks for patience, `unavailable` where it does not answer or refuses us, and
-    ///   `notEnforceable` where it does not take the policy.
+    /// - Throws: `slowDown` if the service throttles, `unavailable` if it does not answer or refuses the gateway,
+    ///   `notEnforceable` if it does not accept the policy.
     func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential
 }
 
-/// What a session is opened with. Orders that are equal may share one.
+/// The parameters for opening a session. Equal orders may share one session.
 public struct SessionOrder: Sendable, Hashable {
-    /// Who assumes the role.
+    /// The storage credential that assumes the role.
     public let credential: StorageCredential
-    /// The role.
+    /// The role to assume.
     public let role: SessionRole
-    /// Whose session it is: 2…64 of `A-Z a-z 0-9 . @ _ -`.
+    /// Session name derived from the user: 2…64 characters of `A-Z a-z 0-9 . @ _ -`.
     public let name: String
-    /// What narrows the role; never absent.
+    /// The session policy that narrows the role; never absent.
     public let policy: String
-    /// Life in seconds.
+    /// Lifetime in seconds.
     public let duration: Int
-    /// For whom, so that nobody gets a session that was opened for somebody else.
+    /// The principal that the session is for. It is part of the order, so sessions are never shared between principals.
     package let principal: Principal
 
-    /// Puts an order together.
     package init(
         credential: StorageCredential, role: SessionRole, name: String, policy: String, duration: Int,
         principal: Principal
@@ -38,14 +37,14 @@ public struct SessionOrder: Sendable, Hashable {
         self.principal = principal
     }
 
-    /// Compares what the service sees; the secrets of a credential belong to its access key.
+    /// Compares the values that the service sees. The access key id stands for the credential's secrets.
     public static func == (left: SessionOrder, right: SessionOrder) -> Bool {
         left.principal == right.principal && left.policy == right.policy && left.role == right.role
             && left.duration == right.duration && left.credential.id == right.credential.id
             && left.credential.accessKeyID == right.credential.accessKeyID
     }
 
-    /// Hashes what tells orders apart.
+    /// Hashes the values that distinguish orders.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(principal)
         hasher.combine(policy)
@@ -54,18 +53,18 @@ public struct SessionOrder: Sendable, Hashable {
     }
 }
 
-/// Temporary credentials.
+/// Temporary credentials issued by a security token service.
 public struct SessionCredential: Sendable, Equatable {
-    /// Public half.
+    /// The access key id, which is public.
     public var accessKeyID: String
-    /// Secret half.
+    /// The secret access key.
     public var secretAccessKey: Secret<String>
-    /// The token that goes with them.
+    /// The session token that must be sent with the keys.
     public var sessionToken: Secret<String>
-    /// When they end; a whole second, not after the service's own.
+    /// When the credentials expire; a whole second, never later than the service stated.
     public var expiresAt: Date
 
-    /// Puts credentials together.
+    /// Creates credentials; `expiresAt` is rounded down to a whole second.
     public init(
         accessKeyID: String, secretAccessKey: Secret<String>, sessionToken: Secret<String>, expiresAt: Date
     ) {
@@ -76,10 +75,10 @@ public struct SessionCredential: Sendable, Equatable {
     }
 }
 
-/// Names of sessions, for the service's own audit.
+/// Names for sessions, which appear in the service's own audit log.
 enum SessionName {
-    /// The user's name in the alphabet of all services. One that does not fit is shortened and carries a piece of its digest, so
-    /// that two users stay two.
+    /// Returns the user's name in the alphabet that all services accept. A name that does not fit is shortened and gets
+    /// part of its digest, which keeps different users distinct.
     static func text(for principal: Principal) -> String {
         let name = principal.rawValue.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst()
         if 2...64 ~= name.count, name.allSatisfy(isAllowed) { return String(decoding: name, as: UTF8.self) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A session policy, read back as a security token service reads it.
+/// A session policy, parsed the way a security token service reads it.
 private struct SessionPolicy: Decodable {
     struct Statement: Decodable {
         enum CodingKeys: String, CodingKey {
@@ -23,20 +23,20 @@ private struct SessionPolicy: Decodable {
     let statements: [Statement]
 }
 
-/// One thing that a policy says of one area.
+/// One effect of a policy on one action and one resource.
 private struct Clause: Hashable {
     let effect: String
     let action: String
     let resource: String
 }
 
-/// Proves that a session policy allows and denies what its permit says, and nothing else.
+/// Proves that a session policy allows and denies exactly what its permit states.
 ///
 /// - Parameters:
-///   - text: The policy, as the service gets it.
-///   - dialect: Its language.
-///   - permit: What was decided.
-/// - Throws: ``GatewayError/unproven(_:)``, for which only a fault of ours can be the reason.
+///   - text: The policy text that the service receives.
+///   - dialect: The policy language.
+///   - permit: The decision.
+/// - Throws: ``GatewayError/unproven(_:)``, which always means a bug in the gateway.
 func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionPermit) throws(GatewayError) {
     guard let policy = try? JSONDecoder().decode(SessionPolicy.self, from: Data(text.utf8)),
         policy.version == (dialect == .aws ? "2012-10-17" : "1"), permit.scope.bucket == permit.bucket.name
@@ -53,7 +53,8 @@ func prove(_ text: String, in dialect: SessionPolicyDialect, by permit: SessionP
 }
 
 extension SessionPolicyDialect {
-    /// What a policy for a scope has to say. Of versions it says nothing: a session reads the newest.
+    /// Returns the clauses that the policy for a scope must contain. None of them covers object versions: a session
+    /// reads the newest one.
     fileprivate func clauses(of scope: SessionScope) -> Set<Clause> {
         var clauses: Set<Clause> = []
         let service = self == .aws ? "s3:" : "oss:"

@@ -2,25 +2,27 @@ public import Foundation
 
 /// Issues temporary credentials: look up, decide, open a session, record, answer.
 ///
-/// The record proves the decision again: what changed while the service was asked counts.
+/// Recording proves the decision again. A change of policy during the request to the token service therefore takes
+/// effect.
 public struct Sessions: Sendable {
     private let issuing: ProvenIssuing
     private let sessions: SessionCache
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
     ///   - issuing: Proves and records.
-    ///   - sessions: Opens sessions, or shares those that are open.
+    ///   - sessions: Opens sessions, or shares those already open.
     public init(_ issuing: ProvenIssuing, sessions: SessionCache) {
         self.issuing = issuing
         self.sessions = sessions
     }
 
-    /// Issues temporary credentials. What a request with an idempotency key issued already is proved, and given again as long
-    /// as it is held.
+    /// Issues temporary credentials. If a request with an idempotency key is repeated, the issuance is proved again and
+    /// its credentials are returned as long as they are cached.
     ///
-    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. No credential has left then.
+    /// - Throws: The refusal, or `slowDown`, `unavailable`, `unauthenticated`, `expiredToken`. If it throws, no
+    ///   credential has left the process.
     public func issue(
         _ request: SessionRequest, in context: RequestContext
     ) async throws(GatewayError) -> IssuedSession {
@@ -28,7 +30,7 @@ public struct Sessions: Sendable {
     }
 }
 
-/// Temporary credentials of a security token service.
+/// Temporary credentials from a security token service.
 struct SessionBody: ProvenBody {
     struct Content {
         let session: SessionCredential
@@ -110,21 +112,21 @@ struct SessionBody: ProvenBody {
         "No role is set up for temporary credentials on this bucket; ask for presigned URLs instead."
 }
 
-/// Temporary credentials that are on record and may leave the process.
+/// Temporary credentials that are recorded in the ledger and may leave the process.
 public struct IssuedSession: Sendable, CustomStringConvertible {
-    /// Identifier of the row in the ledger.
+    /// Identifier of the ledger row.
     public let id: UUID
-    /// The credentials.
+    /// The temporary credentials.
     public let credential: SessionCredential
-    /// The bucket they are for.
+    /// The bucket that the credentials are for.
     public let bucket: Bucket
-    /// What they permit.
+    /// The actions and prefixes that the credentials permit.
     public let scope: SessionScope
-    /// What they go without.
+    /// Actions and prefixes that the credentials omit, with reasons.
     public let omissions: [SessionOmission]
-    /// The quotas that were charged, with what is left of each.
+    /// The quotas that were charged, and what remains of each.
     public let quotas: [QuotaBalance]
 
-    /// Names the issuance, never the credentials.
+    /// The issuance id, without the credentials.
     public var description: String { "IssuedSession(\(id))" }
 }

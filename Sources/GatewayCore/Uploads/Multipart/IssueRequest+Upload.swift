@@ -1,12 +1,12 @@
 import Foundation
 
 extension IssueRequest {
-    /// Checks the fields of an upload that is to be started.
+    /// Creates the request that starts a multipart upload, after validating its fields.
     ///
     /// - Parameters:
-    ///   - fields: The fields; `contentLength` is the most that all parts together may have, if anything is said of it.
+    ///   - fields: The fields from the client; `contentLength` is the maximum total length of all parts, if given.
     ///   - newName: See ``init(_:newName:)``.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and what `newName` throws.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)``, and the errors of `newName`.
     convenience init(
         starting fields: Fields, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) {
@@ -23,7 +23,7 @@ extension IssueRequest {
             newName: newName)
     }
 
-    /// Asks for a part of an upload.
+    /// Creates the request for a part of an upload.
     convenience init(
         part wish: PartWish, of upload: MultipartUpload, storeUploadID: String, issuance: UUID,
         repeatable: RepeatableIssuance? = nil
@@ -39,7 +39,7 @@ extension IssueRequest {
             fields, delivery: .multipartPart, multipart: .part(part), repeatable: repeatable, newName: nil)
     }
 
-    /// Asks for an upload to be completed.
+    /// Creates the request that completes an upload.
     convenience init(
         completing upload: MultipartUpload, storeUploadID: String, objectLength: Int64?
     ) throws(GatewayError) {
@@ -49,7 +49,7 @@ extension IssueRequest {
         try self.init(fields, delivery: .multipartComplete, multipart: step, repeatable: nil, newName: nil)
     }
 
-    /// Asks for what the store has of an upload; nothing is issued.
+    /// Creates the request that lists the parts of an upload at the store; it issues nothing.
     convenience init(listing upload: MultipartUpload, storeUploadID: String) throws(GatewayError) {
         var fields = Fields(upload)
         fields.expiresIn = Self.ownLife
@@ -57,12 +57,12 @@ extension IssueRequest {
         try self.init(fields, delivery: .multipartPart, multipart: step, repeatable: nil, newName: nil)
     }
 
-    /// Life in seconds of URLs that the gateway uses itself, at once.
+    /// Lifetime in seconds of URLs that the gateway uses itself, at once.
     private static let ownLife = 60
 }
 
 extension IssueRequest.Fields {
-    /// What every request for an upload repeats.
+    /// Creates the fields that all requests of an upload share.
     fileprivate init(_ upload: MultipartUpload) {
         self.init()
         action = Action.putObject.rawValue

@@ -1,97 +1,98 @@
 public import Foundation
 
-/// Speaks to stores about uploads in parts.
+/// Performs multipart upload operations at stores.
 ///
-/// All throw `unavailable` where the store does not answer or fails, so that nobody knows what became of the request, and
-/// ``GatewayError/storeRefused(status:code:)`` where it said no.
+/// All methods throw `unavailable` if the store fails or does not answer, in which case the result of the request is
+/// unknown. They throw ``GatewayError/storeRefused(status:code:)`` if the store refuses.
 public protocol MultipartStore: Sendable {
-    /// Starts an upload by a URL that was issued for it; gives the store's identifier.
+    /// Starts an upload with a URL that was issued for it; returns the store's upload id.
     func start(_ issued: IssuedURL) async throws(GatewayError) -> String
 
-    /// Puts the parts of an upload together by a URL that was issued for it; gives the object's entity tag, without
-    /// quotes, where the store tells it.
+    /// Completes an upload with a URL that was issued for it; returns the object's entity tag, without quotes, if the
+    /// store reports it.
     func complete(_ issued: IssuedURL, parts: [UploadedPart]) async throws(GatewayError) -> String?
 
-    /// The parts that the store has of an upload, by ascending number.
+    /// Lists the parts that the store holds of an upload, by ascending number.
     ///
     /// - Parameters:
-    ///   - upload: The upload, whose identifier at the store is known.
-    ///   - number: The number after which the list begins; 0 for its start.
-    ///   - count: Most parts of the answer, 1…1,000; the store may give fewer.
-    /// - Throws: `notFound` where the store does not know the upload.
+    ///   - upload: The upload; its id at the store must be known.
+    ///   - number: The part number after which the list begins; 0 for the start.
+    ///   - count: Maximum number of parts to return, 1…1,000; the store may return fewer.
+    /// - Throws: `notFound` if the store does not know the upload.
     func parts(of upload: MultipartUpload, after number: Int, atMost count: Int) async throws(GatewayError)
         -> StoredParts
 
-    /// Has the store forget an upload; also succeeds where there is none.
+    /// Aborts an upload at the store; also succeeds if it does not exist.
     func abort(_ storeUploadID: String, of upload: MultipartUpload) async throws(GatewayError)
 
-    /// The uploads that are under way on the key of an upload: their identifiers and when they were started.
+    /// Lists the unfinished uploads to the same key as `upload`: their ids at the store and their start times.
     func underWay(on upload: MultipartUpload) async throws(GatewayError) -> [(storeUploadID: String, startedAt: Date)]
 
-    /// Whether the object that lies under the key is the one that an upload's parts make.
+    /// Returns whether the object at the key is the one assembled from the upload's parts.
     func holdsObject(of upload: MultipartUpload) async throws(GatewayError) -> Bool
 }
 
-/// Remembers uploads in parts.
+/// Stores the gateway's records of multipart uploads.
 public protocol MultipartUploadRows: Sendable {
-    /// Adds an upload, in the state `starting`.
+    /// Adds an upload in the state `starting`.
     ///
-    /// - Throws: `unavailable`, `slowDown`, as do all the others.
+    /// - Throws: `unavailable`, `slowDown`, like all other methods.
     func insert(_ upload: MultipartUpload) async throws(GatewayError)
 
-    /// Reads an upload.
+    /// Reads an upload; `nil` if there is none.
     func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload?
 
-    /// Writes down what the store calls an upload, and opens it; one that was given up meanwhile is to be aborted instead.
+    /// Records the store's id of an upload and opens the upload. Returns the resulting state: an upload that was given
+    /// up in the meantime is not opened and must be aborted.
     func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State
 
-    /// Changes the state of an upload if it is in one of some; answers whether it was.
+    /// Changes the state of an upload if it is in one of `states`; returns whether it was.
     func move(
         _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
     ) async throws(GatewayError) -> Bool
 
-    /// Writes down parts that are about to be issued, all or none; with none only adds up.
+    /// Records parts that are about to be issued, all or none. An empty list only computes the total length.
     func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation
 
-    /// Takes back parts that were not issued.
+    /// Removes the records of parts that were not issued.
     func release(_ issuances: [UUID]) async throws(GatewayError)
 
-    /// The store's identifiers of all uploads that are known on the key of an upload.
+    /// Returns the store's ids of all other known uploads to the key of `upload`.
     func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String>
 
-    /// Writes into the audit that an admin has an upload aborted.
+    /// Writes to the audit log that an admin aborts an upload.
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError)
 
-    /// Reads a page of uploads, the oldest first; filters are `state`, `bucket` and `principal`.
+    /// Reads a page of uploads, oldest first; the filters are `state`, `bucket` and `principal`.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token.
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload>
 }
 
-/// What becomes of an upload.
+/// A change of an upload's state.
 public enum MultipartChange: Sendable, Equatable {
     /// Parts can be uploaded again.
     case open
-    /// The store is about to be asked for the object.
+    /// The gateway is about to ask the store to assemble the object.
     case completing([UploadedPart])
-    /// The object is there.
+    /// The object exists at the store.
     case completed(etag: String?)
-    /// The store is about to be asked to forget it.
+    /// The gateway is about to ask the store to discard the parts.
     case aborting
-    /// Nothing is left of it.
+    /// The store holds no parts of the upload any more.
     case aborted
 }
 
 /// A part that is about to be issued.
 public struct ReservedPart: Sendable, Equatable {
-    /// Identifier that the issuance will have.
+    /// The id that the issuance will have.
     public var issuance: UUID
-    /// 1…10,000.
+    /// Part number, 1…10,000.
     public var number: Int
-    /// Length that is bound, in bytes, if any.
+    /// The bound length in bytes, if any.
     public var contentLength: Int64?
 
-    /// Names a part.
+    /// Creates a record of a part.
     public init(issuance: UUID, number: Int, contentLength: Int64?) {
         self.issuance = issuance
         self.number = number
@@ -99,14 +100,15 @@ public struct ReservedPart: Sendable, Equatable {
     }
 }
 
-/// What became of the wish to issue parts.
+/// The result of reserving parts.
 public enum PartReservation: Sendable, Equatable {
-    /// They are written down; all parts together have so many bytes, `nil` where the length of one is not known.
+    /// The parts are recorded. `objectLength` is the total length of all parts in bytes, or `nil` if the length of a
+    /// part is unknown.
     case reserved(objectLength: Int64?)
-    /// The upload takes no parts.
+    /// The upload does not accept parts.
     case closed
-    /// All parts together would have more bytes than was said at the start.
+    /// All parts together would exceed the maximum stated at the start.
     case tooLarge(maxBytes: Int64)
-    /// The upload has a length, so that each of its parts must have one.
+    /// The upload has a maximum length, so each part must state its length.
     case lengthRequired
 }

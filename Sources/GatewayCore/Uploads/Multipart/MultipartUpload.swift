@@ -1,52 +1,52 @@
 public import Foundation
 
-/// An upload in parts, bound to the key and the caller that it was started for.
+/// A multipart upload, bound to the key and the caller that it was started for.
 public struct MultipartUpload: Sendable, Equatable {
-    /// How far it is.
+    /// The progress of an upload.
     public enum State: String, Sendable, CaseIterable {
-        /// The store is being asked, or its answer never arrived.
+        /// The store is being asked to start the upload, or its answer never arrived.
         case starting
         /// Parts can be uploaded.
         case open
-        /// The store is being asked to put the parts together, or its answer never arrived.
+        /// The store is being asked to assemble the parts, or its answer never arrived.
         case completing
-        /// The object is there.
+        /// The object exists at the store.
         case completed
-        /// The store is to forget the parts.
+        /// The store is being asked to discard the parts.
         case aborting
-        /// The store has forgotten the parts.
+        /// The store has discarded the parts.
         case aborted
 
-        /// Those in which the store may still hold parts.
+        /// The states in which the store may still hold parts.
         public static let unfinished: Set<State> = [.starting, .open, .completing, .aborting]
     }
 
-    /// UUIDv7; also the identifier of the ledger's row about its start.
+    /// UUIDv7; also the id of the ledger row for the start of the upload.
     public var id: UUID
-    /// Who started it, and nobody else may go on with it.
+    /// The principal that started the upload; no other may continue it.
     public var principal: Principal
-    /// Where.
+    /// The bucket of the object.
     public var bucket: BucketName
-    /// On what.
+    /// The object key.
     public var key: ObjectKey
     /// Content type of the object.
     public var contentType: MediaType
-    /// Most bytes of all parts together, as said at the start.
+    /// Maximum total length of all parts in bytes, as stated at the start.
     public var contentLength: Int64?
-    /// How far it is.
+    /// The progress of the upload.
     public var state: State
-    /// The store's own identifier; `nil` until it was heard of.
+    /// The store's upload id; `nil` until the store has reported it.
     public var storeUploadID: String?
-    /// The parts of the object, once it was asked for.
+    /// The parts of the object, once completion was requested.
     public var parts: [UploadedPart]
-    /// The object's entity tag, without quotes, once it is there.
+    /// Entity tag of the object, without quotes, once the object exists.
     public var etag: String?
-    /// When it was started.
+    /// When the upload was started.
     public var createdAt: Date
-    /// When it is aborted unless the object is there.
+    /// When the upload is aborted if it is not completed.
     public var expiresAt: Date
 
-    /// Puts an upload together.
+    /// Creates an upload from its parts.
     public init(
         id: UUID, principal: Principal, bucket: BucketName, key: ObjectKey, contentType: MediaType,
         contentLength: Int64?, state: State, storeUploadID: String? = nil, parts: [UploadedPart] = [],
@@ -67,17 +67,17 @@ public struct MultipartUpload: Sendable, Equatable {
     }
 }
 
-/// A part that the store has, as the store named it to the client.
+/// A part held by the store, identified as the store reported it to the client.
 public struct UploadedPart: Sendable, Equatable {
-    /// Most parts of an object; also the greatest number of a part.
+    /// Maximum number of parts of an object, and the highest part number.
     public static let maxCount = 10_000
 
-    /// 1…10,000.
+    /// Part number, 1…10,000.
     public let number: Int
-    /// The part's entity tag, without quotes.
+    /// Entity tag of the part, without quotes.
     public let etag: String
 
-    /// Checks a part.
+    /// Creates a part after validating its number and entity tag.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `partNumber` or `etag`.
     public init(number: Int, etag: String) throws(GatewayError) {
@@ -86,7 +86,7 @@ public struct UploadedPart: Sendable, Equatable {
         if tag.count >= 2, tag.first == UInt8(ascii: "\""), tag.last == UInt8(ascii: "\"") {
             tag = tag.dropFirst().dropLast()
         }
-        // Nothing that would be markup or a quote.
+        // Excludes markup characters and quotes.
         guard 1...128 ~= tag.count,
             tag.allSatisfy({ ASCII.isAlphanumeric($0) || "-_+/=.:".utf8.contains($0) })
         else {
@@ -96,7 +96,7 @@ public struct UploadedPart: Sendable, Equatable {
         self.etag = String(Substring(tag))
     }
 
-    /// Refuses numbers that no part can have.
+    /// Checks that a part number is in range.
     static func check(number: Int) throws(GatewayError) {
         guard 1...maxCount ~= number else {
             throw .invalidArgument(field: "partNumber", reason: "The number of a part is 1 to 10,000.")
@@ -104,16 +104,16 @@ public struct UploadedPart: Sendable, Equatable {
     }
 }
 
-/// A part that the store has, as the store tells of it.
+/// A part held by the store, as the store lists it.
 public struct StoredPart: Sendable, Equatable {
-    /// Number and entity tag.
+    /// Part number and entity tag.
     public var part: UploadedPart
-    /// Bytes.
+    /// Length in bytes.
     public var size: Int64
-    /// When the store got it, by the store's clock.
+    /// When the store received the part, by the store's clock.
     public var modifiedAt: Date
 
-    /// Puts it together.
+    /// Creates an entry of the store's list.
     public init(part: UploadedPart, size: Int64, modifiedAt: Date) {
         self.part = part
         self.size = size
@@ -121,14 +121,14 @@ public struct StoredPart: Sendable, Equatable {
     }
 }
 
-/// Some of the parts that a store has of an upload.
+/// One page of the parts that a store holds of an upload.
 public struct StoredParts: Sendable, Equatable {
-    /// By ascending number.
+    /// The parts, by ascending number.
     public var parts: [StoredPart]
-    /// The number after which the list goes on; `nil` at its end.
+    /// The part number after which the next page begins; `nil` on the last page.
     public var next: Int?
 
-    /// Puts them together.
+    /// Creates a page of parts.
     public init(parts: [StoredPart], next: Int?) {
         self.parts = parts
         self.next = next

@@ -2,9 +2,9 @@ public import Foundation
 import LibCrypto
 
 extension MultipartUploads {
-    /// Aborts an upload of the caller; one that is aborted stays so.
+    /// Aborts an upload of the caller. Aborting an aborted upload succeeds.
     ///
-    /// - Throws: `notFound`, `conflict` for one that is completed or about to be, `storeRefused`, `unavailable`.
+    /// - Throws: `notFound`, `conflict` if the upload is completed or being completed, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by caller: Caller) async throws(GatewayError) {
         let upload = try await upload(id, of: caller)
         guard upload.state != .completed, upload.state != .completing else {
@@ -13,7 +13,7 @@ extension MultipartUploads {
         try await clean(upload)
     }
 
-    /// Reads an upload of anybody, for admins.
+    /// Reads an upload of any principal, for admins.
     ///
     /// - Throws: `notFound`, `unavailable`.
     public func upload(_ id: UUID) async throws(GatewayError) -> MultipartUpload {
@@ -21,16 +21,16 @@ extension MultipartUploads {
         return upload
     }
 
-    /// Reads a page of uploads of anybody, for admins.
+    /// Reads a page of uploads of all principals, for admins.
     ///
-    /// - Throws: `invalidArgument` for a filter or token that is not ours, `unavailable`.
+    /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     public func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
         try await rows.list(query)
     }
 
-    /// Aborts an upload of anybody, for admins.
+    /// Aborts an upload of any principal, for admins.
     ///
-    /// - Throws: `notFound`, `conflict` for one that turns out to be completed, `storeRefused`, `unavailable`.
+    /// - Throws: `notFound`, `conflict` if the upload turns out to be completed, `storeRefused`, `unavailable`.
     public func abort(_ id: UUID, by change: ChangeContext) async throws(GatewayError) {
         let upload = try await upload(id)
         guard upload.state != .completed else { throw .conflict(reason: "The upload is completed.") }
@@ -41,9 +41,10 @@ extension MultipartUploads {
         }
     }
 
-    /// Has the store forget an upload that nobody goes on with; what turns out to be completed is written down as that.
+    /// Makes the store discard the parts of an abandoned upload. If the upload turns out to be completed, it is
+    /// recorded as completed.
     ///
-    /// - Throws: `storeRefused`, `unavailable`; it is to be tried again.
+    /// - Throws: `storeRefused`, `unavailable`; the caller should try again later.
     public func clean(_ upload: MultipartUpload) async throws(GatewayError) {
         guard MultipartUpload.State.unfinished.contains(upload.state) else { return }
         if upload.state == .completing, let etag = upload.expectedETag, try await store.holdsObject(of: upload) {
@@ -57,8 +58,8 @@ extension MultipartUploads {
         _ = try await rows.move(upload.id, from: [.aborting], to: .aborted)
     }
 
-    /// What the store calls an upload; where its answer was lost, whatever was started on the key at that time and is nobody
-    /// else's.
+    /// Returns the store's ids of an upload. If the store's answer was lost, these are all uploads to the key that were
+    /// started within five minutes of it and belong to no other known upload.
     private func storeUploadIDs(of upload: MultipartUpload) async throws(GatewayError) -> [String] {
         if let known = upload.storeUploadID { return [known] }
         let others = try await rows.storeUploadIDs(besides: upload)
@@ -71,8 +72,8 @@ extension MultipartUploads {
 }
 
 extension MultipartUpload {
-    /// The entity tag that stores give an object of these parts: the MD5 of the MD5s of the parts, and how many there are;
-    /// `nil` where the tags of the parts are no MD5s.
+    /// The entity tag that stores give to an object of these parts: the MD5 of the parts' MD5s, and the number of
+    /// parts; `nil` if the entity tags of the parts are not MD5s.
     public var expectedETag: String? {
         var digests: [UInt8] = []
         for part in parts {

@@ -1,15 +1,17 @@
 public import Foundation
 
 extension MultipartUploads {
-    /// Tells which parts the store has of an upload of the caller, by the grants as they are then.
+    /// Lists the parts that the store holds of an upload of the caller. The caller's current grants must still permit
+    /// the upload.
     ///
-    /// Nothing is issued by it, so that nothing is recorded or charged: the store is asked by a URL that stays here.
+    /// This issues nothing, so nothing is recorded or charged: the gateway asks the store with a URL that it keeps to
+    /// itself.
     /// - Parameters:
     ///   - id: The upload.
-    ///   - query: Which page.
-    ///   - context: Who asks.
-    /// - Throws: `notFound`, also for somebody else's, `conflict` for an upload that holds no parts any more, the refusal,
-    ///   `invalidArgument` for a token that is not ours, `storeRefused`, `unavailable`.
+    ///   - query: The page to read.
+    ///   - context: The caller and the circumstances of the request.
+    /// - Throws: `notFound`, also for an upload of another principal; `conflict` if the upload no longer holds parts;
+    ///   the refusal; `invalidArgument` for an invalid token; `storeRefused`; `unavailable`.
     public func storedParts(
         of id: UUID, _ query: ListQuery, in context: RequestContext
     ) async throws(GatewayError) -> Page<StoredPart> {

@@ -1,9 +1,9 @@
 public import Foundation
 
-/// Uploads in parts: started and completed by the gateway, the parts by URLs that it issues.
+/// Multipart uploads: the gateway starts and completes them, and issues URLs for the parts.
 ///
-/// Each step is decided and recorded like any other URL. What the store may hold is written down before the store is asked, so
-/// that it can be cleaned up whenever the gateway ends.
+/// Each step is decided and recorded like any other URL. The gateway records what a store may come to hold before it
+/// asks the store, so leftovers can be cleaned up even if the gateway dies at any moment.
 public struct MultipartUploads: Sendable {
     let rows: any MultipartUploadRows
     let store: any MultipartStore
@@ -11,14 +11,14 @@ public struct MultipartUploads: Sendable {
     let urls: PresignedURLs
     private let life: Duration
 
-    /// Puts the use case together.
+    /// Creates the use case from its parts.
     ///
     /// - Parameters:
     ///   - urls: Decides, signs and records.
-    ///   - rows: Remembers uploads.
-    ///   - store: Speaks to stores.
-    ///   - life: Time after which an upload that is not completed is aborted.
-    ///   - now: The clock.
+    ///   - rows: Stores the uploads.
+    ///   - store: Performs operations at stores.
+    ///   - life: Time after which an uncompleted upload is aborted.
+    ///   - now: The gateway's clock.
     public init(
         urls: PresignedURLs, rows: any MultipartUploadRows, store: any MultipartStore, life: Duration,
         now: @escaping @Sendable () -> Date
@@ -33,9 +33,9 @@ public struct MultipartUploads: Sendable {
     /// Starts an upload at the store.
     ///
     /// - Parameters:
-    ///   - fields: Bucket, key or its beginning, content type, metadata, and the most that all parts may have together.
-    ///   - context: Who asks.
-    /// - Throws: What ``PresignedURLs`` throws, `storeRefused`, `unavailable`.
+    ///   - fields: Bucket, key or its prefix, content type, metadata, and the maximum total length of all parts.
+    ///   - context: The caller and the circumstances of the request.
+    /// - Throws: The errors of ``PresignedURLs``, `storeRefused`, `unavailable`.
     public func start(
         _ fields: IssueRequest.Fields, in context: RequestContext
     ) async throws(GatewayError) -> MultipartUpload {
@@ -57,7 +57,7 @@ public struct MultipartUploads: Sendable {
         do throws(GatewayError) {
             storeUploadID = try await store.start(issued)
         } catch {
-            // Only a refusal says that there is nothing; it is no harm where this is not written down.
+            // Only a refusal proves that the store holds nothing. A failure to record this does no harm.
             if case .storeRefused = error { _ = try? await rows.move(upload.id, from: [.starting], to: .aborted) }
             throw error
         }
@@ -69,7 +69,7 @@ public struct MultipartUploads: Sendable {
 
     /// Reads an upload of the caller.
     ///
-    /// - Throws: `notFound`, also for somebody else's, `unavailable`.
+    /// - Throws: `notFound`, also for an upload of another principal; `unavailable`.
     public func upload(_ id: UUID, of caller: Caller) async throws(GatewayError) -> MultipartUpload {
         guard let upload = try await rows.find(id), upload.principal == caller.principal else {
             throw .notFound(.multipartUpload)
@@ -77,11 +77,11 @@ public struct MultipartUploads: Sendable {
         return upload
     }
 
-    /// Issues URLs for parts, each for itself.
+    /// Issues URLs for parts, independently of each other.
     ///
-    /// - Returns: One answer for each part, in order.
-    /// - Throws: `notFound`, `conflict` for an upload that is not open, `entityTooLarge` or `conditionFailed` where the parts
-    ///   do not fit into the length that was said at the start, `invalidArgument`, `unavailable`.
+    /// - Returns: One result per part, in order.
+    /// - Throws: `notFound`; `conflict` if the upload is not open; `entityTooLarge` or `conditionFailed` if the parts
+    ///   do not fit the length stated at the start; `invalidArgument`; `unavailable`.
     public func issue(
         _ wishes: [PartWish], of id: UUID, in context: RequestContext
     ) async throws(GatewayError) -> [Result<IssuedURL, GatewayError>] {
@@ -108,7 +108,7 @@ public struct MultipartUploads: Sendable {
         let objectLength = try await reserve(parts, of: id)
         let requests = drafts.compactMap { (try? $0.get())?.with(objectLength: objectLength) }
         let results = await urls.issue(requests, in: context)
-        // What was issued before is alive, even where it is not issued again.
+        // A part that was issued before remains usable even if it is not issued again, so its reservation is kept.
         try await release(
             zip(parts, results).compactMap { part, result in
                 result.isRefusal && context.repeatable?.isRecorded(part.issuance) != true ? part.issuance : nil
@@ -120,10 +120,11 @@ public struct MultipartUploads: Sendable {
         }
     }
 
-    /// Puts the parts of an upload together; doing so again changes nothing.
+    /// Completes an upload from its parts. Repeating the call changes nothing.
     ///
-    /// - Throws: `notFound`, `conflict`, what ``PresignedURLs`` throws, `invalidArgument` for parts that the store does not
-    ///   have, `storeRefused`; `unavailable` where it is not known what became of it, so that asking again is right.
+    /// - Throws: `notFound`; `conflict`; the errors of ``PresignedURLs``; `invalidArgument` for parts that the store
+    ///   does not have; `storeRefused`; `unavailable` if the result is unknown, in which case the caller should repeat
+    ///   the call.
     public func complete(
         _ id: UUID, parts: [UploadedPart], in context: RequestContext
     ) async throws(GatewayError) -> MultipartUpload {
@@ -157,7 +158,7 @@ public struct MultipartUploads: Sendable {
         } catch {
             switch error {
             case .notFound:
-                // Another attempt was heard, and its answer was lost or is on its way.
+                // An earlier attempt reached the store, and its answer was lost or is still on its way.
                 guard let etag = upload.expectedETag, try await store.holdsObject(of: upload) else {
                     throw .conflict(reason: "The store does not know the upload any more.")
                 }
@@ -188,13 +189,13 @@ public struct MultipartUploads: Sendable {
 }
 
 extension IssueRequest {
-    /// What is written down of a part.
+    /// The part in the form that is reserved; `nil` if the request is not for a part.
     fileprivate var reservedPart: ReservedPart? {
         guard case .part(let part) = multipart else { return nil }
         return ReservedPart(issuance: part.issuance, number: part.number, contentLength: contentLength)
     }
 
-    /// The same part of an object of a length.
+    /// Returns the request with the total length of the object set.
     fileprivate func with(objectLength: Int64?) -> IssueRequest {
         guard case .part(var part) = multipart else { return self }
         part.objectLength = objectLength
@@ -203,7 +204,7 @@ extension IssueRequest {
 }
 
 extension Result<IssuedURL, GatewayError> {
-    /// Whether there is no URL, for certain: without an answer of the database it may be on record.
+    /// Whether it is certain that no URL was recorded. Without an answer from the database, one may be.
     fileprivate var isRefusal: Bool {
         switch self {
         case .success, .failure(.unavailable): false

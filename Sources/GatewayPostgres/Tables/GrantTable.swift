@@ -9,7 +9,7 @@ enum GrantTable {
         var grant: Grant
         /// JSON.
         var conditions: String
-        /// When the grant was created, where this is another version of it; `nil` where the database sets the time.
+        /// When the grant was created, if this is a new version of it; `nil` if the database sets the time.
         var createdAt: Date?
     }
 

@@ -22,7 +22,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         self.now = now
     }
 
-    /// Adds a row.
+    /// Adds a row, and returns it as stored.
     public func create(
         _ resource: Resource, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
@@ -75,7 +75,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
     }
 
-    /// Removes a row.
+    /// Removes the row with an identifier, if it still has the given revision. `nil` accepts any revision.
     public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)

@@ -5,25 +5,25 @@ public import Logging
 
 /// The stores of all resources that admins manage.
 public struct PostgresAdminStores: Sendable {
-    /// Buckets.
+    /// Buckets, with the endpoint, scheme and credential that sign for each.
     public let buckets: PostgresAdminStore<Bucket>
     /// Credentials for object stores.
     public let credentials: PostgresAdminStore<StorageCredential>
     /// Grants. Removed grants stay in the database as history.
     public let grants: PostgresAdminStore<Grant>
-    /// Memberships of groups.
+    /// Memberships of groups, one row for each member of a group.
     public let members: PostgresAdminStore<GroupMember>
     /// Limits on URLs and bytes per principal, bucket and action.
     public let quotas: PostgresAdminStore<Quota>
     /// Issuers of JWTs.
     public let issuers: PostgresAdminStore<Issuer>
-    /// API keys.
+    /// API keys of principals. The keys themselves are stored as hashes only.
     public let apiKeys: PostgresAdminStore<APIKey>
-    /// Tickets.
+    /// Tickets of principals. Their secrets are stored as hashes only.
     public let tickets: PostgresAdminStore<Ticket>
     /// Groups that have members or grants.
     public let groups: PostgresGroups
-    /// The use of quotas.
+    /// Reads and resets the counters of quotas.
     public let quotaUses: PostgresQuotaUses
     /// Reads the buckets and live issuances that depend on storage credentials.
     public let dependency: PostgresCredentialDependency

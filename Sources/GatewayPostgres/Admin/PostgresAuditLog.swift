@@ -22,7 +22,7 @@ public struct PostgresAuditLog: AuditLog {
         self.now = now
     }
 
-    /// Adds a line to the audit.
+    /// Adds a line to the audit for an act that changed no row.
     public func note(_ act: AuditedAct, by change: ChangeContext) async throws(GatewayError) {
         guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let id = UUID.version7(at: now(), randomBytes: random)

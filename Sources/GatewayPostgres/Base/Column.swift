@@ -11,7 +11,6 @@ struct Column<Row: Sendable>: Sendable {
     /// Makes the value to write from a row; `nil` if the database sets the column.
     let value: (@Sendable (Row) -> any PostgresValue)?
 
-    /// Describes a column.
     init(
         _ name: String, as member: String? = nil, _ form: ColumnForm = .plain, isFixed: Bool = false,
         value: (@Sendable (Row) -> any PostgresValue)? = nil

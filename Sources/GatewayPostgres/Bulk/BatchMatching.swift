@@ -62,7 +62,7 @@ enum BatchMatching {
         GrantBatchResult.Write(id: try row.next(), outcome: try row.nextGrantOutcome(), revision: try row.next())
     }
 
-    /// Runs the statements.
+    /// Fills `bulk_diff` with the operations of the batch. Throws if some items cannot be applied.
     static func run(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("ANALYZE bulk_grants; ANALYZE bulk_removals")
         try transaction.perform(findLive, ())

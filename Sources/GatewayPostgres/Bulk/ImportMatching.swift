@@ -102,7 +102,7 @@ struct ImportMatching {
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    /// Runs the statements.
+    /// Fills `bulk_diff` with the operations of the import. Throws if a line cannot be matched.
     func run(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("ANALYZE bulk_grants")
         if let lines = try transaction.execute(Self.repeatedLines).first {

@@ -29,7 +29,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     static let lockImports = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.imports.key))")
 
-    /// Writes and removes grants.
+    /// Writes and removes the grants of a batch, all or none.
     public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
         let lease = try connections.lease()
         do {

@@ -5,7 +5,7 @@ import Synchronization
 /// The claims of idempotency keys that belong to requests this gateway is answering.
 final class LiveClaims: Sendable {
     private struct State {
-        /// By attempt.
+        /// The claims, by attempt.
         var claims: [UUID: IdempotencyClaim] = [:]
         /// Attempts that existed in the last round.
         var seen: Set<UUID> = []

@@ -65,7 +65,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         }
     }
 
-    /// Claims a key.
+    /// Claims the key of a request for this gateway, or returns the answer that was kept for it.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
         guard let random = try? randomBytes(count: 20) else { throw .noRandomBytes }
         let attempt = UUID.version7(at: now(), randomBytes: Array(random.suffix(10)))

@@ -17,7 +17,7 @@ struct LedgerPool: Sendable {
         self.now = now
     }
 
-    /// Executes a statement.
+    /// Executes a statement, within ``patience`` unless a deadline is given.
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
     ) async throws(GatewayError) -> [Row] {

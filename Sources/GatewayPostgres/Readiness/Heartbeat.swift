@@ -6,8 +6,8 @@ public import ServiceLifecycle
 
 /// Announces a gateway in the database every few seconds, and removes its row when it stops.
 ///
-/// The policy log keeps only lines that a live gateway needs. No proof rests on the heartbeat: if a gateway's row is
-/// missing, or its position was pruned, it starts anew before it records anything.
+/// Pruning spares the lines of the policy log that a live gateway has yet to read. No proof rests on the heartbeat: if
+/// a gateway's row is missing, or its position was pruned, it starts anew before it records anything.
 public struct Heartbeat: Service {
     /// The facts about a gateway that do not change while it runs.
     public struct Identity: Sendable {

@@ -22,7 +22,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         /// Time between two checks of the deadlines of waiting proposals.
         public var deadlineCheck: Duration
 
-        /// Sets the limits.
+        /// Sets the limits for the ledger as a whole and for each of its connections.
         public init(
             connections: Int = 4, maxBatch: Int = 128, maxQueue: Int = 2048,
             deadlineCheck: Duration = .milliseconds(20)
@@ -130,7 +130,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
-    /// Records one decision durably.
+    /// Records one decision durably, in one call with others that wait for the same connection.
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {
@@ -171,7 +171,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return near.count == 1 ? near[0] : near[Int(UInt(bitPattern: principal.hashValue) % UInt(near.count))]
     }
 
-    /// Counts a refusal.
+    /// Counts a refusal in memory. A ``DenialCounter`` writes it later.
     public func count(_ denial: Denial) {
         denials.count(denial)
     }

@@ -6,8 +6,9 @@ public import ServiceLifecycle
 /// Prepares partitions of the ledger ahead of time and drops those past retention. Also removes expired counters, and
 /// lines of the policy log that no gateway needs.
 ///
-/// A partition past retention is emptied first, which disturbs nobody. A second step drops it. That step gives up after
-/// a tenth of a second if somebody reads the ledger, and the next round tries again.
+/// A partition past retention is emptied first, under a lock of this partition only, which holds up no recording. A
+/// second step drops it, under a lock of the ledger. The first step gives up after a second if somebody reads the
+/// partition, the second after a tenth of a second if somebody reads the ledger. The next round then tries again.
 public struct PartitionUpkeep: Service {
     /// The periods to keep, and the time between rounds.
     public struct Schedule: Sendable {
@@ -20,7 +21,7 @@ public struct PartitionUpkeep: Service {
         /// Time between two rounds.
         public var interval: Duration
 
-        /// Sets the schedule.
+        /// Sets the schedule. By default, issuances are kept for ever.
         public init(
             daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, interval: Duration = .seconds(600)
         ) {

@@ -24,7 +24,7 @@ public struct ReservationSweeper: Service {
         /// Maximum number of concurrent questions to stores.
         public var maxQuestions: Int
 
-        /// Sets the schedule.
+        /// Sets the schedule. By default, a store is asked for a day.
         public init(
             grace: Duration = .seconds(900), interval: Duration = .seconds(60), patience: Duration = .seconds(86_400),
             batch: Int = 100, maxQuestions: Int = 8
@@ -142,8 +142,8 @@ extension ReservationSweeper {
         let quotaID: UUID
         let bucket: String
         let key: String
-        /// Seconds since three times had passed: the URL's life, the grace, and the time an upload of that size may
-        /// take.
+        /// Seconds since the URL's death, less the grace, the allowed clock difference, and the time that an upload of
+        /// this size may take. Negative while the upload may still be under way.
         let overdue: Double
         /// When the upload was permitted; `nil` if the ledger no longer knows.
         let permittedAt: Date?

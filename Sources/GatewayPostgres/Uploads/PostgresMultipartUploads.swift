@@ -23,7 +23,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ = try await execute(MultipartUploadTable.insert, upload)
     }
 
-    /// Reads an upload.
+    /// Reads an upload by its identifier; `nil` if there is none.
     public func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? {
         try await execute(MultipartUploadTable.find, id).first
     }

@@ -39,7 +39,7 @@ public struct PostgresUploads: UploadRecords {
         return try await pool.execute(LandingTable.find, (id, from, to)).first?.record
     }
 
-    /// Records a finding, unless an earlier one says that the upload landed. Returns the finding that is on record.
+    /// Records a finding. An earlier confirmation that the upload landed stays. Returns the finding that is on record.
     public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
         guard let noted = try await pool.execute(LandingTable.note, (id, finding)).first else {
             throw .noRow(of: "a finding")

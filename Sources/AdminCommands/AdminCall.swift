@@ -42,8 +42,8 @@ struct AdminCall {
         return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
     }
 
-    /// Returns the header fields. `If-Match` has the value of `--if-match`. Without that option, a command that requires
-    /// `If-Match` reads the row's current version first.
+    /// Returns the header fields. `If-Match` has the value of `--if-match`. Without that option, a command that
+    /// requires `If-Match` reads the row's current version first.
     private func headers() throws(AdminFailure) -> [(name: String, value: String)] {
         if let tag = invocation.ifMatch {
             guard command.takesState else { throw .usage("'--if-match' does not apply to this command.") }

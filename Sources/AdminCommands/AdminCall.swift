@@ -26,7 +26,7 @@ struct AdminCall {
         try show(value)
     }
 
-    /// Path and query.
+    /// Builds the path and query of the request.
     private func target(_ query: [(name: String, value: String)]) -> String {
         var path = command.operation.path
         for (parameter, value) in zip(command.path, invocation.path) {
@@ -42,7 +42,8 @@ struct AdminCall {
         return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
     }
 
-    /// Header fields, with the row's version in `If-Match`: that of `--if-match`, else the one that is read now.
+    /// Returns the header fields. `If-Match` has the value of `--if-match`. Without that option, a command that
+    /// requires `If-Match` reads the row's current version first.
     private func headers() throws(AdminFailure) -> [(name: String, value: String)] {
         if let tag = invocation.ifMatch {
             guard command.takesState else { throw .usage("'--if-match' does not apply to this command.") }
@@ -73,7 +74,7 @@ struct AdminCall {
         return .bytes(Array(value.json().utf8), type: json.type)
     }
 
-    /// A file, which is sent while it is read.
+    /// Returns a file as the body. It is sent while it is read.
     private func file() throws(AdminFailure) -> AdminClient.Body {
         let name = invocation.file ?? "-"
         let isTable = invocation.fileType == "csv" || (invocation.fileType == nil && name.hasSuffix(".csv"))

@@ -23,7 +23,12 @@ struct AdminClient: Sendable {
         case file(FileHandle, length: Int64?, type: String, progress: AdminProgress)
     }
 
-    /// - Parameter url: The gateway's origin, with a path where a proxy serves it below one.
+    /// Creates a client.
+    ///
+    /// - Parameters:
+    ///   - url: The gateway's origin, followed by a path if a proxy serves the gateway below one.
+    ///   - key: The admin's bearer token.
+    ///   - timeout: Time allowed for a request, in seconds.
     init(url: String, key: String, timeout: Int) throws(AdminFailure) {
         guard let parts = URLComponents(string: url), ["http", "https"].contains(parts.scheme ?? ""),
             parts.host?.isEmpty == false, parts.user == nil, parts.query == nil, parts.fragment == nil
@@ -42,7 +47,7 @@ struct AdminClient: Sendable {
         }
     }
 
-    /// Sends a request and keeps the answer, whatever its status.
+    /// Sends a request and returns the answer, whatever its status.
     func call(
         _ method: String, _ target: String, headers: [(name: String, value: String)] = [], _ body: Body = .none
     ) throws(AdminFailure) -> Answer {
@@ -51,7 +56,7 @@ struct AdminClient: Sendable {
         return Answer(head: head, body: kept.bytes)
     }
 
-    /// Sends a request and hands over the body of a successful answer as it arrives.
+    /// Sends a request and passes on the body of a successful answer as it arrives.
     ///
     /// - Throws: The gateway's refusal as ``AdminFailure/refused(status:problem:)``.
     func stream(
@@ -65,7 +70,7 @@ struct AdminClient: Sendable {
         try Self.check(Answer(head: head, body: kept.bytes))
     }
 
-    /// Throws the problem of an answer that refuses.
+    /// Throws the problem that a refusing answer holds.
     static func check(_ answer: Answer) throws(AdminFailure) {
         guard !(200..<300 ~= answer.head.status) else { return }
         throw .refused(status: answer.head.status, problem: answer.json ?? .null)

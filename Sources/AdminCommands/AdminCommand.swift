@@ -2,11 +2,11 @@ public import ArgumentParser
 import ContractModel
 import Foundation
 
-/// `sluice admin`: what admins and auditors may do at a running gateway, over its REST API.
+/// `sluice admin`: lets admins and auditors manage a running gateway over its REST API.
 ///
-/// The commands are the operations of the contract below `/admin/v1`; ``AdminOperation`` says how they are named.
+/// The commands are the operations of the contract below `/admin/v1`. ``AdminOperation`` documents how they are named.
 public struct AdminCommand: AsyncParsableCommand {
-    /// Name, and what `--help` says.
+    /// The name and the text of `--help`.
     public static let configuration = CommandConfiguration(
         commandName: "admin",
         abstract: "Manage a running gateway: buckets, grants, quotas, keys, and what was issued.",
@@ -15,12 +15,12 @@ public struct AdminCommand: AsyncParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "Command, arguments and options.")
     var arguments: [String] = []
 
-    /// Makes the command, for the parser.
+    /// Creates the command, for the parser.
     public init() {}
 
-    /// Does what the arguments say.
+    /// Runs the command that the arguments name.
     ///
-    /// - Throws: `ExitCode`, after the reason was written to standard error.
+    /// - Throws: `ExitCode`, after writing the reason to standard error.
     public func run() async throws {
         do {
             try AdminRun(environment: ProcessInfo.processInfo.environment).run(arguments)

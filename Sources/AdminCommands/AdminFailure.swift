@@ -1,14 +1,14 @@
 import ContractModel
 
-/// Why a command failed.
+/// The reason why a command failed.
 enum AdminFailure: Error, Sendable {
     /// The command line is wrong.
     case usage(String)
     /// A file cannot be read or written.
     case file(String)
-    /// The gateway refused, with the problem that it answered.
+    /// The gateway refused the request with this problem.
     case refused(status: Int, problem: ContractValue)
-    /// There is no answer, or only a part of one.
+    /// The answer is missing or incomplete.
     case unreachable(String)
 
     /// Exit status of the process.
@@ -28,7 +28,7 @@ enum AdminFailure: Error, Sendable {
         }
     }
 
-    /// What each exit status means, for `--help`.
+    /// The meaning of each exit status, for `--help`.
     static let exitCodes = """
         0   success
         1   a file cannot be read or written

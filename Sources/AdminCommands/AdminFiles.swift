@@ -11,7 +11,7 @@ enum AdminFiles {
         return Array(data)
     }
 
-    /// Opens a file to read; the length is `nil` for what is not a regular file.
+    /// Opens a file for reading. The length is `nil` unless it is a regular file.
     static func reading(_ name: String) throws(AdminFailure) -> (handle: FileHandle, length: Int64?) {
         if name == "-" { return (.standardInput, nil) }
         guard let handle = FileHandle(forReadingAtPath: name) else { throw .file("'\(name)' cannot be read.") }
@@ -23,7 +23,7 @@ enum AdminFiles {
         return (handle, isRegular ? (attributes?[.size] as? NSNumber)?.int64Value : nil)
     }
 
-    /// Opens a file to write; its former content is lost.
+    /// Opens a file for writing. Its former content is lost.
     static func writing(_ name: String?) throws(AdminFailure) -> FileHandle {
         guard let name, name != "-" else { return .standardOutput }
         guard FileManager.default.createFile(atPath: name, contents: nil),

@@ -1,10 +1,10 @@
 import ContractModel
 
-/// Help made from the contract.
+/// Generates help from the contract.
 struct AdminHelp {
     let model: ContractModel
 
-    /// What `sluice admin --help` and `sluice admin grants --help` say.
+    /// Returns the help on several commands, as `sluice admin --help` and `sluice admin grants --help` print it.
     func text(on commands: [AdminOperation], all: Bool) -> String {
         let names = commands.map { (["admin"] + $0.words).joined(separator: " ") + arguments(of: $0) }
         let width = names.map(\.count).max() ?? 0
@@ -46,7 +46,7 @@ struct AdminHelp {
             """
     }
 
-    /// What `sluice admin grants create --help` says.
+    /// Returns the help on one command, as `sluice admin grants create --help` prints it.
     func text(on command: AdminOperation) -> String {
         let operation = command.operation
         var parts = ["OVERVIEW: \(operation.summary)"]
@@ -148,7 +148,7 @@ struct AdminHelp {
         return text + (text.isEmpty ? "" : " ") + "(default: \(value.cell))"
     }
 
-    /// The contract's example as a command.
+    /// Returns the contract's example as a command line.
     private func example(of command: AdminOperation) -> String? {
         var words = ["sluice admin"] + command.words
         for parameter in command.path { words.append(Self.samples[parameter.name] ?? Self.samples["id"] ?? "") }
@@ -180,7 +180,7 @@ struct AdminHelp {
         }
     }
 
-    /// A text as one word of a shell.
+    /// Quotes a text as one word of a shell.
     private static func quoted(_ text: String) -> String {
         let plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/:,@%+="
         if !text.isEmpty, text.allSatisfy({ plain.contains($0) }) { return text }

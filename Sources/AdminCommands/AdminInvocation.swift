@@ -8,9 +8,9 @@ struct AdminInvocation: Sendable {
     var query: [(name: String, value: String)] = []
     /// Header fields, in order.
     var headers: [(name: String, value: String)] = []
-    /// Members of the body that options name.
+    /// Members of the body that options set.
     var body: ContractValue = .object([])
-    /// Whether an option named a member of the body.
+    /// Whether an option set a member of the body.
     var namesBody = false
     var file: String?
     var fileType: String?
@@ -19,15 +19,19 @@ struct AdminInvocation: Sendable {
     var limit: Int? = 100
     var columns: [String]?
     var isJSON = false
-    /// The only member to print.
+    /// The only member to print; `nil` to print the whole answer.
     var printed: String?
     var asksForHelp = false
     var url: String?
     var timeout = 60
 
-    /// Reads arguments.
+    /// Parses the arguments.
     ///
-    /// - Parameter read: Gives the content of a file, for values such as `@secret.txt`.
+    /// - Parameters:
+    ///   - arguments: The arguments after the command's words.
+    ///   - command: The command.
+    ///   - model: The contract.
+    ///   - read: Returns the content of a file, for values such as `@secret.txt`.
     init(
         _ arguments: [String], of command: AdminOperation, _ model: ContractModel,
         read: (String) throws(AdminFailure) -> String
@@ -131,7 +135,7 @@ struct AdminInvocation: Sendable {
 }
 
 extension ContractValue {
-    /// This object with a value put at a path of members.
+    /// Returns this object with a value set at a path of members.
     fileprivate func setting(_ names: [String], to value: ContractValue) -> ContractValue {
         guard let first = names.first else { return value }
         var changed = self

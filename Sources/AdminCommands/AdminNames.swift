@@ -1,6 +1,6 @@
-/// Turns names of the contract into names of options: `maxTTL` into `--max-ttl`.
+/// Converts names of the contract to names of options: `maxTTL` becomes `--max-ttl`.
 enum AdminNames {
-    /// The option for a member or parameter.
+    /// Returns the option for a member or parameter.
     static func option(_ name: String) -> String {
         let letters = Array(name)
         var option = ""
@@ -16,8 +16,8 @@ enum AdminNames {
         return option
     }
 
-    /// A capital begins a word after a small letter, and also before one, except before the `s` of a plural as in
-    /// `sourceCIDRs`.
+    /// Tests whether a word begins at a capital letter. It does after a small letter, and also before one, except
+    /// before the plural `s` of a name such as `sourceCIDRs`.
     private static func beginsWord(at index: Int, of letters: [Character]) -> Bool {
         if !letters[index - 1].isUppercase { return true }
         guard index + 1 < letters.count, letters[index + 1].isLowercase else { return false }
@@ -25,7 +25,7 @@ enum AdminNames {
         return !isPlural
     }
 
-    /// The form in which names are compared: without capitals, dashes and underscores.
+    /// Returns the form in which names are compared: without capitals, dashes and underscores.
     static func key(_ name: some StringProtocol) -> String {
         name.lowercased().filter { $0 != "-" && $0 != "_" }
     }

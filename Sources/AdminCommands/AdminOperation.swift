@@ -2,14 +2,14 @@ import ContractModel
 
 /// One command below `sluice admin`: an operation of the contract, and the words that name it.
 struct AdminOperation: Sendable {
-    /// For example `grants`, `create`.
+    /// The words, such as `grants` and `create`.
     let words: [String]
     let operation: ContractModel.Operation
 
-    /// Names in the contract's paths that commands shorten.
+    /// Shorter words for names in the contract's paths.
     static let shorter = ["storage-credentials": "credentials"]
 
-    /// Every command, in the order of the contract.
+    /// Returns all commands, in the order of the contract.
     static func all(of model: ContractModel) -> [AdminOperation] {
         let prefix = "/admin/v1/"
         let operations = model.operations.filter { $0.path.hasPrefix(prefix) }
@@ -20,7 +20,8 @@ struct AdminOperation: Sendable {
         }
     }
 
-    /// The literal segments of the path and a verb: the one behind a colon, else what the method does there.
+    /// Returns the literal segments of the path and a verb. The verb is the word after a colon in the path, or else
+    /// describes what the method does.
     private static func words(
         of operation: ContractModel.Operation, path: Substring, among operations: [ContractModel.Operation]
     ) -> [String] {
@@ -46,7 +47,7 @@ struct AdminOperation: Sendable {
             other.path.hasPrefix(operation.path + "/") || other.path.hasPrefix(operation.path + ":")
         }
         let isAlone = operations.count { $0.path == operation.path } == 1
-        // A word that stands for one operation alone needs no verb.
+        // A word with only one operation needs no verb.
         guard isCollection || !isAlone else { return words }
         switch operation.method {
         case "POST": return words + ["create"]
@@ -74,13 +75,13 @@ struct AdminOperation: Sendable {
     /// Whether the operation takes `If-Match`.
     var takesState: Bool { operation.parameters.contains { $0.name == "If-Match" } }
 
-    /// Whether it requires `If-Match`.
+    /// Whether the operation requires `If-Match`.
     var needsState: Bool { operation.parameters.contains { $0.name == "If-Match" && $0.isRequired } }
 
-    /// The body in JSON.
+    /// The description of a JSON body; `nil` if there is none.
     var json: ContractModel.Content? { operation.request.first { $0.type.hasSuffix("json") && $0.type != Self.lines } }
 
-    /// The media types of a body that is sent as a file.
+    /// Media types of a body that is sent as a file.
     var fileTypes: [String] { operation.request.map(\.type).filter { $0 == Self.lines || !$0.hasSuffix("json") } }
 
     /// Whether the answer is a file, of any length.
@@ -90,10 +91,10 @@ struct AdminOperation: Sendable {
         }
     }
 
-    /// One JSON value a line.
+    /// The media type of a file with one JSON value per line.
     static let lines = "application/x-ndjson"
 
-    /// The members of the body, names and schemas, in the contract's order.
+    /// Returns the names and schemas of the body's members, in the contract's order.
     func bodyMembers(_ model: ContractModel) -> [ContractValue.Member] {
         guard let json else { return [] }
         let schema = model.resolved(json.schema)
@@ -105,7 +106,7 @@ struct AdminOperation: Sendable {
         return names.map { ContractValue.Member($0, known?[$0] ?? .null) }
     }
 
-    /// The members of the answer; of a row if the answer is a page.
+    /// Returns the names of the answer's members, or of a row's members if the answer is a page.
     func answerMembers(_ model: ContractModel) -> [String] {
         let response = operation.responses.first { $0.status.hasPrefix("2") }
         let schema = model.resolved(response?.content.first { $0.type == "application/json" }?.schema ?? .null)

@@ -1,12 +1,12 @@
 import ContractModel
 
-/// The member of a body that an option names; `conditions.max-bytes` names a member of a member.
+/// The member of a body that an option names. `conditions.max-bytes` names a member of a member.
 struct AdminPlace {
     let names: [String]
     private let schema: ContractValue
     private let items: ContractValue
 
-    /// Finds the member; `nil` where there is none.
+    /// Finds the member; `nil` if there is none.
     init?(_ option: String, in members: [ContractValue.Member], _ model: ContractModel) throws(AdminFailure) {
         var names: [String] = []
         var members = members
@@ -24,16 +24,16 @@ struct AdminPlace {
         items = model.resolved(schema["items"] ?? .null)
     }
 
-    /// The JSON type; the first one where the contract allows several.
+    /// The JSON type. It is the first one if the contract allows several.
     private var type: String {
         schema["type"]?.text ?? schema["type"]?.items.first?.text
             ?? (schema["enum"] != nil || schema["const"]?.text != nil ? "string" : "")
     }
 
-    /// Whether the option may come without a value.
+    /// Whether the option may be given without a value.
     var isFlag: Bool { type == "boolean" }
 
-    /// How help writes the value.
+    /// The value's placeholder in the help text.
     var hint: String {
         switch type {
         case "boolean": ""
@@ -46,9 +46,13 @@ struct AdminPlace {
 
     var help: String { schema["description"]?.text ?? "" }
 
-    /// Reads a value.
+    /// Parses a value.
     ///
-    /// - Parameter old: The value from an earlier option; a list is appended to it.
+    /// - Parameters:
+    ///   - text: The text of the value.
+    ///   - old: The value from an earlier option; a list is appended to it.
+    ///   - option: The option's name, for error messages.
+    ///   - read: Returns the content of a file, for values such as `@secret.txt`.
     func value(
         _ text: String, behind old: ContractValue?, option: String, _ read: (String) throws(AdminFailure) -> String
     ) throws(AdminFailure) -> ContractValue {
@@ -81,6 +85,6 @@ struct AdminPlace {
 }
 
 extension Array {
-    /// The array, unless it is empty.
+    /// The array; `nil` if it is empty.
     var nonEmpty: Self? { isEmpty ? nil : self }
 }

@@ -14,16 +14,19 @@ final class AdminProgress: Sendable {
     private let total: Int64?
     private let isOn: Bool
 
+    /// Creates a display.
+    ///
     /// - Parameters:
     ///   - verb: `Sent` or `Received`.
-    ///   - total: The number of bytes in all, where it is known.
+    ///   - total: Total number of bytes; `nil` if unknown.
+    ///   - isOn: Whether to show anything.
     init(_ verb: String, total: Int64?, isOn: Bool) {
         self.verb = verb
         self.total = total
         self.isOn = isOn
     }
 
-    /// Counts bytes, and shows how far it is at most every 100 ms.
+    /// Counts bytes, and updates the display at most every 100 ms.
     func add(_ bytes: some Sequence<UInt8>) {
         guard isOn else { return }
         state.withLock { state in
@@ -32,7 +35,7 @@ final class AdminProgress: Sendable {
                 if byte == UInt8(ascii: "\n") { state.lines += 1 }
             }
             let now = ContinuousClock.now
-            // The end is shown at once, since the answer may take some time.
+            // The final state is shown at once, since the answer may take some time.
             let isDue = state.shown.map { now - $0 > .milliseconds(100) } ?? true
             guard isDue || state.bytes == total else { return }
             state.shown = now
@@ -46,7 +49,7 @@ final class AdminProgress: Sendable {
         if wasShown { Self.write("\r\u{1B}[K") }
     }
 
-    /// What is shown: a bar where the total is known, else the amount so far.
+    /// Returns the text to show: a bar if the total is known, else the amount so far.
     static func line(_ verb: String, bytes: Int64, lines: Int, of total: Int64?) -> String {
         let size = bytes.formatted(.byteCount(style: .binary))
         guard let total, total > 0 else { return "\(verb) \(size), \(lines) lines" }

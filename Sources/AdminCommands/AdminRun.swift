@@ -18,7 +18,7 @@ struct AdminRun {
         commands = AdminOperation.all(of: model)
     }
 
-    /// Does what the arguments say.
+    /// Runs the command that the arguments name.
     func run(_ arguments: [String]) throws(AdminFailure) {
         // The contract's own word is accepted too: `sluice admin storage-credentials list`.
         let words = arguments.prefix { !$0.hasPrefix("-") }.map { AdminOperation.shorter[$0] ?? $0 }
@@ -50,7 +50,7 @@ struct AdminRun {
         print(text)
     }
 
-    /// The bearer token; never from the command line, where other users could read it.
+    /// Returns the bearer token. It never comes from the command line, where other users could read it.
     private func key() throws(AdminFailure) -> String {
         if let key = environment["SLUICE_ADMIN_KEY"], !key.isEmpty { return key }
         if let file = environment["SLUICE_ADMIN_KEY_FILE"], !file.isEmpty {

@@ -1,8 +1,8 @@
 import ContractModel
 
-/// Formats JSON values as tables for people: rows in columns, or one row with a member a line.
+/// Formats JSON values as tables for people: rows in columns, or one row with one member per line.
 enum TextTable {
-    /// The columns to show of resources whose rows have more members than fit a line.
+    /// The columns to show for resources whose rows have more members than fit on a line.
     private static let columns: [String: [String]] = [
         "buckets": ["name", "provider", "scheme", "endpoint", "region", "addressing", "maxTTL"],
         "credentials": ["id", "name", "kind", "accessKeyID", "createdAt"],
@@ -17,15 +17,17 @@ enum TextTable {
         "audit": ["at", "actor", "operation", "kind", "resourceID", "requestID"],
     ]
 
-    /// The longest cell on a terminal, in characters; output to a file is not shortened.
+    /// The maximum length of a cell on a terminal, in characters. Output to a file is not shortened.
     private static let longestCell = 48
 
-    /// A page of rows.
+    /// Formats a page of rows.
     ///
     /// - Parameters:
-    ///   - resource: What the rows are, for their columns.
+    ///   - rows: The rows.
+    ///   - resource: Name of the resource, which selects the default columns.
     ///   - chosen: The columns that `--columns` names; `nil` for the default ones.
     ///   - known: The members of a row in the contract's order.
+    ///   - isTerminal: Whether the output goes to a terminal, where long cells are shortened.
     static func rows(
         _ rows: [ContractValue], of resource: String, chosen: [String]?, known: [String], isTerminal: Bool
     ) -> String {
@@ -37,7 +39,7 @@ enum TextTable {
         return grid([names.map { AdminNames.option($0).uppercased() }] + cells)
     }
 
-    /// One row, a member a line; nested rows follow as tables of their own.
+    /// Formats one row, one member per line. Nested rows follow as tables of their own.
     static func members(of value: ContractValue, known: [String], indent: String = "") -> String {
         let names = known.filter { value[$0] != nil } + value.members.map(\.name).filter { !known.contains($0) }
         var lines: [[String]] = []
@@ -91,7 +93,7 @@ extension ContractValue {
         }
     }
 
-    /// The value in one cell.
+    /// The text of the value for one cell.
     var cell: String {
         switch self {
         case .null: "-"
@@ -105,7 +107,7 @@ extension ContractValue {
 }
 
 extension String {
-    /// The text with control characters, which a terminal would obey, escaped.
+    /// The text with control characters escaped, since a terminal would obey them.
     var visible: String {
         guard unicodeScalars.contains(where: \.isObeyed) else { return self }
         var text = ""
@@ -121,7 +123,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether a terminal obeys it: control characters, and marks that change the direction of text.
+    /// Whether a terminal obeys the character. These are control characters, and marks that change the direction of
+    /// text.
     fileprivate var isObeyed: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

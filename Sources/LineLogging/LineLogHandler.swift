@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Writes what is logged through swift-log as lines to standard error. Lines of several threads do not mix.
+/// Writes the events of swift-log as lines to standard error. Lines of different threads do not mix.
 struct LineLogHandler: LogHandler {
     let label: String
     let format: LogFormat
@@ -27,7 +27,7 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// Appends the line of an event, with its metadata in order.
+    /// Appends the line of an event, with its metadata sorted by name.
     private func append(
         _ event: LogEvent, _ fields: [(name: String, text: String)], at time: LogTime, to lines: inout [UInt8]
     ) {
@@ -43,7 +43,7 @@ struct LineLogHandler: LogHandler {
         }
     }
 
-    /// The bytes of a line.
+    /// Returns the bytes of an event's line.
     func line(for event: LogEvent, at instant: Date) -> [UInt8] {
         var lines: [UInt8] = []
         var clock = LogClock()
@@ -51,7 +51,7 @@ struct LineLogHandler: LogHandler {
         return lines
     }
 
-    /// Metadata sorted by name; if several sources have a name, the one nearest to the call wins.
+    /// Returns the metadata, sorted by name. If several sources define a name, the one nearest to the call wins.
     private func fields(of event: LogEvent) -> [(name: String, text: String)] {
         var fields = event.metadata ?? [:]
         if let provided = metadataProvider?.get() { fields.merge(provided) { inner, _ in inner } }

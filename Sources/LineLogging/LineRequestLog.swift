@@ -3,19 +3,19 @@ public import GatewayAPI
 import GatewayCore
 import Logging
 
-/// Writes a line for each answered request to standard error, among the other lines.
+/// Writes a line for each answered request to standard error, among the other log lines.
 ///
-/// Every request has this line. It is therefore written straight into the output, without swift-log.
+/// Every request has such a line, so it is written directly to the output, without swift-log.
 public struct LineRequestLog: RequestLog {
     let label: String
     let format: LogFormat
     /// The lowest level of the lines that are written.
     let logLevel: Logger.Level
 
-    /// Whether lines of requests, which have the level info, are written.
+    /// Whether lines of requests are written. Their level is info.
     var isOn: Bool { logLevel <= .info }
 
-    /// Takes an answered request.
+    /// Writes the line of an answered request.
     public func answered(_ request: AnsweredRequest) {
         guard isOn else { return }
         let now = Date.now

@@ -1,4 +1,4 @@
-/// How log lines are written.
+/// The format of log lines.
 public enum LogFormat: Sendable {
     /// Time in UTC, level, logger, fields by name, source and message.
     case text

@@ -5,7 +5,7 @@ import StrictJSON
 
 /// Appends one line to the log: its beginning, its fields in the order of their names, and its end.
 ///
-/// Control characters are escaped, so that what a client sent cannot pass for a line of its own.
+/// Control characters are escaped, so that text from a client cannot look like a separate line.
 struct LogLine {
     private let format: LogFormat
     private let level: Logger.Level
@@ -13,7 +13,7 @@ struct LogLine {
     private let source: String
     private let message: String
     private let time: LogTime
-    /// Of a line of JSON: index in ``ownMembers`` of the member that comes next, and whether the line has one already.
+    /// For JSON: the index in ``ownMembers`` of the next member, and whether the line already has a member.
     private var nextMember = 0
     private var hasMember = false
 
@@ -40,7 +40,8 @@ struct LogLine {
         }
     }
 
-    /// Capacity for a line with so many fields whose texts have so many bytes in all, even if every byte is escaped.
+    /// Returns the capacity for a line with `fields` fields whose texts have `bytes` bytes in total, even if every byte
+    /// is escaped.
     static func room(fields: Int, bytes: Int) -> Int {
         128 + 8 * fields + 6 * bytes
     }
@@ -55,13 +56,13 @@ struct LogLine {
             Self.append(text, to: &output)
         case .json:
             writeOwnMembers(before: name, to: &output)
-            // The line's own member wins over a field of the same name.
+            // The line's own member takes precedence over a field of the same name.
             guard nextMember >= Self.ownMembers.count || Self.ownMembers[nextMember] != name else { return }
             member(name, text, in: &output)
         }
     }
 
-    /// Adds a field that needs no escaping: words, identifiers and templates of the program's own.
+    /// Adds a field that needs no escaping: a word, identifier or template of the program.
     mutating func field(_ name: StaticString, verbatim text: String, in output: inout OutputSpan<UInt8>) {
         guard format == .text else { return field(name.description, text, in: &output) }
         output.append(UInt8(ascii: " "))
@@ -109,7 +110,7 @@ struct LogLine {
 // MARK: Lines of JSON
 
 extension LogLine {
-    /// The members of every line; they are sorted among the fields by name.
+    /// The members of every line. They are sorted among the fields by name.
     private static let ownMembers = ["level", "logger", "message", "source", "time"]
 
     private mutating func writeOwnMembers(before name: String?, to output: inout OutputSpan<UInt8>) {

@@ -3,28 +3,28 @@ import Foundation
 import Synchronization
 import SystemPackage
 
-/// Writes lines to standard error, off the threads that log them.
+/// Writes lines to standard error, on a thread other than those that log.
 ///
-/// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds; a
+/// Lines are held for some milliseconds and written together. A process that is killed loses the lines that it holds. A
 /// process that ends in any other way writes them first. Lines at level error and above are written before the call
 /// returns.
 final class LogOutput: Sendable {
     /// The one output of the process.
     static let standardError = LogOutput(.standardError)
 
-    /// With more bytes than this to write, the caller waits until they are written: a slow reader of the log slows the
-    /// process down, and loses nothing.
+    /// Number of waiting bytes above which the caller waits until they are written. A slow reader of the log slows the
+    /// process down, but no line is lost.
     private static let mostUnwritten = 1 << 20
 
-    /// The largest buffer that is kept for reuse, in bytes.
+    /// The largest buffer to keep for reuse, in bytes.
     private static let mostSpare = 1 << 18
 
-    /// How long lines are held.
+    /// Time for which lines are held.
     private static let delay = DispatchTimeInterval.milliseconds(10)
 
     private struct State {
         var unwritten: [UInt8] = []
-        /// An empty buffer, for the lines after those that are being written.
+        /// An empty buffer for new lines while others are being written.
         var spare: [UInt8] = []
         var clock = LogClock()
         var isScheduled = false
@@ -39,7 +39,7 @@ final class LogOutput: Sendable {
         atexit { LogOutput.standardError.flush() }
     }
 
-    /// Takes a line, which `append` writes after those before it, with its line end.
+    /// Takes a line, which `append` adds after earlier lines, with its line end.
     func write(isUrgent: Bool, _ append: (inout [UInt8], inout LogClock) -> Void) {
         let (isFirst, isTooMuch) = state.withLock { state in
             append(&state.unwritten, &state.clock)

@@ -6,7 +6,7 @@ struct LogTime {
     let second: String
     private let milliseconds: Int
 
-    /// The instant in UTC with milliseconds, in the form of RFC 3339.
+    /// The instant in UTC with milliseconds, in the format of RFC 3339.
     var text: String {
         let digits = String(milliseconds)
         return second + "." + String(repeating: "0", count: 3 - digits.utf8.count) + digits + "Z"
@@ -18,7 +18,7 @@ struct LogTime {
     }
 }
 
-/// Formats times. It keeps the text of the last second, which most lines share with the line before.
+/// Formats times. It keeps the text of the last second, because most lines share it with the line before.
 struct LogClock {
     private var second = Int64.min
     private var text = ""

@@ -4,11 +4,11 @@ import LibCrypto
 import LibPQ
 import Logging
 
-/// Rows of one kind in PostgreSQL, as admins manage them.
+/// Stores resources of one kind in PostgreSQL and lets admins read and change them.
 ///
-/// Each change is one transaction: the row, its audit row and, last, the line in the log of policy changes, which the
-/// commit writes. Where the gateway stops in between, PostgreSQL ends the session after a second, so that nobody waits
-/// longer for rows.
+/// Each change is one transaction. It writes the row, then its audit row and, last, a line in the log of policy
+/// changes. The commit writes that line. If the gateway stops in between, PostgreSQL ends the session after one second,
+/// which also releases the row locks.
 public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
     private let table: AdminTable<Resource>
     private let pool: PostgresPool
@@ -22,7 +22,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         self.now = now
     }
 
-    /// Adds a row.
+    /// Adds a row, and returns it as stored.
     public func create(
         _ resource: Resource, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
@@ -59,7 +59,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         return table.listing.page(rows, of: query, position: table.position)
     }
 
-    /// Puts a row in the place of the one with its identifier.
+    /// Replaces the row that has the resource's identifier.
     public func update(
         _ resource: Resource, from revision: UUID, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
@@ -75,7 +75,7 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
     }
 
-    /// Removes a row.
+    /// Removes the row with an identifier, if it still has the given revision. `nil` accepts any revision.
     public func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.delete, id, change)
@@ -96,9 +96,14 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         }
     }
 
-    /// Removes rows that have a resource in common, by a statement that answers the scope and the document of each. One
-    /// line of the log and one of the audit tell of all of them. Answers how many; where there was none, nothing
-    /// changed.
+    /// Removes all rows that belong to a resource.
+    ///
+    /// The change adds one line to the policy log and one to the audit, whatever the number of rows.
+    /// - Parameters:
+    ///   - rows: Removes the rows, and returns the scope and the audit document of each.
+    ///   - resourceID: The resource that the rows have in common, as the audit names it.
+    ///   - change: Who makes the change.
+    /// - Returns: The number of rows removed. If it is 0, nothing has changed.
     func deleteAll(
         _ rows: Statement<String, RemovedRow>, of resourceID: String, by change: ChangeContext
     ) async throws(GatewayError) -> Int {
@@ -116,8 +121,10 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         return count
     }
 
-    /// Waits until what was committed before stands. A row may be missing because a removal before this one was
-    /// committed here but not answered with success: a failover could bring the row back.
+    /// Waits until all earlier commits are safe on the standby.
+    ///
+    /// A row may be missing because an earlier removal was committed on this server but not confirmed. A failover could
+    /// bring such a row back.
     private func waitForStandby(_ change: ChangeContext) async throws(GatewayError) {
         do throws(PostgresError) {
             try await pool.perform(AdminStatements.writeNothing, ())
@@ -140,7 +147,7 @@ extension PostgresAdminStore {
         }
     }
 
-    /// Reads a row that this transaction has written.
+    /// Reads a row that this transaction has just written.
     private func written(_ id: String, in transaction: borrowing PostgresTransaction) throws -> Stored<Resource> {
         guard let stored = try transaction.execute(table.read, id).first else {
             throw PostgresError.decoding(column: 0, reason: "a row that was written is not there")
@@ -148,7 +155,7 @@ extension PostgresAdminStore {
         return stored
     }
 
-    /// Ends a change that leaves a row: writes down what it is now, and gives it back.
+    /// Ends a change that leaves a row: records its new state in the audit and the policy log, and returns the row.
     private func end(
         _ entry: AuditEntry, scopes: [String], in transaction: borrowing PostgresTransaction
     ) throws -> Stored<Resource> {

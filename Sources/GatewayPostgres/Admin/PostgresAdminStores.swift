@@ -3,48 +3,49 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// The stores of everything that admins manage.
+/// The stores of all resources that admins manage.
 public struct PostgresAdminStores: Sendable {
-    /// Buckets.
+    /// Buckets, with the endpoint, scheme and credential that sign for each.
     public let buckets: PostgresAdminStore<Bucket>
-    /// Credentials of stores.
+    /// Credentials for object stores.
     public let credentials: PostgresAdminStore<StorageCredential>
-    /// Grants; those that were removed stay in the database as history.
+    /// Grants. Removed grants stay in the database as history.
     public let grants: PostgresAdminStore<Grant>
-    /// Memberships of groups.
+    /// Memberships of groups, one row for each member of a group.
     public let members: PostgresAdminStore<GroupMember>
-    /// Quotas.
+    /// Limits on URLs and bytes per principal, bucket and action.
     public let quotas: PostgresAdminStore<Quota>
-    /// Issuers of tokens.
+    /// Issuers of JWTs.
     public let issuers: PostgresAdminStore<Issuer>
-    /// API keys.
+    /// API keys of principals. The keys themselves are stored as hashes only.
     public let apiKeys: PostgresAdminStore<APIKey>
-    /// Tickets.
+    /// Tickets of principals. Their secrets are stored as hashes only.
     public let tickets: PostgresAdminStore<Ticket>
     /// Groups that have members or grants.
     public let groups: PostgresGroups
-    /// The use of quotas.
+    /// Reads and resets the counters of quotas.
     public let quotaUses: PostgresQuotaUses
-    /// What depends on storage credentials.
+    /// Reads the buckets and live issuances that depend on storage credentials.
     public let dependency: PostgresCredentialDependency
-    /// Gateways that made themselves known.
+    /// Gateways that have announced themselves with a ``Heartbeat``.
     public let gateways: PostgresGateways
-    /// The audit.
+    /// The audit of admins' changes, for reading.
     public let audit: PostgresAudit
 
-    /// Settings that sessions of the pool should have.
+    /// Settings for the sessions of the pool.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
         ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
     ]
 
-    /// Makes the stores.
+    /// Creates the stores.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``; not that of the policy source.
-    ///   - keys: What secrets are sealed with.
-    ///   - logger: Told why a change failed.
-    ///   - now: The time, for identifiers of audit rows.
+    ///   - pool: Connections logged in as the gateway, with ``sessionSettings``. The policy source needs a pool of its
+    ///     own.
+    ///   - keys: Master keys that seal secrets.
+    ///   - logger: Receives the reasons for failed changes.
+    ///   - now: Returns the current time, for the identifiers of audit rows.
     public init(
         pool: PostgresPool, keys: MasterKeyRing, logger: Logger, now: @escaping @Sendable () -> Date
     ) {

@@ -2,7 +2,7 @@ public import GatewayCore
 import LibPQ
 import Logging
 
-/// The audit in PostgreSQL, to be read.
+/// Reads the audit of admins' changes in PostgreSQL.
 public struct PostgresAudit: AuditReader {
     private let pool: StorePool
 
@@ -10,7 +10,7 @@ public struct PostgresAudit: AuditReader {
         self.pool = StorePool(pool: pool, logger: logger, complaint: "the audit cannot be read")
     }
 
-    /// Reads a page of changes, the newest first.
+    /// Reads a page of changes, newest first.
     public func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
         let rows = try await pool.execute(AuditTable.page, AuditTable.listing.request(query))
         return AuditTable.listing.page(rows, of: query) { [$0.id.lowercaseText] }

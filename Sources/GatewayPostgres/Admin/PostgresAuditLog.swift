@@ -4,25 +4,25 @@ import LibCrypto
 public import LibPQ
 public import Logging
 
-/// Writes down in PostgreSQL what admins did besides changing rows.
+/// Records acts of admins that change no row in the audit in PostgreSQL.
 public struct PostgresAuditLog: AuditLog {
     private let pool: PostgresPool
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// Makes a log.
+    /// Creates an audit log.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway.
-    ///   - logger: Told why lines cannot be written.
-    ///   - now: The clock of identifiers.
+    ///   - pool: Connections logged in as the gateway.
+    ///   - logger: Receives the reasons why lines cannot be written.
+    ///   - now: Returns the current time, for identifiers.
     public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.pool = pool
         self.logger = logger
         self.now = now
     }
 
-    /// Adds a line.
+    /// Adds a line to the audit for an act that changed no row.
     public func note(_ act: AuditedAct, by change: ChangeContext) async throws(GatewayError) {
         guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let id = UUID.version7(at: now(), randomBytes: random)

@@ -3,7 +3,7 @@ public import GatewayCore
 import LibPQ
 import Logging
 
-/// What depends on storage credentials, by the rows of buckets and of the ledger.
+/// Finds what depends on a storage credential, from the rows of buckets, the ledger and the audit.
 public struct PostgresCredentialDependency: CredentialDependency {
     private let pool: StorePool
 
@@ -12,12 +12,12 @@ public struct PostgresCredentialDependency: CredentialDependency {
             pool: pool, logger: logger, complaint: "what depends on a credential cannot be read")
     }
 
-    /// Reads what depends on a credential.
+    /// Reads the buckets and live issuances that depend on a credential.
     public func dependents(of credential: UUID) async throws(GatewayError) -> CredentialDependents {
         try await first(Self.read, credential)
     }
 
-    /// Reads whether and how a credential is used.
+    /// Reads whether a credential signs for an endpoint, and who is its only maker.
     public func use(of credential: UUID, at endpoint: String) async throws(GatewayError) -> CredentialUse {
         try await first(Self.readUse, (credential, endpoint))
     }
@@ -31,8 +31,10 @@ public struct PostgresCredentialDependency: CredentialDependency {
         return found
     }
 
-    /// Nothing lives longer than a week, so that older days need not be read. What was decided before the change of the
-    /// key was signed by the one before: the ledger knows the state of policy that each decision rests on.
+    /// Reads the buckets of a credential and the issuances that are still alive.
+    ///
+    /// No issuance lives longer than a week, so older days need not be read. Each ledger row names the state of policy
+    /// that its decision rests on. A decision made before the key was changed was signed with the previous key.
     static let read = Statement<UUID, CredentialDependents>(
         """
         SELECT ARRAY(SELECT b.name FROM buckets b WHERE b.credential_id = c.id ORDER BY b.name),
@@ -62,8 +64,10 @@ public struct PostgresCredentialDependency: CredentialDependency {
             aliveOfPreviousKey: hasFormer ? .init(count: try row.next(), until: try row.next()) : nil)
     }
 
-    /// The audit knows who entered the credential, and each bucket that there ever was. Without the line of its
-    /// creation nobody is taken for the maker.
+    /// Reads the use of a credential.
+    ///
+    /// The audit tells who entered the credential and which buckets have ever used it. If the audit has no line for the
+    /// credential's creation, the statement names no maker.
     static let readUse = Statement<(credential: UUID, endpoint: String), CredentialUse>(
         """
         SELECT EXISTS (SELECT FROM buckets b WHERE b.credential_id = c.id AND b.endpoint = $2),

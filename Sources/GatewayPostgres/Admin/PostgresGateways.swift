@@ -3,7 +3,7 @@ public import GatewayCore
 import LibPQ
 import Logging
 
-/// Gateways as ``Heartbeat`` made them known.
+/// Lists the gateways that ``Heartbeat`` has announced.
 public struct PostgresGateways: GatewayDirectory {
     private static let listing = Listing(name: "Gateway", filters: [], order: [.uuid("id")])
 
@@ -13,13 +13,14 @@ public struct PostgresGateways: GatewayDirectory {
         self.pool = StorePool(pool: pool, logger: logger, complaint: "gateways cannot be read")
     }
 
-    /// Reads a page of gateways, those that started last first.
+    /// Reads a page of gateways, most recently started first.
     public func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
         let rows = try await pool.execute(Self.page, Self.listing.request(query))
         return Self.listing.page(rows, of: query) { [$0.id.lowercaseText] }
     }
 
-    /// Identifiers begin with the time at which they were made.
+    /// Reads a page of gateways. Identifiers begin with the time at which they were made, so their order is that of the
+    /// starts.
     static let page = Statement<PageRequest, KnownGateway>(
         """
         SELECT g.id, g.version, g.started_at, g.last_seen_at, is_live_gateway(g.last_seen_at), g.policy_seq, g.policy_tag,
@@ -46,7 +47,7 @@ extension KnownGateway {
 }
 
 extension PolicyPosition {
-    /// Reads two columns, number and tag, that are both NULL where there is no position.
+    /// Reads two columns, number and tag. Both are NULL if there is no position.
     fileprivate init?(ifKnown row: inout PostgresRow) throws(PostgresError) {
         let sequence: Int64? = try row.next()
         let tag: UUID? = try row.next()

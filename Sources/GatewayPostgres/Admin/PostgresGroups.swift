@@ -3,7 +3,7 @@ public import GatewayCore
 import LibPQ
 import Logging
 
-/// Groups in PostgreSQL: the names that memberships and grants mention.
+/// Lists the groups that memberships and grants name.
 public struct PostgresGroups: GroupDirectory {
     private static let listing = Listing(name: "Group", filters: [.text("member")], order: [.text("group")])
 
@@ -13,7 +13,7 @@ public struct PostgresGroups: GroupDirectory {
         self.pool = StorePool(pool: pool, logger: logger, complaint: "groups cannot be read")
     }
 
-    /// Reads a page of groups, in the order of their names' bytes.
+    /// Reads a page of groups, ordered by the bytes of their names.
     public func groups(_ query: ListQuery) async throws(GatewayError) -> Page<GroupSummary> {
         let request = try Self.listing.request(query)
         let rows = try await pool.execute(query.filters["member"] == nil ? Self.page : Self.pageOfMember, request)
@@ -27,8 +27,10 @@ extension PostgresGroups {
         (SELECT count(*) FROM grants r WHERE r.principal = g.name AND r.removed_at IS NULL)
         """
 
-    /// From one name to the next by two indexes, so that a group with a million grants costs no more than one with a
-    /// single one; only the counting reads them. ";" is the byte after ":".
+    /// Reads a page of groups.
+    ///
+    /// The statement steps from one name to the next by two indexes. A group with a million grants costs no more than a
+    /// group with one; only the count reads all of them. ";" is the byte after ":".
     static let page = Statement<PageRequest, GroupSummary>(
         """
         WITH RECURSIVE names (name) AS (

@@ -1,17 +1,16 @@
 import LibPQ
 
-/// A column of a table: what it is called in SQL and in the audit, and what of a value it is written with.
+/// Describes a column of a table: its name in SQL, its name in the audit, and the value that is written to it.
 struct Column<Row: Sendable>: Sendable {
     let name: String
-    /// Its member in documents of the audit; `nil` for what they must not hold or what has another form there.
+    /// Name of its member in audit documents; `nil` if the documents must not hold it or hold it in another form.
     let member: String?
     let form: ColumnForm
-    /// Whether updates leave it as it is.
+    /// Whether updates leave the column unchanged.
     let isFixed: Bool
-    /// What it is written with; `nil` where the database sets it.
+    /// Makes the value to write from a row; `nil` if the database sets the column.
     let value: (@Sendable (Row) -> any PostgresValue)?
 
-    /// Describes a column.
     init(
         _ name: String, as member: String? = nil, _ form: ColumnForm = .plain, isFixed: Bool = false,
         value: (@Sendable (Row) -> any PostgresValue)? = nil
@@ -24,19 +23,19 @@ struct Column<Row: Sendable>: Sendable {
     }
 }
 
-/// How a column is read and written in SQL, where that takes more than its name and a parameter.
+/// Describes how SQL reads and writes a column that needs more than its name and a parameter.
 struct ColumnForm: Sendable {
     /// Makes the expression that reads the column of a row.
     var read: @Sendable (_ column: String) -> String = { $0 }
     /// Makes the expression that writes a parameter to the column.
     var write: @Sendable (_ parameter: String) -> String = { $0 }
 
-    /// The column as it is.
+    /// Reads and writes the column without conversion.
     static let plain = ColumnForm()
-    /// `jsonb`, read and written as text.
+    /// Reads and writes `jsonb` as text.
     static let json = ColumnForm(read: { "\($0)::text" }, write: { "\($0)::text::jsonb" })
-    /// An object in `jsonb`, read and written as text; an empty one is read as NULL.
+    /// Reads and writes a `jsonb` object as text. An empty object is read as NULL.
     static let sparseJSON = ColumnForm(read: { "nullif(\($0), '{}')::text" }, write: { "\($0)::text::jsonb" })
-    /// An array of words, read as one text with commas between them, so that rows can be gathered into an array.
+    /// Reads an array of words as one text, separated by commas, so that rows can be gathered into an array.
     static let joinedWords = ColumnForm(read: { "array_to_string(\($0), ',')" })
 }

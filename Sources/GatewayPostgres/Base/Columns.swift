@@ -2,7 +2,8 @@ import LibPQ
 
 /// The columns of a table, in the order in which a row is decoded.
 ///
-/// What is selected, inserted, updated and shown in the audit follows from this one list. `Row` is what is written.
+/// This one list determines the columns that are selected, inserted, updated and shown in the audit. `Row` is the type
+/// of the values to write.
 struct Columns<Row: Sendable>: Sendable {
     private let all: [Column<Row>]
 
@@ -15,50 +16,50 @@ struct Columns<Row: Sendable>: Sendable {
         all = columns
     }
 
-    /// How many there are.
+    /// The number of columns.
     var count: Int { all.count }
 
-    /// These columns and more behind them.
+    /// Returns these columns followed by more.
     func adding(_ more: Column<Row>...) -> Columns {
         Columns(all + more)
     }
 
-    /// These columns without one.
+    /// Returns these columns without the named one.
     func without(_ name: String) -> Columns {
         Columns(all.filter { $0.name != name })
     }
 
-    /// The columns of a row, as decoders read them.
+    /// Lists the columns of a row in the form that decoders read.
     ///
     /// - Parameters:
-    ///   - row: Its name in the statement.
-    ///   - others: Expressions that are read in the place of columns, by the columns' names.
+    ///   - row: Name of the row in the statement.
+    ///   - others: Expressions to read in place of columns, by column name.
     func selected(of row: String, replacing others: [String: String] = [:]) -> String {
         all.map { others[$0.name] ?? $0.form.read("\(row).\($0.name)") }.joined(separator: ", ")
     }
 
-    /// The columns of a row as the table has them, for an inner query whose rows an outer one reads with
-    /// ``selected(of:replacing:)``.
+    /// Lists the columns of a row in the form that the table holds. An inner query selects these; the outer query reads
+    /// its rows with ``selected(of:replacing:)``.
     func stored(of row: String) -> String {
         all.map { "\(row).\($0.name)" }.joined(separator: ", ")
     }
 
-    /// The columns of many rows, each gathered into an array under its own name, in the form in which decoders read it.
+    /// Gathers each column of many rows into an array under the column's name, in the form that decoders read.
     func gathered(of row: String) -> String {
         all.map { "array_agg(\($0.form.read("\(row).\($0.name)"))) AS \($0.name)" }.joined(separator: ", ")
     }
 
-    /// Names and values of the members of a row `r` in the audit, for `jsonb_build_object`.
+    /// Names and values of the audit members of a row `r`, as arguments of `jsonb_build_object`.
     var document: String {
         all.compactMap { column in column.member.map { "'\($0)', r.\(column.name)" } }.joined(separator: ", ")
     }
 
-    /// What a new row is written with.
+    /// The columns that an insert writes.
     var inserted: WrittenColumns<Row> {
         WrittenColumns(all.filter { $0.value != nil })
     }
 
-    /// What a row is written with that replaces another: the identifier, which finds it, and all that may change.
+    /// The columns that an update uses: the identifier, which finds the row, and all columns that may change.
     var updated: WrittenColumns<Row> {
         WrittenColumns(all.filter { $0.value != nil && !$0.isFixed })
     }
@@ -71,7 +72,7 @@ struct Columns<Row: Sendable>: Sendable {
         }
     }
 
-    /// Makes a statement that writes a row over the one with its identifier, and gives it a new revision.
+    /// Makes a statement that overwrites the row with the same identifier and gives it a new revision.
     func update(_ table: String) -> Statement<Row, Void> {
         let written = updated
         let assignments = written.assignments + ", revision = gen_random_uuid()"
@@ -81,7 +82,7 @@ struct Columns<Row: Sendable>: Sendable {
     }
 }
 
-/// Columns that a statement writes: the n-th has the parameter `$n`.
+/// Columns that a statement writes. The n-th column has the parameter `$n`.
 struct WrittenColumns<Row: Sendable>: Sendable {
     private let columns: [Column<Row>]
 
@@ -89,26 +90,26 @@ struct WrittenColumns<Row: Sendable>: Sendable {
         self.columns = columns
     }
 
-    /// The names.
+    /// The names of the columns, separated by commas.
     var names: String {
         columns.map(\.name).joined(separator: ", ")
     }
 
-    /// The expressions that they are written with.
+    /// The expressions to write, separated by commas.
     var values: String {
         columns.indices.map { columns[$0].form.write("$\($0 + 1)") }.joined(separator: ", ")
     }
 
-    /// For `UPDATE`: all but the identifier.
+    /// Assignments for `UPDATE`: all columns but the identifier.
     var assignments: String {
         columns.indices.dropFirst().map { "\(columns[$0].name) = \(columns[$0].form.write("$\($0 + 1)"))" }
             .joined(separator: ", ")
     }
 
-    /// The condition that a row has the identifier.
+    /// The condition that selects the row by its identifier.
     var isIdentified: String { "\(columns[0].name) = $1" }
 
-    /// The parameter of a column.
+    /// Returns the parameter of a column, such as `$2`.
     func parameter(of name: String) -> String {
         guard let index = columns.firstIndex(where: { $0.name == name }) else {
             preconditionFailure("the column \(name) is not written")
@@ -116,10 +117,10 @@ struct WrittenColumns<Row: Sendable>: Sendable {
         return "$\(index + 1)"
     }
 
-    /// The parameter behind those of the columns.
+    /// The first parameter after those of the columns.
     var nextParameter: String { "$\(columns.count + 1)" }
 
-    /// The values of the parameters.
+    /// Returns the values of the parameters, in order.
     func parameters(of row: Row) -> [any PostgresValue] {
         columns.compactMap { $0.value?(row) }
     }

@@ -2,29 +2,29 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// A list that is read page by page: what narrows it, and what its rows are ordered by.
+/// Describes a list that is read page by page: its filters and the order of its rows.
 struct Listing: Sendable {
-    /// What its page tokens are for.
+    /// Name of the list in page tokens. A token is valid for its own list only.
     let name: String
     /// Filters, in the order of the page statement's first parameters.
     let filters: [ListColumn]
-    /// What rows are ordered by, in the order of the parameters after those of the filters.
+    /// Columns that order the rows. Their parameters follow those of the filters.
     let order: [ListColumn]
 
-    /// Most rows of a page.
+    /// The maximum number of rows on a page.
     private static let maxPageSize = 1000
 
-    /// What the page statement is asked for a query.
+    /// Makes the parameters of the page statement for a query.
     func request(_ query: ListQuery) throws(GatewayError) -> PageRequest {
         PageRequest(
             filters: try filterValues(query.filters), after: try cursor(query),
-            // One more tells whether there is a next page.
+            // One extra row shows whether there is a next page.
             limit: Int64(Self.limit(query)) + 1)
     }
 
-    /// Makes a page of the rows that were read.
+    /// Makes a page of the rows read.
     ///
-    /// - Parameter position: The values of a row for ``order``.
+    /// - Parameter position: Returns the values of a row for ``order``.
     func page<Row: Sendable>(_ rows: [Row], of query: ListQuery, position: (Row) -> [String]) -> Page<Row> {
         let limit = Self.limit(query)
         guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
@@ -33,12 +33,12 @@ struct Listing: Sendable {
         return Page(items: items, nextPageToken: items.last.map { tokens.text(after: position($0)) })
     }
 
-    /// How many rows a page has at most.
+    /// Returns the number of rows that a page may have.
     private static func limit(_ query: ListQuery) -> Int {
         min(max(query.pageSize, 1), maxPageSize)
     }
 
-    /// The values of filters, in the order of the statement.
+    /// Returns the values of all filters, in the order of the statement.
     func filterValues(_ values: [String: String]) throws(GatewayError) -> [String?] {
         for (name, value) in values {
             guard let filter = filters.first(where: { $0.name == name }) else {
@@ -51,7 +51,7 @@ struct Listing: Sendable {
         return filters.map { values[$0.name] }
     }
 
-    /// Where a page begins.
+    /// Returns the position after which a page begins.
     private func cursor(_ query: ListQuery) throws(GatewayError) -> [String?] {
         guard let text = query.pageToken else { return order.map { _ in nil } }
         let parts = try PageToken(of: name, filters: query.filters).values(in: text, count: order.count)
@@ -61,26 +61,26 @@ struct Listing: Sendable {
 }
 
 extension Listing {
-    /// A list of rows of a kind.
+    /// Describes a list of resources of a kind.
     init(of kind: ResourceKind, filters: [ListColumn], order: [ListColumn]) {
         self.init(name: kind.rawValue, filters: filters, order: order)
     }
 }
 
-/// A column that lists are narrowed or ordered by.
+/// A column that filters or orders a list.
 enum ListColumn: Sendable {
     case text(String)
     case uuid(String)
     case instant(String)
 
-    /// The name in queries.
+    /// The column's name in queries.
     var name: String {
         switch self {
         case .text(let name), .uuid(let name), .instant(let name): name
         }
     }
 
-    /// Whether a value can be compared with the column.
+    /// Tests whether a value can be compared with the column.
     func takes(_ value: String) -> Bool {
         switch self {
         case .text: !value.utf8.contains(0)
@@ -96,13 +96,13 @@ enum ListColumn: Sendable {
     }
 }
 
-/// Parameters of a page: filters, then where the last page ended, then how many rows.
+/// Parameters of a page: the filters, the end of the previous page, and the number of rows.
 struct PageRequest: Sendable {
     var filters: [String?]
     var after: [String?]
     var limit: Int64
 
-    /// In the order of ``Listing/filters`` and ``Listing/order``.
+    /// The values of all parameters, in the order of ``Listing/filters`` and ``Listing/order``, then the limit.
     var parameters: [any PostgresValue] {
         filters.map { $0 as any PostgresValue } + after.map { $0 as any PostgresValue } + [limit]
     }

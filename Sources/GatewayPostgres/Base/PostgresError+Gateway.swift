@@ -1,63 +1,63 @@
 import GatewayCore
 import LibPQ
 
-// The only place where an error of the database becomes one of the gateway.
+// Errors of the database become errors of the gateway in this file only.
 
 extension GatewayError {
-    /// No identifier can be made.
+    /// The system gives no random bytes, so no identifier can be made.
     static let noRandomBytes = GatewayError.unavailable(retryAfter: 1, cause: "the system gives no random bytes")
 
-    /// A statement that always has a row had none.
+    /// A statement that always returns a row returned none.
     static func noRow(of subject: StaticString) -> GatewayError {
         .unavailable(retryAfter: 1, cause: "PostgreSQL gave no row for \(subject)")
     }
 
-    /// The schema of the database is not the one that this program carries.
+    /// The schema of the database is not the schema that this program carries.
     static func otherSchema(retryAfter seconds: Int) -> GatewayError {
         .unavailable(retryAfter: seconds, cause: "the schema of the database is not the one of this program")
     }
 
-    /// Something else than the database failed.
+    /// An error arrived from a source other than the database, where only the database can fail.
     static func unexpected(_ error: any Error) -> GatewayError {
         .unavailable(retryAfter: 1, cause: "\(type(of: error)) where only the database could fail")
     }
 }
 
 extension PostgresError {
-    /// What a caller can act on: only that the database did not do it, and when to try again.
+    /// The error as a caller sees it: the database did not do the work, and when to try again.
     var asGatewayError: GatewayError {
         switch self {
-        // Nothing was done for want of time: the database is there, but slow.
+        // The database is reachable but slow: it ran out of time and did nothing.
         case .deadlineExceeded, .poolExhausted: .slowDown(retryAfter: 1, cause: cause)
-        // query_canceled by its own time limit, lock_not_available.
+        // 57014 is query_canceled, by the server's own time limit; 55P03 is lock_not_available.
         case .server(let error) where ["57014", "55P03"].contains(error.sqlState):
             .slowDown(retryAfter: 1, cause: cause)
-        // Done or not, or done and perhaps to be undone: never answered as done.
+        // The work may or may not be done, or may still be undone. Never report it as done.
         case .connectionLost, .outcomeUnknown, .server, .unavailable, .cancelled, .decoding, .encoding,
             .invalidConnectionString:
             .unavailable(retryAfter: 1, cause: cause)
         }
     }
 
-    /// What somebody can act on who changes rows.
+    /// The error as the caller of a change sees it.
     var asRefusalOfChange: GatewayError {
         if refusesData { return .conflict(reason: "The database refuses such a row.") }
-        // Another change is under way: as long as it lasts, nothing but waiting helps.
+        // Another change is under way. Until it ends, only waiting helps.
         return sqlState == "55P03" ? .unavailable(retryAfter: 1, cause: cause) : asGatewayError
     }
 
-    /// Whoever reads policy decides nothing without it, whatever the database's reason.
+    /// The error for readers of policy. They can decide nothing without policy, whatever the database's reason.
     var asPolicyFailure: GatewayError { .unavailable(retryAfter: 1, cause: cause) }
 
-    /// What the log says; the server's texts quote values in none of the classes that keep their message.
+    /// The text for the log. Server messages are kept only for error classes that never quote values.
     private var cause: Cause { "PostgreSQL: \(self)" }
 
-    /// Whether the values of parameters are to blame (classes "data exception" and "integrity constraint violation"),
-    /// and so perhaps those of one item only.
+    /// Whether the parameters' values caused the error, and so perhaps those of one item only. These are the classes
+    /// "data exception" and "integrity constraint violation".
     var refusesData: Bool {
         switch self {
         case .encoding: true
-        // A day without a partition is a check_violation too, of no constraint, and everybody's.
+        // A missing day partition raises a check_violation too. It names no constraint, and concerns every item.
         case .server(let error):
             error.sqlState.utf8.starts(with: "22".utf8)
                 || (error.sqlState.utf8.starts(with: "23".utf8) && error.constraint != nil)

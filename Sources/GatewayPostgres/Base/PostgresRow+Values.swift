@@ -2,11 +2,11 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-// Rows hold what was checked when they were created. What does not parse was written by somebody else, and nothing is
-// decided on it.
+// Values in rows were checked when the rows were created. A value that does not parse was written by another program,
+// and no decision rests on it.
 
 extension PostgresRow {
-    /// Makes a value of the text of a column.
+    /// Makes a value from the text of a column.
     static func parse<Value>(
         _ text: String, of column: Int, _ make: (String) throws(GatewayError) -> Value
     ) throws(PostgresError) -> Value {
@@ -17,7 +17,7 @@ extension PostgresRow {
         }
     }
 
-    /// Reads the next column, a text, as a value that is made of it.
+    /// Reads the next column, a text, and parses it.
     mutating func nextParsed<Value>(
         _ make: (String) throws(GatewayError) -> Value
     ) throws(PostgresError) -> Value {
@@ -26,7 +26,7 @@ extension PostgresRow {
         return try Self.parse(text, of: column, make)
     }
 
-    /// Reads the next column, an array of texts, as the values that are made of them.
+    /// Reads the next column, an array of texts, and parses each of them.
     mutating func nextList<Element>(
         _ make: (String) throws(GatewayError) -> Element
     ) throws(PostgresError) -> [Element] {
@@ -48,7 +48,7 @@ extension PostgresRow {
         return word
     }
 
-    /// Reads the next column, an array of words of a fixed set.
+    /// Reads the next column, an array of words from a fixed set.
     mutating func nextWords<Word: RawRepresentable>() throws(PostgresError) -> [Word] where Word.RawValue == String {
         let column = place
         let texts: [String] = try next()
@@ -62,7 +62,7 @@ extension PostgresRow {
         return words
     }
 
-    /// Reads the next column, JSON as text; `nil` where it is NULL.
+    /// Reads the next column, JSON as text. Returns `nil` if it is NULL.
     mutating func nextJSON<Value: Decodable>() throws(PostgresError) -> Value? {
         let column = place
         guard let json = try next(as: String?.self) else { return nil }
@@ -72,11 +72,11 @@ extension PostgresRow {
         return value
     }
 
-    /// Reads the next columns, those of a joined table; `nil` where nothing was found for it.
+    /// Reads the next columns, which come from a joined table. Returns `nil` if the join found no row.
     ///
     /// - Parameters:
-    ///   - count: How many columns there are; the first is never NULL in the table.
-    ///   - read: Reads them.
+    ///   - count: Number of columns. The first is never NULL in the table.
+    ///   - read: Reads the columns.
     mutating func nextJoined<Value>(
         _ count: Int, _ read: (inout PostgresRow) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value? {

@@ -1,7 +1,7 @@
 import ServiceLifecycle
 
-/// Does a round at once and then another each time an interval has passed since the last one, until the service is shut
-/// down.
+/// Runs a round at once, then another each time the interval has passed since the last one ended. Stops when the
+/// service shuts down.
 func doRounds(every interval: Duration, _ round: @escaping @Sendable () async -> Void) async {
     await cancelWhenGracefulShutdown {
         repeat {

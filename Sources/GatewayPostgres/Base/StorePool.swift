@@ -2,13 +2,13 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// A pool as the stores use it: what fails is reported to the log, and thrown as what a caller can act on.
+/// A connection pool for stores. It logs database errors and throws errors that a caller can act on.
 struct StorePool: Sendable {
     let pool: PostgresPool
     let logger: Logger
-    /// What the log says where a statement fails: what could not be done.
+    /// The log message when a statement fails; it says what could not be done.
     let complaint: Logger.Message
-    /// How long a statement may take, a free connection included; by default as the pool is set.
+    /// Time allowed for a statement, including the wait for a free connection. The default is the pool's own limit.
     var patience: Duration?
 
     /// Executes a statement and decodes its rows.
@@ -23,7 +23,7 @@ struct StorePool: Sendable {
         }
     }
 
-    /// Executes a statement for its effect.
+    /// Executes a statement that returns no rows.
     func perform<Parameters>(
         _ statement: Statement<Parameters, Void>, _ parameters: Parameters
     ) async throws(GatewayError) {
@@ -34,7 +34,7 @@ struct StorePool: Sendable {
         }
     }
 
-    /// Reports an error, and says what a caller can act on.
+    /// Logs an error and returns the error for the caller.
     private func refusal(_ error: PostgresError) -> GatewayError {
         logger.report(error, complaint, in: pool.outage)
         return error.asGatewayError

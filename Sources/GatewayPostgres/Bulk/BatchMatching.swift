@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Finds out what a batch does to the grants that there are: items say by identifier which they are about.
+/// Finds the grants that a batch changes. Items name them by identifier.
 enum BatchMatching {
-    /// The live grants that items name.
+    /// Finds the live grants that items name.
     static let findLive = Statement<Void, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
@@ -35,7 +35,7 @@ enum BatchMatching {
         FROM bulk_removals r LEFT JOIN bulk_live l ON l.id = r.id
         """)
 
-    /// Items that cannot be done, those that name no grant first.
+    /// Lists items that cannot be applied. Items that name an unknown grant come first.
     static let refusals = Statement<Int64, ItemRefusal>(
         """
         SELECT d.place, d.removal_place, d.operation = 'stale' FROM bulk_diff d
@@ -55,14 +55,14 @@ enum BatchMatching {
         return ItemRefusal(place, isStale ? .preconditionFailed : .notFound(.grant))
     }
 
-    /// What happens to each grant that is written, in order.
+    /// Lists the outcome for each grant that is written, in order.
     static let outcomes = Statement<Void, GrantBatchResult.Write>(
         "SELECT d.id, d.operation, d.old_change FROM bulk_diff d WHERE d.place IS NOT NULL ORDER BY d.place"
     ) { row throws(PostgresError) in
         GrantBatchResult.Write(id: try row.next(), outcome: try row.nextGrantOutcome(), revision: try row.next())
     }
 
-    /// Runs the statements.
+    /// Fills `bulk_diff` with the operations of the batch. Throws if some items cannot be applied.
     static func run(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("ANALYZE bulk_grants; ANALYZE bulk_removals")
         try transaction.perform(findLive, ())
@@ -75,7 +75,7 @@ enum BatchMatching {
 }
 
 extension PostgresRow {
-    /// Reads the next column, an operation of `bulk_diff` that is no refusal.
+    /// Reads the next column, an operation of `bulk_diff` other than a refusal.
     mutating func nextGrantOutcome() throws(PostgresError) -> GrantOutcome {
         let column = place
         let operation: String = try next()

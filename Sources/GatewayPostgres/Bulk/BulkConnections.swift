@@ -3,35 +3,36 @@ public import LibPQ
 public import Logging
 import Synchronization
 
-/// Connections for work that takes long and keeps tables of its own: one for each piece of work, and not many at once.
+/// Opens connections for long work with temporary tables: one per piece of work, up to a limit.
 public final class BulkConnections: Sendable {
     private let configuration: PostgresConfiguration
     private let limit: Int
     private let logger: Logger
     private let open = Mutex(0)
 
-    /// Settings that sessions should have.
+    /// Settings for the sessions.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
         ("statement_timeout", "1800s"), ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "1s"),
         ("jit", "off"), ("temp_buffers", "64MB"), ("work_mem", "64MB"),
     ]
 
-    /// Where failures of the database are gathered.
+    /// Collects failures of the database.
     var outage: Outage? { configuration.outage }
 
-    /// Opens no connection yet.
+    /// Creates the set without opening a connection.
     ///
     /// - Parameters:
     ///   - configuration: Logs in as the gateway, with ``sessionSettings``.
-    ///   - limit: How many connections there may be at once.
+    ///   - limit: Maximum number of connections open at once.
+    ///   - logger: Logger for the connections.
     public init(_ configuration: PostgresConfiguration, limit: Int, logger: Logger) {
         self.configuration = configuration
         self.limit = limit
         self.logger = logger
     }
 
-    /// A connection, as long as somebody holds it.
+    /// Holds a connection open for as long as the lease exists.
     final class Lease: Sendable {
         let connection: PostgresConnection
         private let owner: BulkConnections
@@ -46,7 +47,7 @@ public final class BulkConnections: Sendable {
         }
     }
 
-    /// Makes a connection, unless there are too many.
+    /// Opens a connection, unless the limit is reached.
     func lease() throws(GatewayError) -> Lease {
         let isFree = open.withLock { open in
             guard open < limit else { return false }

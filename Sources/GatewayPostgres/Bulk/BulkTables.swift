@@ -2,13 +2,14 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Tables of one session, in which a change of many grants is prepared before any lock is taken.
+/// Temporary tables of one session, which prepare a change of many grants before it takes any lock.
 enum BulkTables {
-    /// Makes the tables.
+    /// Creates the tables.
     ///
-    /// `bulk_grants` holds what was sent, `bulk_removals` what is to go by identifier, `bulk_live` the live grants that
-    /// may be concerned, and `bulk_diff` what is to happen: one row for each grant that was sent or goes, with the
-    /// version that it replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a
+    /// `bulk_grants` holds the grants sent, and `bulk_removals` the identifiers of grants to remove. `bulk_live` holds
+    /// the live grants that may be affected. `bulk_diff` holds the result: one row for each grant sent or removed, with
+    /// the version that it replaces. Operations are `create`, `update`, `delete` and `unchanged`, or the reason for a
+    /// refusal.
     /// refusal.
     static let make = """
         CREATE TEMP TABLE bulk_grants (
@@ -38,10 +39,10 @@ enum BulkTables {
         );
         """
 
-    /// Forgets what was found out, to find it out anew.
+    /// Empties the tables of results before a new comparison.
     static let clearFindings = "TRUNCATE bulk_live, bulk_diff"
 
-    /// Adds grants as they were sent.
+    /// Adds the grants sent.
     static let stage = Statement<[StagedGrant], Void>(
         """
         INSERT INTO bulk_grants (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions,
@@ -66,7 +67,7 @@ enum BulkTables {
         ]
     }
 
-    /// Adds identifiers of grants that are to go, in order.
+    /// Adds identifiers of grants to remove, in order.
     static let stageRemovals = Statement<[GrantRemoval], Void>(
         """
         INSERT INTO bulk_removals (place, id, revision)
@@ -76,13 +77,13 @@ enum BulkTables {
     ) { [$0.map(\.id), $0.map(\.revision)] }
 }
 
-/// A grant in the form that is sent to ``BulkTables/stage``.
+/// A grant in the form that ``BulkTables/stage`` takes.
 @dynamicMemberLookup
 struct StagedGrant: Sendable {
     private let proposed: ProposedGrant
-    /// Parted by commas, in order.
+    /// Separated by commas, sorted.
     let actions: String
-    /// JSON, as the table has it.
+    /// JSON in the form that the table holds.
     let conditions: String
 
     init(_ proposed: ProposedGrant) throws {

@@ -2,21 +2,21 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Checks and writes what `bulk_diff` says, in one transaction with everything else that belongs to a change of policy.
+/// Checks and writes the changes listed in `bulk_diff`, in one transaction with the rest of a policy change.
 struct BulkWriting {
-    /// Somebody else has changed a grant since it was looked at; nothing was written, and a second look may help.
+    /// Another change touched a grant after it was read. Nothing was written, and a new attempt may succeed.
     struct Overtaken: Error {}
 
     let change: ChangeContext
-    /// Names the item at a place.
+    /// Returns the place of an item for error messages.
     let place: @Sendable (Int) -> ItemRefusal.Place
 
-    /// How many grants each operation is for.
+    /// Counts the grants for each operation.
     static let count = Statement<Void, (outcome: GrantOutcome, count: Int64)>(
         "SELECT d.operation, count(*) FROM bulk_diff d GROUP BY d.operation"
     ) { row throws(PostgresError) in (try row.nextGrantOutcome(), try row.next()) }
 
-    /// Grants that shall be written for buckets that there are not.
+    /// Finds grants for buckets that do not exist.
     static let bucketless = Statement<Void, Int32>(
         """
         SELECT b.place FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
@@ -25,7 +25,8 @@ struct BulkWriting {
         """
     ) { row throws(PostgresError) in try row.next() }
 
-    /// Templates that would be more than `$1` of their principal in their bucket, with those that stay as they are.
+    /// Finds templates that exceed the limit `$1` of their principal in their bucket. Templates that stay unchanged
+    /// count too.
     static let surplusTemplates = Statement<Int64, Int32>(
         """
         SELECT n.place FROM (
@@ -52,7 +53,7 @@ struct BulkWriting {
         try row.next()
     }
 
-    /// Ends versions, unless somebody has ended them.
+    /// Ends the replaced and removed versions that no other change has ended.
     static let remove = Statement<(change: UUID, actor: String), Void>(
         """
         UPDATE grants g SET removed_at = clock_timestamp(), removed_by = $2, removed_change = $1
@@ -62,7 +63,7 @@ struct BulkWriting {
         """
     ) { [$0.change, $0.actor] }
 
-    /// Makes versions; a grant that was there keeps its origin.
+    /// Adds the new versions. A grant that existed before keeps its origin.
     static let insert = Statement<(change: UUID, actor: String), Void>(
         """
         INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, conditions, not_before, not_after,
@@ -76,7 +77,7 @@ struct BulkWriting {
         """
     ) { [$0.change, $0.actor] }
 
-    /// One line of the audit for each grant.
+    /// Adds one audit line for each grant.
     static let audit = Statement<(change: UUID, actor: String, requestID: String), Void>(
         """
         INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before, after)
@@ -88,7 +89,8 @@ struct BulkWriting {
         """
     ) { [$0.change, $0.actor, $0.requestID] }
 
-    /// One more line, of a whole import: its identifier is that of the change, and so leads to the versions it made.
+    /// Adds one audit line for a whole import. It carries the identifier of the change, which leads to the versions
+    /// that the import made.
     static let auditImport = Statement<(change: UUID, actor: String, requestID: String, summary: String), Void>(
         """
         INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after)
@@ -96,7 +98,7 @@ struct BulkWriting {
         """
     ) { [$0.change, $0.actor, $0.requestID, $0.summary] }
 
-    /// Whom the change concerns; one more than the log names, where it is more than that.
+    /// Lists the principals that the change affects. It stops at 1,001, one more than the log names singly.
     static let scopes = Statement<Void, String>(
         """
         SELECT DISTINCT p.principal FROM (
@@ -109,7 +111,8 @@ struct BulkWriting {
         """
     ) { row throws(PostgresError) in try row.next() }
 
-    /// Keeps the buckets from being removed until the grants are committed; counts those that are gone.
+    /// Locks the buckets, so that none is removed before the grants are committed. Counts the buckets that no longer
+    /// exist.
     static let lockBuckets = Statement<Void, Int64>(
         """
         WITH wanted AS MATERIALIZED (
@@ -130,10 +133,10 @@ struct BulkWriting {
         """
     ) { row throws(PostgresError) in try row.next() }
 
-    /// Waits until nobody else adds templates, and keeps it so.
+    /// Locks the adding of templates, for all principals and buckets, until the transaction ends.
     static let lockTemplates = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.templates.key))")
 
-    /// Counts what would happen, and refuses what cannot.
+    /// Counts the planned operations, and throws if some of them are not allowed.
     func check(in transaction: borrowing PostgresTransaction) throws -> GrantCounts {
         try transaction.runScript("ANALYZE bulk_diff")
         var counts = GrantCounts()
@@ -149,10 +152,11 @@ struct BulkWriting {
         if let error = GatewayError(refusing: places.map({ ItemRefusal(place(Int($0)), error) })) { throw error }
     }
 
-    /// Writes what ``check(in:)`` counted; gives the identifier of the change.
+    /// Writes the operations that ``check(in:)`` counted.
     ///
-    /// Locks that others wait for are taken as late as they can be: those of buckets and templates after the rows are
-    /// written, that of the log by the commit.
+    /// Locks that others wait for are taken as late as possible. Those of buckets and templates follow the writing of
+    /// the rows; the lock of the log is taken by the commit.
+    /// - Returns: The identifier of the change.
     func write(_ counts: GrantCounts, summary: String?, in transaction: borrowing PostgresTransaction) throws -> UUID {
         try transaction.mark(change)
         let actor = change.actor.rawValue
@@ -173,13 +177,13 @@ struct BulkWriting {
             let surplus = try transaction.execute(Self.surplusTemplates, GrantTable.maxTemplates)
             guard surplus.isEmpty else { throw Overtaken() }
         }
-        // The claim of the request's idempotency key may have run out over so much work.
+        // The claim of the request's idempotency key may have expired during so much work.
         try transaction.mark(change)
         let line = PolicyChange(scopes: scopes, actor: actor, requestID: change.requestID, attempts: Self.maxAttempts)
         try transaction.perform(PolicyLogTable.append, line)
         return id
     }
 
-    /// How often the lock of the log is asked for: minutes of work are not given up for one commit that took long.
+    /// Number of attempts to get the lock of the log. One slow commit of another change must not waste minutes of work.
     private static let maxAttempts: Int32 = 3
 }

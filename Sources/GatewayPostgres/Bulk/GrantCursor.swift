@@ -1,10 +1,10 @@
 import GatewayCore
 import LibPQ
 
-/// Reads all grants as they were when it was opened.
+/// Reads all grants as they were when the cursor was opened.
 ///
-/// The cursor holds the rows themselves: were it of a transaction that stays open, a slow reader would keep the whole
-/// database from being tidied.
+/// The cursor holds a copy of the rows. A cursor inside an open transaction would let a slow reader keep VACUUM from
+/// cleaning up the whole database.
 enum GrantCursor {
     static let open = Statement<[String?], Void>(
         """

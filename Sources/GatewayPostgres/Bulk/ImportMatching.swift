@@ -2,16 +2,16 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Finds out which lines of an import are about which grants.
+/// Finds the grant that each line of an import is about.
 ///
-/// A line with an identifier is about the grant that has it. Any other is about a grant that says the same or, where
-/// one line and one grant are left for the same principal, bucket, prefix, kind of prefix and effect, about that one.
-/// Where it could be about several, nothing is guessed: an import that removes what is not in it replaces them all, any
-/// other is refused.
+/// A line with an identifier is about the grant that has it. A line without one is about a grant with the same content.
+/// Otherwise it is about the grant with the same principal, bucket, prefix, kind of prefix and effect, if only one line
+/// and one grant remain for these. If several remain, the match is ambiguous. An import that removes grants it does not
+/// list then replaces them all; any other import is refused.
 struct ImportMatching {
     let options: GrantImportOptions
 
-    /// Two lines with the same identifier, or without one and with the same content.
+    /// Finds two lines with the same identifier, or without identifier and with the same content.
     static let repeatedLines = Statement<Void, (first: Int32, again: Int32)>(
         """
         SELECT r.first, r.again FROM (
@@ -24,8 +24,8 @@ struct ImportMatching {
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    /// The live grants that may be touched, and those that lines name though they may not. Read once: all else rests on
-    /// this one look.
+    /// Reads the live grants in the import's scope, and those outside it that lines name. They are read once, so that
+    /// all later steps rest on one snapshot.
     static let findLive = Statement<GrantImportOptions.Scope, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
@@ -53,7 +53,7 @@ struct ImportMatching {
         WHERE b.id IS NOT NULL
         """)
 
-    /// Lines that say what a grant says that no line names.
+    /// Matches lines without identifier to grants with the same content that no line names.
     static let matchContents = Statement<Void, Void>(
         """
         INSERT INTO bulk_diff (place, id, old_change, operation)
@@ -63,8 +63,8 @@ struct ImportMatching {
         ORDER BY b.place, l.id
         """)
 
-    /// The other lines without identifier. Where several grants or lines are left for one key, `$1` says whether the
-    /// lines make new ones.
+    /// Matches the remaining lines without identifier. If several grants or lines remain for one key, `$1` says whether
+    /// the lines create new grants.
     static let matchKeys = Statement<Bool, Void>(
         """
         INSERT INTO bulk_diff (place, id, old_change, operation)
@@ -102,7 +102,7 @@ struct ImportMatching {
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
 
-    /// Runs the statements.
+    /// Fills `bulk_diff` with the operations of the import. Throws if a line cannot be matched.
     func run(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("ANALYZE bulk_grants")
         if let lines = try transaction.execute(Self.repeatedLines).first {
@@ -111,7 +111,7 @@ struct ImportMatching {
                 .invalidArgument(field: "line", reason: "The line is about the same grant as line \(lines.first)."))
         }
         try transaction.perform(Self.findLive, options.scope)
-        // The tables have no indexes: what the planner takes for a small one, it must not search row by row.
+        // The tables have no indexes. If the planner takes a table for small, it must still not search it row by row.
         try transaction.runScript("ANALYZE bulk_live; SET LOCAL enable_nestloop = off")
         try transaction.perform(Self.matchIdentifiers, ())
         try transaction.runScript("ANALYZE bulk_diff")

@@ -2,15 +2,14 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Reads some of what an import changes.
+/// Reads samples of an import's changes.
 enum ImportSamples {
     struct Sent: Sendable {
         var line: Int32
         var grant: Grant
     }
 
-    /// Grants as lines say they shall be, with the origin of those that they replace; the first lines with the
-    /// operation.
+    /// Reads grants as the first lines with an operation define them. A grant that replaces another has its origin.
     static let sent = Statement<(operation: String, limit: Int64), Sent>(
         """
         SELECT d.place, \(GrantTable.columns.selected(of: "g"))
@@ -32,7 +31,7 @@ enum ImportSamples {
         Sent(line: try row.next(), grant: try Grant(&row))
     }
 
-    /// Grants as they are, in the same order.
+    /// Reads the grants that would be replaced or removed, in the same order.
     static let present = Statement<(operation: String, limit: Int64), Grant>(
         """
         SELECT \(GrantTable.columns.selected(of: "g"))
@@ -48,7 +47,7 @@ enum ImportSamples {
         try Grant(&row)
     }
 
-    /// Reads as many of each outcome as a limit says.
+    /// Reads samples of each outcome, up to a limit for each.
     static func read(
         atMost limit: Int, in transaction: borrowing PostgresTransaction
     ) throws -> [GrantImportResult.Sample] {

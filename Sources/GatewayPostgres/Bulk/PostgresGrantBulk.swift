@@ -4,32 +4,32 @@ import LibPQ
 public import Logging
 import StrictJSON
 
-/// Many grants at once, in PostgreSQL.
+/// Changes and reads many grants at once in PostgreSQL.
 ///
-/// What is sent is gathered in tables of a session of its own, compared with the grants that there are, and written in
-/// one transaction. Nobody waits meanwhile but who changes the same grants: those who issue only wait for the line in
-/// the log at the end. If somebody was faster, the comparison is made anew.
+/// The grants sent are gathered in temporary tables, compared with the existing grants, and written in one transaction.
+/// Meanwhile only changes of the same grants wait. Issuing waits only for the line in the log at the end. If another
+/// change touches the same grants first, the comparison is repeated.
 public struct PostgresGrantBulk: GrantBulkStore {
     private let connections: BulkConnections
     private let logger: Logger
 
-    /// Makes a store that reports to a logger why something failed.
+    /// Creates a store that logs the reasons for failures.
     public init(connections: BulkConnections, logger: Logger) {
         self.connections = connections
         self.logger = logger
     }
 
-    /// Looks at the grants anew so often, where others keep changing them.
+    /// Number of attempts while others keep changing the same grants.
     private static let maxAttempts = 3
-    /// How long the comparison and the writing may take, together.
+    /// Time allowed for comparison and writing together.
     private static let patience = Duration.seconds(1800)
-    /// How long one import waits for another.
+    /// Time that one import waits for another.
     private static let importLockTimeout = "60s"
     private static let rowsPerStatement = 2000
 
     static let lockImports = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.imports.key))")
 
-    /// Writes and removes grants.
+    /// Writes and removes the grants of a batch, all or none.
     public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
         let lease = try connections.lease()
         do {
@@ -65,7 +65,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         return GrantBatchResult(change: id, counts: counts, writes: written)
     }
 
-    /// Brings the grants to what some lines say.
+    /// Makes the grants match the lines of an import.
     public func importGrants(
         _ options: GrantImportOptions, by change: ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
@@ -75,7 +75,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         try await translating(change.requestID) { try await lease.connection.runScript(BulkTables.make) }
         var lines = try await nextLines()
         while let arrived = lines {
-            // The next lines are read while PostgreSQL takes these.
+            // The next lines are read while PostgreSQL stores these.
             async let next = nextLines()
             try await translating(change.requestID) { try await stage(arrived[...], over: lease.connection) }
             lines = try await next
@@ -103,7 +103,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         return GrantImportResult(change: id, counts: counts, samples: samples)
     }
 
-    /// Opens all grants that some filters leave.
+    /// Opens a reader of all grants that match some filters.
     public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
         let filters = try GrantTable.listing.filterValues(filters)
         let lease = try connections.lease()
@@ -142,7 +142,7 @@ extension PostgresGrantBulk {
         }
     }
 
-    /// One import waits for another: both would write the same grants.
+    /// Waits for other imports, which would write the same grants.
     private static func lockImports(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("SET LOCAL lock_timeout = '\(importLockTimeout)'")
         do throws(PostgresError) {
@@ -154,7 +154,7 @@ extension PostgresGrantBulk {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
     }
 
-    /// Runs a transaction; once more where others changed the same grants meanwhile.
+    /// Runs a transaction, and repeats it if others changed the same grants meanwhile.
     private func attempt<Result: Sendable>(
         over connection: PostgresConnection, _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
     ) async throws -> Result {
@@ -165,7 +165,7 @@ extension PostgresGrantBulk {
         throw GatewayError.conflict(reason: "Others are changing the same grants.")
     }
 
-    /// Runs a transaction; gives `nil` where somebody else was faster.
+    /// Runs a transaction. Returns `nil` if another change came first.
     private func attemptOnce<Result: Sendable>(
         over connection: PostgresConnection, until deadline: ContinuousClock.Instant,
         _ body: @Sendable (borrowing PostgresTransaction) throws -> Result
@@ -181,7 +181,7 @@ extension PostgresGrantBulk {
         }
     }
 
-    /// A grant of the same identifier came, or two changes waited for each other.
+    /// Tests for signs of a competing change: a grant with the same identifier was added, or two changes deadlocked.
     private static func isOvertaking(_ error: any Error) -> Bool {
         if error is BulkWriting.Overtaken { return true }
         let state = (error as? PostgresError)?.sqlState

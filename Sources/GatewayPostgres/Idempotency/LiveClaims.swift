@@ -2,12 +2,12 @@ import Foundation
 import GatewayCore
 import Synchronization
 
-/// The claims of idempotency keys that this gateway works for.
+/// The claims of idempotency keys that belong to requests this gateway is answering.
 final class LiveClaims: Sendable {
     private struct State {
-        /// By attempt.
+        /// The claims, by attempt.
         var claims: [UUID: IdempotencyClaim] = [:]
-        /// Attempts that were there in the last round.
+        /// Attempts that existed in the last round.
         var seen: Set<UUID> = []
     }
 
@@ -21,7 +21,7 @@ final class LiveClaims: Sendable {
         state.withLock { _ = $0.claims.removeValue(forKey: claim.attempt) }
     }
 
-    /// Begins a round; gives the claims that the last round met as well.
+    /// Begins a round. Returns the claims that the last round saw too.
     func nextRound() -> [IdempotencyClaim] {
         state.withLock { state in
             defer { state.seen = Set(state.claims.keys) }

@@ -3,7 +3,7 @@ import GatewayCore
 import LibPQ
 
 extension OnceLedger {
-    /// Records a batch for a claim, or proves that it is on record.
+    /// Records a batch for a claim, or proves again the decisions that are on record.
     static let recordOnce = Statement<(claim: IdempotencyClaim, call: RecordBatch.Call), Answer>(
         """
         SELECT refusal, on_record, verdicts, uses, resets_in, ahead FROM record_issuances_once(
@@ -23,14 +23,15 @@ extension OnceLedger {
                 verdicts: try row.next(), uses: try row.next(), resetsIn: try row.next(), ahead: try row.next()))
     }
 
-    /// What the database said of a batch for a claim.
+    /// The database's answer to a batch for a claim.
     struct Answer: Sendable {
-        /// Why the claim may not act; `nil` where it may.
+        /// Why the claim may not act; `nil` if it may.
         let refusal: String?
-        /// What is on record, where nothing was done since that is some of the batch; else `nil`.
+        /// The issuances on record, if they stopped the call: they are only some of the items, or were signed at
+        /// another instant. Nothing was done then. Otherwise `nil`.
         let onRecord: [UUID]?
-        /// What was done. An item that was on record before is 0 where it was proved, -1 where it is stale, -2 where it
-        /// would be another one now; then there are no uses.
+        /// The result of the recording. Items that were on record before have no uses, and one of these verdicts: 0
+        /// proved, -1 stale, -2 different from the record.
         let recording: RecordBatch.Answer
     }
 }

@@ -3,10 +3,11 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// The ledger for a request with an idempotency key: what is on record is proved and compared, the rest recorded, in
-/// one statement with the row of the key. However often the request is sent, and whenever a gateway dies, each of its
-/// issuances is recorded and charged once. Nothing is held between two statements, so that nobody waits for a gateway
-/// that has stopped.
+/// The ledger for a request with an idempotency key.
+///
+/// One statement locks the row of the key, proves and compares the items on record, or records the new ones. However
+/// often the request is sent, and whenever a gateway dies, each issuance is recorded and charged once. No lock is held
+/// between two statements, so no request waits for a gateway that has stopped.
 struct OnceLedger: IssuanceLedger {
     let claim: IdempotencyClaim
     let pool: PostgresPool
@@ -21,7 +22,7 @@ struct OnceLedger: IssuanceLedger {
     ) async -> [Result<RecordVerdict, GatewayError>] {
         var verdicts = [Verdict?](repeating: nil, count: proposals.count)
         var onRecord = claim.issuances
-        // Once more where other items than the claim came with turn out to be on record.
+        // The second pass handles items on record that the claim did not list.
         for _ in 1...2 {
             var repeated: [Int] = []
             var new: [Int] = []
@@ -29,7 +30,7 @@ struct OnceLedger: IssuanceLedger {
                 if onRecord.contains(proposal.id) {
                     repeated.append(place)
                 } else if onRecord.contains(where: proposal.id.hasSameTag) {
-                    // Another request with the key came first, with a signature of another instant.
+                    // Another request with the key came first. Its signature is of another instant.
                     verdicts[place] = .failure(Self.inFlight)
                 } else {
                     new.append(place)
@@ -45,7 +46,7 @@ struct OnceLedger: IssuanceLedger {
         return verdicts.map { $0 ?? .failure(Self.inFlight) }
     }
 
-    /// Asks the database about some of the items.
+    /// Sends some of the items to the database.
     private func record(_ batch: RecordBatch, deadline: ContinuousClock.Instant) async -> Outcome {
         do {
             let call = (batch: batch, clock: clock)
@@ -63,7 +64,7 @@ struct OnceLedger: IssuanceLedger {
         base.count(denial)
     }
 
-    /// Proposals that go into one statement, and their places among all.
+    /// Proposals that go into one statement, and their places among all proposals.
     private struct Part {
         let places: ArraySlice<Int>
         let batch: RecordBatch
@@ -85,11 +86,11 @@ struct OnceLedger: IssuanceLedger {
 // MARK: - One statement
 
 extension OnceLedger {
-    /// What came of a statement.
+    /// The result of a statement.
     private enum Outcome {
         /// A verdict on each item.
         case done([Verdict])
-        /// Nothing, since some of the items are on record, among these.
+        /// Nothing was done, because some of the items are among these issuances on record.
         case foundOnRecord([UUID])
     }
 
@@ -102,7 +103,7 @@ extension OnceLedger {
         }
         if let onRecord = answer.onRecord { return .foundOnRecord(onRecord) }
         if answer.recording.uses == nil, let codes = answer.recording.verdicts, codes.count == batch.entries.count {
-            // What is left of quotas is not told again.
+            // The quotas' remainders are not reported again.
             return .done(
                 codes.map { code in
                     switch code {

@@ -5,13 +5,13 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Requests with idempotency keys in PostgreSQL, for all gateways alike.
+/// Keeps the state of requests with idempotency keys in PostgreSQL, shared by all gateways.
 ///
-/// A claim lasts a few seconds, and while ``run()`` runs those that take longer are renewed: the claims of a gateway
-/// that died or stopped run out soon, whereas no other request may act while this one is being answered. Whoever lost a
-/// claim changes nothing.
+/// A claim lasts a few seconds. While ``run()`` runs, it renews the claims of requests that take longer. So the claims
+/// of a gateway that died or stopped soon expire, and no other request may act while a request is being answered. A
+/// request that has lost its claim changes nothing.
 public struct PostgresIdempotency: IdempotencyStore, Service {
-    /// How often claims are renewed: `idempotency_claim_end` gives several times as long.
+    /// How often claims are renewed. `idempotency_claim_end` makes a claim last several times as long.
     private static let renewal = Duration.seconds(1)
 
     private let claims = LiveClaims()
@@ -23,18 +23,18 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// Settings that sessions of the pool should have: they record as the ledger's do.
+    /// Settings for the sessions of the pool. They record issuances, so they equal those of the ledger.
     public static var sessionSettings: [(name: String, value: String)] { PostgresLedger.sessionSettings }
 
-    /// Makes a store.
+    /// Creates a store.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``.
-    ///   - keys: What answers are sealed with.
-    ///   - ledger: Where refusals are counted.
-    ///   - clock: What the database's clock is compared with, as the ledger's.
-    ///   - logger: Told why requests cannot be remembered.
-    ///   - now: The time, for identifiers.
+    ///   - pool: Connections logged in as the gateway, with ``sessionSettings``.
+    ///   - keys: Master keys that seal answers.
+    ///   - ledger: Counts refusals.
+    ///   - clock: The ledger's clock, which is compared with the database's.
+    ///   - logger: Receives the reasons why requests cannot be remembered.
+    ///   - now: Returns the current time, for identifiers.
     public init(
         pool: PostgresPool, keys: MasterKeyRing, ledger: any IssuanceLedger, clock: LedgerClock, logger: Logger,
         now: @escaping @Sendable () -> Date
@@ -49,12 +49,12 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         self.now = now
     }
 
-    /// Renews claims until shut down.
+    /// Renews claims until the service shuts down.
     public func run() async {
         await doRounds(every: Self.renewal) { await self.renewClaims() }
     }
 
-    /// Renews the claims that were there in the last round already; most requests are answered sooner.
+    /// Renews the claims that existed in the last round already. Most requests are answered before that.
     func renewClaims() async {
         let held = claims.nextRound()
         guard !held.isEmpty else { return }
@@ -65,7 +65,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         }
     }
 
-    /// Claims a key.
+    /// Claims the key of a request for this gateway, or returns the answer that was kept for it.
     public func begin(_ request: IdempotentRequest) async throws(GatewayError) -> IdempotencyState {
         guard let random = try? randomBytes(count: 20) else { throw .noRandomBytes }
         let attempt = UUID.version7(at: now(), randomBytes: Array(random.suffix(10)))
@@ -86,7 +86,7 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         return known.verdict == "fresh" ? .fresh(claim) : .interrupted(claim)
     }
 
-    /// Ends a claim that took effect.
+    /// Ends a claim whose request took effect, and keeps its answer.
     public func finish(_ claim: IdempotencyClaim, answer: [UInt8]?) async throws(GatewayError) {
         defer { claims.remove(claim) }
         let sealed: SealedBytes?
@@ -100,18 +100,18 @@ public struct PostgresIdempotency: IdempotencyStore, Service {
         try await statements.perform(IdempotencyKeyTable.finish, (claim, sealed))
     }
 
-    /// Ends a claim that came to nothing.
+    /// Ends a claim whose request had no effect.
     public func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
         defer { claims.remove(claim) }
         try await statements.perform(IdempotencyKeyTable.abandon, claim)
     }
 
-    /// A ledger that records each of a claim's issuances once.
+    /// Returns a ledger that records each issuance of a claim once.
     public func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {
         OnceLedger(claim: claim, pool: pool, base: base, clock: clock, logger: logger)
     }
 
-    /// An answer whose master key is gone, or that somebody changed, cannot be given again.
+    /// Opens a kept answer. Returns `nil` if its master key is gone or its bytes were changed; such an answer is lost.
     private func opened(_ sealed: SealedBytes, of id: UUID) -> [UInt8]? {
         do throws(MasterKeyError) {
             return try keys.open(sealed, in: .idempotencyKey(id))

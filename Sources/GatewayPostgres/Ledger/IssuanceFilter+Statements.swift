@@ -2,12 +2,12 @@ import GatewayCore
 import LibPQ
 
 extension PostgresTimestamp {
-    /// The text in page tokens.
+    /// The text for page tokens: microseconds since 1970.
     var tokenText: String { String(microsecondsSince1970) }
 
-    /// Reads the text in page tokens.
+    /// Reads the text of a page token.
     init(token: String) throws(GatewayError) {
-        // As far as PostgreSQL and our own arithmetic go.
+        // The range that PostgreSQL and the arithmetic here can represent: 1970 to the year 9999.
         guard let microseconds = Int64(token), 0...253_402_300_800_000_000 ~= microseconds else {
             throw PageToken.foreign
         }
@@ -16,7 +16,7 @@ extension PostgresTimestamp {
 }
 
 extension IssuanceFilter {
-    /// Everything that narrows, as texts by name.
+    /// All filters, as texts by name.
     var texts: [String: String] {
         var texts: [String: String] = [:]
         texts["from"] = from.map { PostgresTimestamp($0).tokenText }
@@ -32,11 +32,11 @@ extension IssuanceFilter {
         return texts
     }
 
-    /// The condition that a row `i` of the ledger must meet, for parameters from `$1` to `$10`; see
+    /// The condition that a row `i` of the ledger must meet. It has the parameters `$1` to `$10`; see
     /// ``parameters(in:)``.
     ///
-    /// It is planned anew each time, with the values in it: what is absent drops out, and days out of range are not
-    /// opened. A prefix that holds the first two segments of its keys is looked up by them.
+    /// PostgreSQL plans it anew for each set of values. Absent filters then drop out, and days out of range are not
+    /// opened. If a prefix contains the first two segments of its keys, an index on these finds the rows.
     static let condition = """
         i.issued_at >= $1 AND i.issued_at < $2
             AND ($3::text IS NULL OR i.principal = $3) AND ($4::text IS NULL OR i.bucket = $4)
@@ -47,7 +47,7 @@ extension IssuanceFilter {
             AND (NOT $10 OR i.expires_at > now())
         """
 
-    /// Values for ``condition`` in a stretch of the ledger.
+    /// Returns the values for ``condition`` in a period of the ledger.
     func parameters(from: PostgresTimestamp, to: PostgresTimestamp) -> [any PostgresValue] {
         [
             from, to, principal?.rawValue, bucket?.rawValue, prefix?.rawValue, action?.rawValue, delivery?.rawValue,

@@ -8,22 +8,26 @@ struct LedgerDay: Sendable {
     var to: PostgresTimestamp
 }
 
-/// Where a walk through the ledger ended: in the day that ends so, with this row.
+/// The last row of a page: the end of the row's day, and the row's identifier.
 struct LedgerPlace: Sendable {
     var end: PostgresTimestamp
     var id: UUID
 }
 
 extension LedgerPool {
-    /// Walks through a stretch of the ledger, the last day first and the rows of a day by identifier, the newest first.
+    /// Reads a period of the ledger day by day. The newest day comes first, and within a day the newest row, by
+    /// identifier.
     ///
-    /// A page mostly ends in the first day, and whoever needs more days asks each of them for as little. A merge of all
-    /// days would read every one of them for its first row.
+    /// Most pages end within the first day, and each further day is asked only for the rows still missing. A merge of
+    /// all days would open every one of them for its first row.
     /// - Parameters:
-    ///   - place: Where the walk ended before; its day's end is that of the stretch.
-    ///   - limit: Most rows.
-    ///   - read: Reads rows of a day before an identifier, if one is given, so many at most, until a deadline.
-    /// - Returns: The rows, and where they end if there are more.
+    ///   - from: Begin of the period, inclusive.
+    ///   - to: End of the period, exclusive.
+    ///   - place: The last row of the previous page. Its day ends where the period ends.
+    ///   - limit: Maximum number of rows.
+    ///   - read: Reads rows of a day: those before an identifier, if one is given, up to a number of rows, until a
+    ///     deadline.
+    /// - Returns: The rows, and the last of them if more follow.
     func walk(
         from: PostgresTimestamp, to: PostgresTimestamp, after place: LedgerPlace?, limit: Int,
         _ read: (LedgerDay, UUID?, Int, ContinuousClock.Instant) async throws(GatewayError) -> [RecordedIssuance]
@@ -34,7 +38,7 @@ extension LedgerPool {
         for day in try await execute(Self.days, LedgerDay(from: from, to: to), deadline: deadline)
         where rows.count <= limit {
             let before = day.to == place?.end ? place?.id : nil
-            // One more tells whether there is a next page.
+            // One extra row shows whether there is a next page.
             let found = try await read(day, before, limit + 1 - rows.count, deadline)
             rows += found
             ends += repeatElement(day.to, count: found.count)
@@ -43,7 +47,7 @@ extension LedgerPool {
         return (Array(rows.prefix(limit)), LedgerPlace(end: ends[limit - 1], id: rows[limit - 1].id))
     }
 
-    // Without CASE the planner may read a date out of the names of tables that are no partitions, and fail.
+    // Without CASE, the planner may parse a date from the name of a table that is no partition, and fail.
     static let days = Statement<LedgerDay, LedgerDay>(
         """
         SELECT greatest(p.day, $1), least(p.day + interval '24 hours', $2)

@@ -3,12 +3,12 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// The connections that read the ledger, and how long they may take.
+/// The connections that read the ledger, and their time limit.
 struct LedgerPool: Sendable {
     private let pool: StorePool
     let now: @Sendable () -> Date
 
-    /// How long one question may take, all its statements together.
+    /// Time allowed for one query, with all its statements.
     static let patience = Duration.seconds(10)
 
     init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
@@ -17,16 +17,16 @@ struct LedgerPool: Sendable {
         self.now = now
     }
 
-    /// Executes a statement.
+    /// Executes a statement, within ``patience`` unless a deadline is given.
     func execute<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters, deadline: ContinuousClock.Instant? = nil
     ) async throws(GatewayError) -> [Row] {
         try await pool.execute(statement, parameters, deadline: deadline)
     }
 
-    /// What an open end stands for: nothing is recorded later, whichever clock is fast.
+    /// The end of a period without an end. No row is recorded later than this, whichever clock is fast.
     var openEnd: Date { now().addingTimeInterval(3600) }
 
-    /// Rows that a page may have.
+    /// Returns the number of rows that a page may have.
     static func limit(_ pageSize: Int) -> Int { min(max(pageSize, 1), 1000) }
 }

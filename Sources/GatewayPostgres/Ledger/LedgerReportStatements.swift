@@ -7,7 +7,7 @@ struct DenialRequest: Sendable {
     var query: DenialQuery
     var from: PostgresTimestamp
     var to: PostgresTimestamp
-    /// Where a page ended: the minute; principal, bucket and code.
+    /// The last row of the previous page: its minute, then principal, bucket and code.
     var before: (minute: PostgresTimestamp, names: [String])?
     var limit: Int
 }
@@ -43,7 +43,9 @@ extension PostgresLedgerReports {
             code: try row.next(), count: try row.next())
     }
 
-    /// What denies is never the reason of an issuance, and what came later had no chance to be used before.
+    /// Reads a page of grants with their use. Deny grants are left out, because they are never the reason for an
+    /// issuance. Grants created after `since` are left out too, unless used ones are asked for: they had no chance to
+    /// be used before.
     static let grantUse = Statement<GrantUseRequest, GrantUse>(
         """
         WITH used AS MATERIALIZED (
@@ -77,13 +79,13 @@ extension PostgresLedgerReports {
     }
 }
 
-/// A line of a report on what is alive.
+/// One count in a report on live issuances.
 struct AliveShare: Sendable {
     var kind: String
     var share: BlastRadius.Share
     var principalCount: Int64
 
-    /// Nothing lives longer than a week, so that older days need not be read.
+    /// Counts the live issuances. None lives longer than a week, so older days need not be read.
     static let statement = Statement<BlastRadius.Cause, AliveShare>(
         """
         WITH alive AS MATERIALIZED (
@@ -121,7 +123,7 @@ struct AliveShare: Sendable {
             principalCount: try row.next())
     }
 
-    /// Whether there is such a row, or was.
+    /// Tests whether the grant or credential exists or ever existed.
     static let isKnown = Statement<BlastRadius.Cause, Bool>(
         """
         SELECT EXISTS (SELECT FROM grants g WHERE g.id = $1::uuid)
@@ -134,15 +136,17 @@ struct AliveShare: Sendable {
     }
 }
 
-/// A session of a report on what is alive.
+/// One live session in a report on live issuances.
 struct AliveSession: Sendable {
     var session: BlastRadius.Session
-    /// How many there are, beyond those that are listed too.
+    /// The number of all sessions, including those not listed.
     var total: Int64
 
-    /// The ledger holds the widest of the grants that a session rests on. Any other one of the bucket may have had a
-    /// part in it that is about one of its actions and about keys below its prefix or above; who was in a group then is
-    /// not known.
+    /// Lists the live sessions that may rest on a grant or credential.
+    ///
+    /// For each session, the ledger names only the widest of the grants it rests on. Any other allow grant of the
+    /// bucket may have contributed if it shares an action, and its prefix lies above or below the session's. Past group
+    /// memberships are not known, so grants to groups count for every session.
     static let statement = Statement<BlastRadius.Cause, AliveSession>(
         """
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
@@ -178,7 +182,7 @@ struct AliveSession: Sendable {
 }
 
 extension BlastRadius.Cause {
-    /// The grant and the credential, one of them absent.
+    /// The identifiers of the grant and the credential. One of them is absent.
     fileprivate var parameters: [any PostgresValue] {
         let none: UUID? = nil
         return switch self {

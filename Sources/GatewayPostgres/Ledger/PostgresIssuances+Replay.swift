@@ -3,7 +3,7 @@ public import GatewayCore
 import LibPQ
 
 extension PostgresIssuances: ReplaySource {
-    /// Reads some issuances that a change may bear on.
+    /// Reads a page of issuances that a policy change may affect.
     public func issuances(_ query: ReplayQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let limit = min(max(query.limit, 1), 5000)
         let token = PageToken(of: "simulate", filters: ["label": query.label])
@@ -29,7 +29,7 @@ extension PostgresIssuances: ReplaySource {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads the templates among some grants.
+    /// Reads which of some grants are templates.
     public func templates(among grants: [UUID]) async throws(GatewayError) -> [UUID: KeyPrefix] {
         let rows = try await ledger.execute(Self.templates, grants)
         return Dictionary(rows.map { ($0.id, $0.template) }) { first, _ in first }

@@ -3,10 +3,10 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Reads the ledger in PostgreSQL.
+/// Reads issuances from the ledger in PostgreSQL.
 public struct PostgresIssuances: IssuanceReader {
-    /// Settings that sessions of the pool should have: each question is planned for its own values, so that days out of
-    /// range are not opened and rare values are found by the index that knows where they may be.
+    /// Settings for the sessions of the pool. PostgreSQL plans each query for its own values, so that it opens no days
+    /// out of range and finds rare values by the right index.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("default_transaction_read_only", "on"),
         ("statement_timeout", "10s"), ("idle_in_transaction_session_timeout", "1s"), ("jit", "off"),
@@ -15,18 +15,18 @@ public struct PostgresIssuances: IssuanceReader {
 
     let ledger: LedgerPool
 
-    /// Makes a reader.
+    /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``.
-    ///   - logger: Told why rows cannot be read.
-    ///   - now: The clock.
+    ///   - pool: Connections logged in as the gateway, with ``sessionSettings``.
+    ///   - logger: Receives the reasons why rows cannot be read.
+    ///   - now: Returns the current time.
     public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Reads a page of issuances, the newest day first, day by day: a page mostly ends in the first, and whoever needs
-    /// more days asks each of them for as little.
+    /// Reads a page of issuances day by day, newest day first. Most pages end within the first day, and each further
+    /// day is asked only for the rows still missing.
     public func issuances(_ query: IssuanceQuery) async throws(GatewayError) -> LedgerPage<RecordedIssuance> {
         let limit = LedgerPool.limit(query.pageSize)
         let filter = query.filter
@@ -52,7 +52,7 @@ public struct PostgresIssuances: IssuanceReader {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads one issuance; each day is asked by its primary key.
+    /// Reads one issuance by its identifier, using the primary key of each day.
     public func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance {
         guard let row = try await ledger.execute(Self.one, id).first else { throw .notFound(.issuance) }
         return row

@@ -3,21 +3,21 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Adds the ledger in PostgreSQL up.
+/// Computes totals from the ledger in PostgreSQL.
 public struct PostgresLedgerReports: LedgerReports {
     private let ledger: LedgerPool
 
-    /// Makes a reader.
+    /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``PostgresIssuances/sessionSettings``.
-    ///   - logger: Told why rows cannot be read.
-    ///   - now: The clock.
+    ///   - pool: Connections logged in as the gateway, with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Receives the reasons why rows cannot be read.
+    ///   - now: Returns the current time.
     public init(pool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date) {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Counts issuances by hour or day, and by what else is asked for; the oldest first.
+    /// Counts issuances by hour or day and by the dimensions of the query, oldest first.
     public func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "usage", filters: query.texts)
@@ -46,7 +46,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads a page of what was refused, counted by minute; the newest first.
+    /// Reads a page of refusals, counted by minute, newest first.
     public func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "denials", filters: query.texts)
@@ -73,7 +73,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads a page of live grants that allow something, with the use that was made of each, by identifier.
+    /// Reads a page of live allow grants with their use, ordered by identifier.
     public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "grants:unused", filters: query.texts)
@@ -107,7 +107,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Counts what is alive because of a grant or a storage credential.
+    /// Counts the live issuances that rest on a grant or a storage credential.
     public func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
         let rows = try await ledger.execute(AliveShare.statement, cause)
         guard let total = rows.first(where: { $0.kind == "all" }) else { throw .noRow(of: "what is alive") }
@@ -128,7 +128,7 @@ public struct PostgresLedgerReports: LedgerReports {
 }
 
 extension UsageQuery {
-    /// Everything that narrows or divides, as texts by name.
+    /// All filters and dimensions, as texts by name.
     fileprivate var texts: [String: String] {
         var texts = filter.texts
         texts["by"] = step.rawValue

@@ -4,10 +4,10 @@ import LibPQ
 
 /// Parameters of a count of issuances.
 struct UsageRequest: Sendable {
-    /// Where a page ended.
+    /// The last row of the previous page.
     struct Place: Sendable {
         var start: PostgresTimestamp
-        /// Principal, bucket, grant, action and delivery; empty where counts are not kept apart by them.
+        /// Principal, bucket, grant, action and delivery. A dimension that is not counted separately is empty.
         var names: [String]
     }
 
@@ -29,7 +29,7 @@ struct UsageRequest: Sendable {
         return values
     }
 
-    /// What counts the issuances asked for: from sums where they are kept apart finely enough.
+    /// The statement that counts the issuances. It uses the kept sums if they are detailed enough for the query.
     var statement: Statement<UsageRequest, Usage> {
         let filter = query.filter
         let isSummed =
@@ -38,12 +38,13 @@ struct UsageRequest: Sendable {
         return isSummed ? Self.summed : Self.counted
     }
 
-    /// Reads the ledger alone.
+    /// Counts in the ledger alone.
     static let counted = statement("", counts(""))
 
-    /// Adds the sums up, and reads the ledger where there are none: where a minute is cut, and what is newer.
+    /// Adds up the kept sums, and reads the ledger for the rest: minutes that the period cuts, and rows newer than the
+    /// sums.
     ///
-    /// One statement, so that sums and rows are those of one instant.
+    /// It is one statement, so that sums and rows belong to the same instant.
     static let summed = statement(
         """
         WITH summed AS MATERIALIZED (
@@ -103,9 +104,10 @@ struct UsageRequest: Sendable {
         )
         """)
 
-    /// A table of counts by all that is asked for, of rows of the ledger that meet the filter and a further condition.
+    /// Returns a table of counts by all dimensions, for ledger rows that meet the filter and a further condition.
     ///
-    /// The charge of a byte quota is what was reserved; several for one upload reserve the same bytes.
+    /// The charge of a byte quota is the number of bytes reserved. Several charges of one upload reserve the same
+    /// bytes.
     private static func counts(_ condition: String) -> String {
         """
         (

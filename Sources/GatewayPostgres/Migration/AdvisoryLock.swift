@@ -1,5 +1,5 @@
-/// The advisory locks, by name. No other Swift file has their keys; in SQL, only `sql/functions/advisory_lock.sql` has
-/// those of the locks that functions take. A test compares the two.
+/// The advisory locks, by name. This is the only Swift file with their keys. In SQL, only
+/// `sql/functions/advisory_lock.sql` has the keys of the locks that functions take. A test compares the two.
 enum AdvisoryLock: String, CaseIterable, Sendable {
     /// Proves decisions: recordings share it; a change of policy and a migration take it exclusively.
     case policy
@@ -11,17 +11,17 @@ enum AdvisoryLock: String, CaseIterable, Sendable {
     case sums
     /// Lets one session at a time prune the policy log.
     case pruning
-    /// Lets one transaction after another add templates for a principal, `$1`, and a bucket, `$2`.
+    /// Lets one transaction after another add templates for one principal, `$1`, and one bucket, `$2`.
     case templatesForOne
-    /// Shared by those who add a few templates; taken exclusively by those who add many, for many principals and
-    /// buckets.
+    /// Shared by transactions that add a few templates. Transactions that add many, for many principals and buckets,
+    /// take it exclusively.
     case templates
     /// Lets one issuer after another be created or changed.
     case issuers
     /// Lets one import of grants run at a time.
     case imports
 
-    /// The arguments for `pg_advisory_xact_lock` and its relatives: a number; or a pair, which never equals a single
+    /// The arguments for `pg_advisory_xact_lock` and its relatives: one number, or a pair. A pair never equals a single
     /// number.
     var key: String {
         switch self {

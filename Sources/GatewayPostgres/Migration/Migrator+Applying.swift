@@ -2,10 +2,10 @@ import LibPQ
 import Logging
 
 extension Migrator {
-    /// The time a migration may take: an index on a large table takes long.
+    /// Time allowed for a migration. Building an index on a large table takes long.
     static let patience = Duration.seconds(3600)
 
-    /// Applies a migration unless it is there already; gives whether it was applied.
+    /// Applies a migration unless the database has it already. Returns whether it was applied.
     func apply(_ migration: Migration) async throws -> Bool {
         let script = String(decoding: migration.sql, as: UTF8.self)
         return try await withSchema { transaction, database in
@@ -15,7 +15,7 @@ extension Migrator {
             try Self.excludeRecordings(in: transaction)
             try transaction.runScript(script)
             try transaction.perform(Self.insertMigration, row)
-            // Without functions, nothing was ever decided.
+            // A database without functions has no decisions yet.
             if !database.functions.isEmpty {
                 try transaction.perform(Self.endDecisions, "migration \(migration.version)")
             }
@@ -23,7 +23,7 @@ extension Migrator {
         }
     }
 
-    /// Applies functions whose checksums differ and drops those that have no file any more; then gives the gateway's
+    /// Applies functions whose checksums differ and drops those that no longer have a file. Then grants the gateway's
     /// role its rights, which a new function lacks.
     ///
     /// - Returns: Names of the functions that differed, and whether the role exists.
@@ -41,11 +41,11 @@ extension Migrator {
         }
     }
 
-    /// Replaces a function, or drops it where this program carries none of the name.
+    /// Replaces a function, or drops it if this program has none of that name.
     ///
-    /// A function that nothing depends on is dropped first, so that its arguments and its result may change. Triggers,
-    /// defaults, views and indexes depend on a function; other functions do not, since their bodies are texts.
-    /// PostgreSQL refuses to drop a function without a file for as long as something depends on it.
+    /// A function without dependents is dropped first, so that its arguments and its result may change. Triggers,
+    /// defaults, views and indexes are dependents. Other functions are not, since their bodies are stored as text.
+    /// PostgreSQL refuses to drop a function without a file while it has dependents.
     private func apply(functionNamed name: String, in transaction: borrowing PostgresTransaction) throws {
         let function = functions.first { $0.name == name }
         for drop in try transaction.execute(Self.dropsOfFunction, (name: name, isGone: function == nil)) {
@@ -57,7 +57,7 @@ extension Migrator {
         try transaction.perform(Self.insertFunction, row)
     }
 
-    /// Runs a transaction while no other migrator runs, on a database that this program can migrate.
+    /// Runs a transaction while no other migrator runs, after checking that this program can migrate the database.
     private func withSchema<Result: Sendable>(
         _ body: @Sendable (borrowing PostgresTransaction, SchemaState) throws -> Result
     ) async throws -> Result {
@@ -71,14 +71,15 @@ extension Migrator {
         }
     }
 
-    /// Takes the policy lock before the tables, as those who record do. No recording is under way until the transaction
-    /// ends, and what was decided before is stale after it: gateways of another version record nothing any more.
+    /// Takes the policy lock before the tables, in the same order as recordings. No recording runs until the
+    /// transaction ends, and earlier decisions are stale after it. Gateways of another version then record nothing.
     private static func excludeRecordings(in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
         try transaction.perform(lockPolicy, ())
     }
 
-    /// Who records waits while a lock is asked for: that is given up soon, and tried again.
+    /// Repeats a transaction that does not get its locks. Recordings wait while it asks for a lock, so each attempt
+    /// soon gives up.
     private func retryingLocks<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         for _ in 1..<Self.attempts {
             do {
@@ -99,15 +100,15 @@ extension Migrator {
 extension Migrator {
     static let lock = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.migration.key))")
 
-    /// Waits for recordings under way, and keeps others waiting.
+    /// Waits for recordings under way, and holds back new ones.
     static let lockPolicy = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.policy.key))")
 
-    /// Makes all decisions stale; the last act of a migration.
+    /// Makes all decisions stale. This is the last act of a migration.
     static let endDecisions = Statement<String, Void>("SELECT append_policy_log('{all}', 'sluice migrate', $1)") {
         [$0]
     }
 
-    /// Creates the tables that hold what was applied.
+    /// Creates the tables that list the applied migrations and functions.
     static let tables = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version integer NOT NULL,
@@ -140,8 +141,8 @@ extension Migrator {
 
     static let deleteFunction = Statement<String, Void>("DELETE FROM schema_functions WHERE name = $1") { [$0] }
 
-    /// Commands that drop the functions of a name: those that nothing depends on, or all of them where it has no file
-    /// any more.
+    /// Lists the commands that drop the functions of a name: all of them if the name no longer has a file, otherwise
+    /// those without dependents.
     static let dropsOfFunction = Statement<(name: String, isGone: Bool), String>(
         """
         SELECT 'DROP FUNCTION ' || p.oid::regprocedure

@@ -1,7 +1,7 @@
 public import LibPQ
 public import Logging
 
-/// Brings the schema of a database up to that of this program: tables by migrations, then functions.
+/// Brings the schema of a database up to that of this program: first tables, by migrations, then functions.
 public struct Migrator: Sendable {
     /// Why a database cannot be migrated or served from.
     public enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
@@ -9,12 +9,12 @@ public struct Migrator: Sendable {
         case schemaIsNewer(version: Int, known: Int)
         /// The database lacks migrations that this program relies on.
         case schemaIsOlder(version: Int, needed: Int)
-        /// An applied migration is not the one that this program carries.
+        /// An applied migration differs from the one that this program carries.
         case checksumDiffers(version: Int)
-        /// Functions are not those that this program carries.
+        /// Some functions differ from those that this program carries.
         case functionsDiffer(names: [String])
 
-        /// One line for an operator.
+        /// One line that tells an operator what is wrong.
         public var description: String {
             switch self {
             case .schemaIsNewer(let version, let known):
@@ -38,15 +38,15 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// What a run did.
+    /// The result of a run.
     public struct Outcome: Equatable, Sendable {
-        /// Versions that were applied, in order; empty where the tables were current.
+        /// Versions applied, in order; empty if the tables were current.
         public var applied: [Int]
-        /// Names of functions that were created, replaced or dropped; empty where the functions were current.
+        /// Names of functions created, replaced or dropped; empty if the functions were current.
         public var functions: [String]
-        /// Whether the gateway's role exists now and has its rights.
+        /// Whether the gateway's role now exists and has its rights.
         public var gatewayRoleIsReady: Bool
-        /// Partitions of the ledger that were made.
+        /// Number of ledger partitions created.
         public var partitions: Int
     }
 
@@ -54,14 +54,14 @@ public struct Migrator: Sendable {
     let migrations: [Migration]
     let functions: [SchemaFunction]
     let logger: Logger
-    /// What is to be applied.
+    /// The state to reach.
     let goal: SchemaState
 
-    /// Makes a migrator.
+    /// Creates a migrator.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the owner of the schema; no statement or lock timeout should be set.
-    ///   - logger: Told of each migration, and of functions that were applied.
+    ///   - connection: Logged in as the owner of the schema. It should have no statement or lock timeout.
+    ///   - logger: Receives a message for each migration, and one for the functions applied.
     public init(connection: PostgresConnection, logger: Logger) {
         self.init(connection: connection, migrations: Migration.all, logger: logger)
     }
@@ -77,13 +77,15 @@ public struct Migrator: Sendable {
         goal = SchemaState(migrations, functions)
     }
 
-    /// Applies what is missing, gives the gateway's role its rights and prepares partitions of the ledger. Each
-    /// migration is a transaction of its own, and all functions together are one. Several runs at once wait for each
+    /// Applies missing migrations and functions, grants the gateway's role its rights, and prepares partitions of the
+    /// ledger.
+    ///
+    /// Each migration is a transaction of its own, and all functions together are one. Concurrent runs wait for each
     /// other.
     ///
     /// - Parameters:
-    ///   - gatewayRole: The group role that the gateway's login is a member of; made where that is permitted.
-    ///   - daysAhead: Partitions are prepared for today and so many days.
+    ///   - gatewayRole: The group role that the gateway's login is a member of. It is created if permitted.
+    ///   - daysAhead: Days after today for which partitions are prepared.
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func migrate(gatewayRole: String = "sluice_gateway", daysAhead: Int32 = 7) async throws -> Outcome {
         try await connection.withTransaction(deadline: .now + Self.patience) { transaction in
@@ -108,7 +110,7 @@ public struct Migrator: Sendable {
         return Outcome(applied: applied, functions: names, gatewayRoleIsReady: isReady, partitions: Int(partitions))
     }
 
-    /// Checks that the schema is the one that this program was written for.
+    /// Checks that the schema is the one that this program needs.
     ///
     /// - Throws: ``Failure``, or a ``PostgresError``.
     public func check() async throws {

@@ -2,41 +2,41 @@ public import LibPQ
 public import Logging
 import Synchronization
 
-/// Whether the schema is the one that this program was built for. While it is not, nothing is issued.
+/// Tells whether the schema is the one that this program was built for. While it is not, nothing is issued.
 ///
-/// What makes this certain is in the database. Each migration, and each change of functions, ends with a line for all scopes in
-/// `policy_log`, so that every decision made before it is stale; and a reader gets a new position only from a schema that fits
-/// (``PolicyStatements/latest``). This object spares refused requests the way there, and says why.
+/// The database itself guarantees this. Each migration, and each change of functions, ends with a line for all scopes
+/// in `policy_log`, which makes every earlier decision stale. A reader gets a new position only from a schema that fits
+/// (``PolicyStatements/latest``). This object lets the gateway refuse a request without a round trip, and say why.
 public final class SchemaFit: Sendable {
     private let reason = Mutex<String?>(nil)
     private let broken = Atomic(false)
     private let outage: Outage?
     private let logger: Logger
 
-    /// What is said where the schema is another one.
+    /// The message when the schema is another one.
     static let otherSchema = """
         The schema is not the one that this version was built for: run 'sluice migrate', or start the version that fits.
         """
-    /// What is said where recordings miss a part of it.
+    /// The message when the schema lacks parts that recordings need.
     static let partsMissing = "Functions, tables or columns that recordings need are missing: run 'sluice migrate'."
 
-    /// Makes one that fits until told otherwise.
+    /// Creates an object that says the schema fits until ``breaks(_:)`` is called.
     ///
     /// - Parameters:
-    ///   - outage: Begins where the schema ceases to fit.
-    ///   - logger: Has the reason where an outage is under way already.
+    ///   - outage: Begins when the schema ceases to fit.
+    ///   - logger: Receives the reason if an outage is already under way.
     public init(outage: Outage? = nil, logger: Logger) {
         self.outage = outage
         self.logger = logger
     }
 
-    /// Whether nothing may be issued.
+    /// Whether issuing has stopped because the schema does not fit.
     var isBroken: Bool { broken.load(ordering: .relaxed) }
 
-    /// Why nothing may be issued.
+    /// Why nothing may be issued; `nil` if the schema fits.
     var flaw: String? { reason.withLock { $0 } }
 
-    /// Stops issuing.
+    /// Stops issuing, for the reason given.
     func breaks(_ why: String) {
         let isNew = reason.withLock { reason in
             defer { reason = why }
@@ -49,7 +49,7 @@ public final class SchemaFit: Sendable {
         }
     }
 
-    /// Has issuing go on: migrations and functions were seen to be those of this program.
+    /// Resumes issuing, after the database was seen to have this program's migrations and functions.
     func mends() {
         guard isBroken else { return }
         reason.withLock { $0 = nil }

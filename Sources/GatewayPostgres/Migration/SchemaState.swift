@@ -1,7 +1,7 @@
 import LibCrypto
 import LibPQ
 
-/// The migrations and functions that a database has, or that a program carries, by their checksums.
+/// The migrations and functions in a database or in a program, by their checksums.
 struct SchemaState: Sendable, Equatable {
     /// A row of `schema_migrations`.
     struct AppliedMigration: Sendable, Equatable {
@@ -18,15 +18,15 @@ struct SchemaState: Sendable, Equatable {
         let checksum: [UInt8]
     }
 
-    /// By version.
+    /// Applied migrations, ordered by version.
     let migrations: [AppliedMigration]
-    /// By name.
+    /// Applied functions, ordered by name.
     let functions: [AppliedFunction]
 
-    /// What this program carries.
+    /// The state that this program carries.
     static let carried = SchemaState(Migration.all, SchemaFunction.all)
 
-    /// The state of a database to which just these were applied.
+    /// Makes the state of a database that has exactly these migrations and functions.
     init(_ migrations: [Migration], _ functions: [SchemaFunction]) {
         self.migrations = migrations.map {
             AppliedMigration(version: $0.version, name: $0.name, checksum: Self.checksum($0.sql))
@@ -39,7 +39,7 @@ struct SchemaState: Sendable, Equatable {
         DigestAlgorithm.sha256.digest(of: bytes).bytes
     }
 
-    /// Why a program that carries this does not fit a database; `nil` where it does.
+    /// Returns why a program with this state does not fit a database; `nil` if it does.
     func misfit(of database: SchemaState) -> Migrator.Failure? {
         if let failure = obstacle(in: database) { return failure }
         guard database.migrations.count == migrations.count else {
@@ -50,7 +50,7 @@ struct SchemaState: Sendable, Equatable {
         return names.isEmpty ? nil : .functionsDiffer(names: names)
     }
 
-    /// Why a program that carries this cannot migrate a database; `nil` where it can.
+    /// Returns why a program with this state cannot migrate a database; `nil` if it can.
     func obstacle(in database: SchemaState) -> Migrator.Failure? {
         for row in database.migrations.reversed() {
             guard let own = migrations.first(where: { $0.version == row.version }) else {
@@ -61,7 +61,7 @@ struct SchemaState: Sendable, Equatable {
         return nil
     }
 
-    /// Names of the functions that a database lacks, has in another form, or has beyond these.
+    /// Lists the functions that a database lacks, has in another form, or has in addition to these.
     func differingFunctions(in database: SchemaState) -> [String] {
         let changed = functions.filter { !database.functions.contains($0) }.map(\.name)
         let gone = database.functions.map(\.name).filter { name in !functions.contains { $0.name == name } }
@@ -72,7 +72,7 @@ struct SchemaState: Sendable, Equatable {
 // MARK: - SQL
 
 extension SchemaState {
-    /// Columns that hold the state of a database, for a list of results.
+    /// Columns that hold the state of a database, for a `SELECT` list.
     static let columns = """
         ARRAY(SELECT m.version FROM schema_migrations m ORDER BY m.version),
         ARRAY(SELECT m.name FROM schema_migrations m ORDER BY m.version),
@@ -81,7 +81,7 @@ extension SchemaState {
         ARRAY(SELECT f.checksum FROM schema_functions f ORDER BY f.name)
         """
 
-    /// Reads the ``columns``, of which the first is at a place.
+    /// Reads ``columns`` from a row, starting at the column with index `first`.
     init(_ row: borrowing PostgresRow, from first: Int) throws(PostgresError) {
         let versions = try row.decode(first, as: [Int32].self)
         let names = try row.decode(first + 1, as: [String].self)
@@ -98,9 +98,10 @@ extension SchemaState {
         }
     }
 
-    /// A condition that holds in a database to which these migrations were applied, and these functions in this form.
+    /// A condition that is true in a database with exactly these migrations and functions.
     ///
-    /// It costs about 15 µs, and is computed from the rows themselves, so that no copy of their digest can differ.
+    /// It costs about 15 µs. It is computed from the rows themselves, because a stored copy of their digest could
+    /// differ.
     var condition: String {
         let versions = migrations.map { "\($0.version)" }.joined(separator: ",")
         let digest = DigestAlgorithm.sha256.digest(of: functions.flatMap(\.checksum))

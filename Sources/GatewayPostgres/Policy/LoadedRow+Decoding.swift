@@ -22,10 +22,11 @@ extension LoadedRow {
 }
 
 extension PrincipalRows {
-    /// The principal, its groups, and whether its grants are all there; then the grants and the quotas.
+    /// Number of columns: the principal, its groups, whether all its grants were loaded; then the grants and the
+    /// quotas.
     private static let columnCount = 3 + GrantTable.columnsOfPrincipal.count + QuotaTable.columnsOfPrincipal.count
 
-    /// Reads what was found for a principal; nothing where none was asked for.
+    /// Reads the rows of a principal. They are empty if no principal was asked for.
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         guard !row.isNextNull else {
             row.skip(Self.columnCount)

@@ -2,10 +2,10 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Hears of changes of policy, and has the log of them read.
+/// Listens for policy changes and triggers reading of the policy log.
 ///
-/// Hearing is for speed only: a decision is proved when it is recorded. Changes that come while the log is being read
-/// are taken up together in one more reading.
+/// Listening only saves time, since each decision is proved when it is recorded. Changes that arrive during a reading
+/// are covered by one further reading.
 public struct PolicyListener: Service {
     /// Channel on which `append_policy_log` notifies.
     static let channel = "sluice_policy"
@@ -13,19 +13,19 @@ public struct PolicyListener: Service {
     private let listener: PostgresListener
     private let onChange: @Sendable () async -> Void
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
-    ///   - configuration: How to reach the server; the listener keeps a connection of its own.
-    ///   - logger: Told of lost connections.
-    ///   - onChange: Called after a change, and whenever listening began, since what was sent before went unheard; one
-    ///     call at a time.
+    ///   - configuration: How to reach the server. The listener keeps a connection of its own.
+    ///   - logger: Receives messages about lost connections.
+    ///   - onChange: Called after a change, one call at a time. It is also called whenever listening begins, since
+    ///     earlier notifications were missed.
     public init(configuration: PostgresConfiguration, logger: Logger, onChange: @escaping @Sendable () async -> Void) {
         listener = PostgresListener(configuration, channels: [Self.channel], logger: logger)
         self.onChange = onChange
     }
 
-    /// Listens until shut down.
+    /// Listens until the service shuts down.
     public func run() async {
         await cancelWhenGracefulShutdown {
             let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// What one call loads, as parallel columns: the n-th of each kind share a row of the answer.
+/// The keys that one call loads, as parallel columns. The n-th keys of all columns share a row of the answer.
 struct PolicyQuestion: Sendable {
     var principals: [Principal] = []
     var buckets: [BucketName] = []
@@ -13,7 +13,7 @@ struct PolicyQuestion: Sendable {
     var literalGrantLimit: Int64
 }
 
-/// A row of an answer to a ``PolicyQuestion``.
+/// One row of the answer to a ``PolicyQuestion``.
 struct LoadedRow: Sendable {
     var position: PolicyPosition
     var principal: PrincipalRows
@@ -26,8 +26,8 @@ struct LoadedRow: Sendable {
 
 /// Statements that read policy.
 enum PolicyStatements {
-    /// The end of the log, where the schema is the one that this program was built for; else nothing, so that no
-    /// decision is made.
+    /// The end of the policy log. It has no row if the schema is not the one that this program was built for, so that
+    /// no decision is made.
     private static let latest = """
         (
             SELECT seq, tag FROM policy_log
@@ -36,10 +36,11 @@ enum PolicyStatements {
         )
         """
 
-    /// The n-th of each kind of key, with what is found for them.
+    /// Loads the rows for the n-th key of each kind.
     ///
-    /// Literal grants are counted first, no further than one beyond the limit, and read only where they are within it.
-    /// Each `LATERAL` with an aggregate is a loop over an index; nothing here can become a scan of all grants.
+    /// Literal grants are counted first, up to one more than the limit, and read only if they are within the limit.
+    /// Each `LATERAL` with an aggregate is a loop over an index. No part of the statement can become a scan of all
+    /// grants.
     static let load = Statement<PolicyQuestion, LoadedRow>(
         """
         SELECT l.seq, l.tag, a.principal,
@@ -98,7 +99,7 @@ enum PolicyStatements {
         try LoadedRow(&row)
     }
 
-    /// Literal grants at exact places. The fence keeps each place a lookup of its own by all three columns.
+    /// Reads the literal grants at exact places. The fence makes each place a lookup of its own, by all three columns.
     static let grantsAtPlaces = Statement<[GrantPlace], (position: PolicyPosition, place: Int, grant: Grant?)>(
         """
         SELECT l.seq, l.tag, a.place, \(GrantTable.columns.selected(of: "g"))
@@ -119,8 +120,8 @@ enum PolicyStatements {
         return (position, place, try Grant.found(in: &row))
     }
 
-    /// Literal grants of principals in a bucket that cover a prefix or lie below it, some of each kind and principal at
-    /// most.
+    /// Reads literal grants of principals in a bucket that cover a prefix or lie below it. The number per kind and
+    /// principal is limited.
     static let grantsAround = Statement<AroundQuestion, (position: PolicyPosition, grant: Grant?)>(
         """
         SELECT l.seq, l.tag, \(GrantTable.columns.selected(of: "g"))
@@ -156,7 +157,8 @@ enum PolicyStatements {
         (PolicyPosition(sequence: try row.next(), tag: try row.next()), try Grant.found(in: &row))
     }
 
-    /// What the log says after a position; nothing where the position is not in it, or is too far back to go through.
+    /// Reads the scopes that changed after a position. They are NULL if the log does not hold the position, or if it is
+    /// too far back.
     static let changes = Statement<ChangesQuestion, (position: PolicyPosition, scopes: [String]?)>(
         """
         SELECT h.seq, h.tag,
@@ -173,28 +175,29 @@ enum PolicyStatements {
 }
 
 extension Grant {
-    /// Reads the columns of ``GrantTable``; `nil` where no grant was found.
+    /// Reads the columns of ``GrantTable``. Returns `nil` if no grant was found.
     fileprivate static func found(in row: inout PostgresRow) throws(PostgresError) -> Grant? {
         try row.nextJoined(GrantTable.columns.count) { row throws(PostgresError) in try Grant(&row) }
     }
 }
 
-/// From where the log is read, and how many lines are too many.
+/// The position to read the log from, and the maximum number of lines to read.
 struct ChangesQuestion: Sendable {
     var position: PolicyPosition?
     var maxLines: Int64
 }
 
-/// Around which prefix grants are read.
+/// The prefix around which grants are read.
 struct AroundQuestion: Sendable {
     let principals: [Principal]
     let bucket: BucketName
-    /// Prefixes that cover it.
+    /// Prefixes that cover the prefix.
     let above: [ExactText]
-    /// Where texts begin and end, in the order of bytes, that lie below it; none where it is a whole key.
+    /// Where the texts below the prefix begin and end, in the order of bytes. `from` is `nil` if the prefix is a whole
+    /// key.
     let from: String?
     let to: String
-    /// Most rows of each kind and principal.
+    /// Maximum number of rows for each kind and principal.
     let limit: Int64
 
     init(_ principals: [Principal], in bucket: BucketName, around prefix: ExactText, limit: Int64) {
@@ -211,8 +214,8 @@ struct AroundQuestion: Sendable {
         if !isDirectory { above.append(prefix) }
         self.above = above
         from = isDirectory ? prefix.rawValue : nil
-        // The byte after "/" is "0"; no text of 1,023 bytes comes after the last character, written that often. Without
-        // an end the index would be read further than needed.
+        // The byte after "/" is "0". For the empty prefix, no text of 1,023 bytes sorts after 256 times the last
+        // character. Without an end, the index would be read further than needed.
         to = bytes.isEmpty ? String(repeating: "\u{10FFFF}", count: 256) : String(Substring(bytes.dropLast())) + "0"
     }
 }

@@ -3,36 +3,36 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Policy as it was, in PostgreSQL: rows that were removed stay, with the changes that they began and ended with.
+/// Reads past states of policy in PostgreSQL. Removed rows stay, with the changes that created and removed them.
 public struct PostgresPolicyHistory: PolicyHistory {
     private let pool: StorePool
 
-    /// Makes a reader.
+    /// Creates a reader.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``PostgresIssuances/sessionSettings``.
-    ///   - logger: Told why rows cannot be read.
+    ///   - pool: Connections logged in as the gateway, with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Receives the reasons why rows cannot be read.
     public init(pool: PostgresPool, logger: Logger) {
         self.pool = StorePool(
             pool: pool, logger: logger, complaint: "the history of policy cannot be read", patience: .seconds(5))
     }
 
-    /// The last change of policy up to an instant.
+    /// Reads the last change of policy up to an instant.
     public func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
         try await pool.execute(PolicyHistoryStatements.momentAt, instant).first
     }
 
-    /// A change of policy by its number, or the last one before it that is still known.
+    /// Reads a change of policy by its number. If its line is gone, reads the last earlier one that is still known.
     public func moment(ofChange sequence: Int64) async throws(GatewayError) -> PolicyMoment? {
         try await pool.execute(PolicyHistoryStatements.moment, sequence).first
     }
 
-    /// Groups that rows put a user in after a change.
+    /// Reads the groups of a user after a change.
     public func groups(of principal: Principal, after sequence: Int64) async throws(GatewayError) -> [Principal] {
         try await pool.execute(PolicyHistoryStatements.groups, (principal, sequence))
     }
 
-    /// Grants of principals that may match a key after a change.
+    /// Reads the grants of principals that may match a key after a change.
     public func grants(
         of principals: [Principal], in bucket: BucketName, for key: ObjectKey, after sequence: Int64
     ) async throws(GatewayError) -> [Grant] {
@@ -40,12 +40,12 @@ public struct PostgresPolicyHistory: PolicyHistory {
         return try await pool.execute(PolicyHistoryStatements.grants, place)
     }
 
-    /// A grant as it stood after a change.
+    /// Reads a grant as it was after a change.
     public func grant(_ id: UUID, after sequence: Int64) async throws(GatewayError) -> Grant? {
         try await pool.execute(PolicyHistoryStatements.grant, (id, sequence)).first
     }
 
-    /// Live grants that allow and are near a key.
+    /// Reads live allow grants near a key.
     public func grants(
         near key: ObjectKey, in bucket: BucketName, of principals: [Principal]
     ) async throws(GatewayError) -> [Grant] {
@@ -54,21 +54,22 @@ public struct PostgresPolicyHistory: PolicyHistory {
     }
 }
 
-/// Where grants are looked for.
+/// Where to look for grants.
 struct KeyPlace: Sendable {
     var principals: [Principal]
     var bucket: BucketName
     var key: ObjectKey
-    /// The change after which.
+    /// Number of the change after which policy is read.
     var sequence: Int64
 }
 
-/// Statements about policy as it was.
+/// Statements that read past states of policy.
 enum PolicyHistoryStatements {
-    /// Columns of a version `r`.
+    /// Columns of a grant version `r`.
     private static let columns = GrantTable.columns.stored(of: "r") + ", r.created_change, r.removed_change"
 
-    /// Numbers and times grow together: a line gets both under the lock.
+    /// Reads the last change up to an instant. Numbers and times ascend together, since each line gets both under the
+    /// lock.
     static let momentAt = Statement<Date, PolicyMoment>(
         "SELECT m.seq, m.at FROM policy_moments m WHERE m.at <= $1 ORDER BY m.seq DESC LIMIT 1", onlyReads: true
     ) {
@@ -77,8 +78,9 @@ enum PolicyHistoryStatements {
         PolicyMoment(sequence: try row.next(), at: try row.next())
     }
 
-    /// Of lines that are gone those are known that the history of grants and memberships rests on: as it was after such
-    /// a line, it was after those that followed.
+    /// Reads a change by its number. Of the lines that were pruned, those that the history of grants and memberships
+    /// rests on are still known. A pruned line that is no longer known changed neither, so the state after the last
+    /// known line applies.
     static let moment = Statement<Int64, PolicyMoment>(
         """
         SELECT m.seq, m.at FROM policy_moments m
@@ -105,8 +107,8 @@ enum PolicyHistoryStatements {
         try row.nextParsed(Principal.init(_:))
     }
 
-    /// Live versions and removed ones have an index each. Templates are as many as decisions look at, those that deny
-    /// first.
+    /// Reads the grants that may match a key. Live and removed versions have an index each. The number of templates is
+    /// limited as it is for decisions; deny templates come first.
     static let grants = Statement<KeyPlace, Grant>(
         """
         WITH versions AS MATERIALIZED (
@@ -163,7 +165,7 @@ enum PolicyHistoryStatements {
         try Grant(&row)
     }
 
-    /// Each branch goes along an index from the key's place and stops after a few rows.
+    /// Reads grants near a key. Each branch follows an index from the key's place and stops after a few rows.
     static let grantsNear = Statement<KeyPlace, Grant>(
         """
         SELECT \(GrantTable.columns.selected(of: "g"))

@@ -3,10 +3,10 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Policy as it is committed in PostgreSQL: each answer is of one statement, and so of one snapshot.
+/// Reads the committed policy in PostgreSQL. Each answer comes from one statement, and so from one snapshot.
 public struct PostgresPolicySource: PolicySource {
-    /// Settings that sessions of the pool should have. The planner knows nothing of the arrays' sizes and must not take
-    /// a table that was empty at first for one that stays so; with these it keeps to one plan of nested loops over
+    /// Settings for the sessions of the pool. The planner does not know the sizes of the arrays, and must not assume
+    /// that a table that was empty at first stays empty. With these settings it keeps to one plan of nested loops over
     /// indexes.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("default_transaction_isolation", "read committed"), ("statement_timeout", "10s"),
@@ -15,7 +15,7 @@ public struct PostgresPolicySource: PolicySource {
         ("enable_bitmapscan", "off"), ("jit", "off"),
     ]
 
-    /// A reader that is further behind forgets everything rather than going through more of the log.
+    /// Maximum number of log lines to read. A reader that is further behind discards everything it holds instead.
     static let maxLines: Int64 = 1000
 
     private let pool: PostgresPool
@@ -24,16 +24,15 @@ public struct PostgresPolicySource: PolicySource {
     private let schema: SchemaFit?
     private let logger: Logger
 
-    /// Makes a source.
+    /// Creates a source.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway, its sessions with ``sessionSettings``; the server is the one that is written
-    ///     to.
-    ///   - keys: What opens secrets.
-    ///   - patience: How long one answer of the database is waited for, a free connection included. A caller may wait
-    ///     for two: one that others asked for, and the own.
-    ///   - schema: Told where the schema is not the one that this program was built for.
-    ///   - logger: Told of secrets that do not open.
+    ///   - pool: Connections logged in as the gateway, with ``sessionSettings``, to the server that takes the writes.
+    ///   - keys: Master keys that open secrets.
+    ///   - patience: Time allowed for one answer of the database, including the wait for a free connection. A caller
+    ///     may wait for two answers: one that others asked for, and its own.
+    ///   - schema: Told when the schema is not the one that this program was built for.
+    ///   - logger: Receives messages about secrets that do not open.
     public init(
         pool: PostgresPool, keys: MasterKeyRing, patience: Duration = .seconds(3), schema: SchemaFit? = nil,
         logger: Logger
@@ -45,10 +44,10 @@ public struct PostgresPolicySource: PolicySource {
         self.logger = logger
     }
 
-    /// Reads the rows of scopes and the position they are current at; answers in the order asked.
+    /// Reads the rows of scopes and the position at which they are current. Answers keep the order of the keys.
     ///
-    /// A credential or issuer whose secret does not open is answered as if it did not exist, and logged: what others
-    /// asked for in the same call is not to suffer.
+    /// A credential or issuer whose secret does not open is logged and treated as missing. Other keys of the same call
+    /// are not affected.
     public func load(
         _ keys: [PolicyKey], literalGrantLimit: Int
     ) async throws(GatewayError) -> PolicyLoad<[PolicyRows]> {
@@ -59,7 +58,7 @@ public struct PostgresPolicySource: PolicySource {
         return PolicyLoad(position: rows[0].position, rows: zip(keys, places).map { answer(to: $0, in: rows[$1]) })
     }
 
-    /// Reads the literal grants at exact places; answers in the order asked.
+    /// Reads the literal grants at exact places. Answers keep the order of the places.
     public func grants(at places: [GrantPlace]) async throws(GatewayError) -> PolicyLoad<[[Grant]]> {
         let rows = try await read(PolicyStatements.grantsAtPlaces, places)
         let position = rows[0].position
@@ -87,7 +86,7 @@ public struct PostgresPolicySource: PolicySource {
         return .scopes(Set(scopes.map { PolicyScope(rawValue: $0) }), upTo: row.position)
     }
 
-    /// Reads rows, one at least: each has the position that it is current at, which there is only where the schema
+    /// Reads at least one row. Each row holds the position at which it is current, which exists only if the schema
     /// fits.
     private func read<Parameters, Row>(
         _ statement: Statement<Parameters, Row>, _ parameters: Parameters
@@ -127,7 +126,7 @@ public struct PostgresPolicySource: PolicySource {
 }
 
 extension PolicyQuestion {
-    /// Asks for the rows of a key, too; gives the place of the answer.
+    /// Adds a key to the question. Returns the index of its answer.
     fileprivate mutating func add(_ key: PolicyKey) -> Int {
         switch key {
         case .principal(let principal): Self.append(principal, to: &principals)

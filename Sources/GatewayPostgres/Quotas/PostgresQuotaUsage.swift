@@ -6,12 +6,13 @@ public import LibPQ
 public struct PostgresQuotaUsage: QuotaUsageSource {
     private let connection: PostgresConnection
 
-    /// Makes a reader.
+    /// Creates a reader that uses a connection.
     public init(connection: PostgresConnection) {
         self.connection = connection
     }
 
-    /// Reads what is left of quotas for their holders now, by the database's clock; answers in the order asked.
+    /// Reads what is left of quotas for their holders now, by the database's clock. Answers keep the order of the
+    /// holdings.
     public func usage(of holdings: [QuotaHolding]) async throws(GatewayError) -> [QuotaRemainder] {
         guard !holdings.isEmpty else { return [] }
         do throws(PostgresError) {

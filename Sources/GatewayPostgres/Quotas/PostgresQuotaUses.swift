@@ -4,7 +4,7 @@ import LibCrypto
 import LibPQ
 import Logging
 
-/// Counters of quotas in PostgreSQL, for admins.
+/// Reads and resets the counters of quotas in PostgreSQL, for admins.
 public struct PostgresQuotaUses: QuotaUses {
     private static let maxAttempts = 5
 
@@ -18,13 +18,13 @@ public struct PostgresQuotaUses: QuotaUses {
         self.now = now
     }
 
-    /// Sums up the use of quotas; those that do not exist are left out.
+    /// Sums up the use of quotas. Quotas that do not exist are left out.
     public func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] {
         let rows = try await execute(Self.readSummaries, quotas)
         return Dictionary(rows.map { ($0.id, $0.summary) }) { first, _ in first }
     }
 
-    /// Reads a page of holders, who used most first.
+    /// Reads a page of holders, highest use first.
     public func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
         for (name, value) in query.filters where name != "holder" || value.utf8.contains(0) {
             throw .invalidArgument(field: name, reason: "There is no such filter or value.")
@@ -39,7 +39,7 @@ public struct PostgresQuotaUses: QuotaUses {
         let limit = min(max(query.pageSize, 1), 1000)
         var rows = try await execute(
             Self.readUses,
-            // One more tells whether there is a next page.
+            // One extra row shows whether there is a next page.
             QuotaUseQuestion(quota: quota, holder: query.filters["holder"], after: after, limit: Int64(limit) + 1))
         guard rows.count > limit else { return Page(items: rows, nextPageToken: nil) }
         rows.removeLast()
@@ -47,7 +47,7 @@ public struct PostgresQuotaUses: QuotaUses {
             items: rows, nextPageToken: rows.last.map { tokens.text(after: [String($0.used), $0.holder.rawValue]) })
     }
 
-    /// Sets the counters of the current period to zero, of one holder or of all.
+    /// Sets the current period's counters to zero, for one holder or for all.
     public func reset(
         _ quota: UUID, of holder: Principal?, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
@@ -63,7 +63,7 @@ public struct PostgresQuotaUses: QuotaUses {
         throw .slowDown(retryAfter: 1, cause: "reservations of the quota were locked in every attempt to reset it")
     }
 
-    /// Resets, unless something settles at this moment.
+    /// Tries to reset once. Returns `nil` if a settlement locks the quota's reservations at this moment.
     private func attempt(_ call: QuotaResetCall) async throws(GatewayError) -> QuotaResetCall.Outcome? {
         do throws(PostgresError) {
             guard let outcome = try await pool.execute(Self.resetUsage, call).first else {
@@ -93,7 +93,7 @@ public struct PostgresQuotaUses: QuotaUses {
     }
 }
 
-/// Which counters are read.
+/// The counters to read.
 struct QuotaUseQuestion: Sendable {
     var quota: UUID
     var holder: String?
@@ -101,19 +101,19 @@ struct QuotaUseQuestion: Sendable {
     var limit: Int64
 }
 
-/// A reset, and who says so.
+/// A reset and the admin who asked for it.
 struct QuotaResetCall: Sendable {
-    /// The identifier of the line in the audit.
+    /// Identifier of the audit line.
     var entry: UUID
     var quota: UUID
     var holder: Principal?
     var change: ChangeContext
 
-    /// What came of it.
+    /// The result of the call.
     struct Outcome: Sendable {
-        /// Whether the claim of the request's idempotency key, if it has one, held.
+        /// Whether the request still held its claim of the idempotency key. It is true for a request without a key.
         var isClaimed: Bool
-        /// `nil` where there is no such quota.
+        /// The result of the reset; `nil` if the quota does not exist.
         var reset: QuotaReset?
     }
 }

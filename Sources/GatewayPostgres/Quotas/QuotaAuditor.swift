@@ -1,39 +1,40 @@
 public import Foundation
 public import LibPQ
 
-/// Compares counters of quotas with the rows of the ledger that they count.
+/// Compares the counters of quotas with the ledger rows that they count.
 public struct QuotaAuditor: Sendable {
-    /// A counter that is not what the ledger adds up to.
+    /// A counter that differs from the sum in the ledger.
     public struct Discrepancy: Sendable, Equatable {
-        /// The quota.
+        /// Identifier of the quota.
         public var quotaID: UUID
-        /// Whose use is counted.
+        /// The principal whose use is counted.
         public var holder: String
-        /// When the current period began; the epoch for a total.
+        /// Start of the current period; the epoch for a total.
         public var periodStart: Date
-        /// What the counter says: URLs or bytes.
+        /// Use according to the counter, in URLs or bytes.
         public var used: Int64
-        /// What the ledger says.
+        /// Use according to the ledger, in URLs or bytes.
         public var charged: Int64
     }
 
     private let connection: PostgresConnection
 
-    /// Makes an auditor.
+    /// Creates an auditor.
     ///
-    /// - Parameter connection: Logged in as the gateway, with a response timeout that lets it read the current month.
+    /// - Parameter connection: Logged in as the gateway. Its response timeout must be long enough to read the current
+    ///   month.
     public init(connection: PostgresConnection) {
         self.connection = connection
     }
 
-    /// Finds counters of current periods that are wrong, in one snapshot, so that recording may go on meanwhile.
+    /// Finds wrong counters of current periods. It reads one snapshot, so recording continues meanwhile.
     public func audit(deadline: ContinuousClock.Instant? = nil) async throws(PostgresError) -> [Discrepancy] {
         try await connection.execute(Self.audit, deadline: deadline)
     }
 
-    /// Sets a counter to what the ledger adds up to then; only who charges that counter waits meanwhile.
+    /// Sets a counter to the sum in the ledger. Only recordings that charge this counter wait meanwhile.
     ///
-    /// - Returns: What the counter says now.
+    /// - Returns: The new value of the counter.
     @discardableResult
     public func repair(
         _ discrepancy: Discrepancy, deadline: ContinuousClock.Instant? = nil

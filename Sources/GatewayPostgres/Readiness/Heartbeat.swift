@@ -4,23 +4,23 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Makes a gateway known in the database every few seconds, and has it forgotten when it stops.
+/// Announces a gateway in the database every few seconds, and removes its row when it stops.
 ///
-/// What is pruned of the log of policy is what no live gateway needs. Nothing is proved by this: a gateway whose row is
-/// missing, or whose position was pruned meanwhile, begins anew before it records anything.
+/// Pruning spares the lines of the policy log that a live gateway has yet to read. No proof rests on the heartbeat: if
+/// a gateway's row is missing, or its position was pruned, it starts anew before it records anything.
 public struct Heartbeat: Service {
-    /// What does not change while a gateway runs.
+    /// The facts about a gateway that do not change while it runs.
     public struct Identity: Sendable {
-        /// Identifier of this start.
+        /// Identifier of this run of the gateway.
         public let id: UUID
         /// Version of the program.
         public let version: String
-        /// When it started.
+        /// Time of the start.
         public let startedAt: Date
-        /// Identifiers of its master keys, the one that seals first.
+        /// Identifiers of its master keys. The one that seals comes first.
         public let masterKeyIDs: [String]
 
-        /// Names a gateway.
+        /// Puts the facts together.
         public init(id: UUID, version: String, startedAt: Date, masterKeyIDs: [String]) {
             self.id = id
             self.version = version
@@ -36,22 +36,22 @@ public struct Heartbeat: Service {
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// Settings that the session should have: nobody needs a message of a gateway that a failover loses.
+    /// Settings for the session. A heartbeat may be lost in a failover, so it need not wait for the disk or a standby.
     public static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "off"), ("statement_timeout", "5s"), ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "1s"),
     ]
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the gateway, its session with ``sessionSettings``; not shared, so that nothing that
-    ///     takes long makes the gateway seem dead.
-    ///   - identity: Who it is.
-    ///   - interval: Time between two messages; a gateway counts as running for 30 seconds after each.
-    ///   - logger: Told of messages that failed.
-    ///   - now: The gateway's clock.
-    ///   - position: How far the log of policy is read.
+    ///   - connection: Logged in as the gateway, with ``sessionSettings``. It must not be shared, because long work on
+    ///     it would make the gateway seem dead.
+    ///   - identity: The gateway to announce.
+    ///   - interval: Time between two heartbeats. A gateway counts as running for 30 seconds after each.
+    ///   - logger: Receives the reasons for failed heartbeats.
+    ///   - now: Returns the gateway's current time.
+    ///   - position: Returns the position up to which the gateway has read the policy log.
     public init(
         connection: PostgresConnection, identity: Identity, interval: Duration = .seconds(5), logger: Logger,
         now: @escaping @Sendable () -> Date, position: @escaping @Sendable () -> PolicyPosition?
@@ -64,13 +64,13 @@ public struct Heartbeat: Service {
         self.position = position
     }
 
-    /// Sends at once and then every interval, until shut down, and says goodbye then.
+    /// Sends a heartbeat at once and then after every interval. Removes the gateway's row on shutdown.
     public func run() async {
         await doRounds(every: interval) { await self.beat() }
         await end()
     }
 
-    /// Says that the gateway runs.
+    /// Sends one heartbeat.
     func beat() async {
         let message = Message(identity: identity, sentAt: now(), position: position())
         do throws(PostgresError) {
@@ -80,7 +80,7 @@ public struct Heartbeat: Service {
         }
     }
 
-    /// Says that it has stopped.
+    /// Removes the gateway's row.
     func end() async {
         do throws(PostgresError) {
             try await connection.perform(Self.forget, identity.id, deadline: .now + .seconds(2))
@@ -90,7 +90,7 @@ public struct Heartbeat: Service {
         await connection.close()
     }
 
-    /// What is said.
+    /// The content of a heartbeat.
     struct Message: Sendable {
         var identity: Identity
         var sentAt: Date

@@ -2,18 +2,18 @@ public import Foundation
 public import LibPQ
 public import ServiceLifecycle
 
-/// Looks whether recordings succeed, and whether clock and schema fit; answers from memory.
+/// Checks whether recordings succeed, and whether clock and schema fit. Answers from memory.
 ///
-/// Each second one connection of the ledger is asked to look, and those that fail are. Whatever hangs, the answer is at
-/// most ``staleness`` old: what succeeded before that no longer counts.
+/// Each second one of the ledger's connections gets a probe, and so does each one that fails. Even if a connection
+/// hangs, an answer is at most ``staleness`` old: an older success no longer counts.
 public struct LedgerWatch: Service {
-    /// What is wrong; `nil` where nothing is. The texts are safe to show to anyone.
+    /// The faults found; a member is `nil` if that part is well. The texts are safe to show to anyone.
     public struct Flaws: Sendable, Equatable {
         /// Why recordings fail.
         public var recordings: String?
         /// Why the clock is not trusted.
         public var clock: String?
-        /// Why the schema is not the one that is needed.
+        /// Why the schema does not fit.
         public var schema: String?
     }
 
@@ -24,17 +24,18 @@ public struct LedgerWatch: Service {
     private let interval: Duration
     private let now: @Sendable () -> Date
 
-    /// How long a success counts.
+    /// Time for which a success counts.
     static let staleness = Duration.seconds(3)
 
-    /// Makes a watch.
+    /// Creates a watch.
     ///
     /// - Parameters:
-    ///   - ledger: What is watched; made with the same `schema`.
+    ///   - ledger: The ledger to watch. It must have been created with the same `schema`.
+    ///   - schema: Tells whether the schema fits.
     ///   - outage: Told when all is well.
-    ///   - maxClockDifference: Seconds by which PostgreSQL's clock may differ.
-    ///   - interval: Time between two looks.
-    ///   - now: The gateway's clock.
+    ///   - maxClockDifference: Seconds by which PostgreSQL's clock may differ from the gateway's.
+    ///   - interval: Time between two checks.
+    ///   - now: Returns the gateway's current time.
     public init(
         ledger: PostgresLedger, schema: SchemaFit, outage: Outage, maxClockDifference: TimeInterval,
         interval: Duration = .seconds(1), now: @escaping @Sendable () -> Date
@@ -47,12 +48,12 @@ public struct LedgerWatch: Service {
         self.now = now
     }
 
-    /// Looks at once and then every interval, until shut down.
+    /// Checks at once and then after every interval, until the service shuts down.
     public func run() async {
         await doRounds(every: interval) { self.look() }
     }
 
-    /// Has connections probed, and says where all is well.
+    /// Asks for probes where they are due, and reports when all is well.
     private func look() {
         let states = ledger.lanes.map(\.health.current)
         let rested = states.indices.filter { !states[$0].isAsked }
@@ -65,7 +66,7 @@ public struct LedgerWatch: Service {
         if isWell, let succeeded = states.compactMap(\.succeeded).max() { outage.wasWell(at: succeeded) }
     }
 
-    /// What is known at this moment.
+    /// Returns the faults known at this moment.
     public func flaws() -> Flaws {
         let states = ledger.lanes.map(\.health.current)
         return Flaws(recordings: recordingsFlaw(states), clock: clockFlaw(states), schema: schema.flaw)
@@ -75,7 +76,7 @@ public struct LedgerWatch: Service {
         let now = ContinuousClock.now
         if let flaw = states.lazy.compactMap({ $0.flaw(now: now) }).first { return flaw }
         if let succeeded = states.compactMap(\.succeeded).max(), now - succeeded <= Self.staleness { return nil }
-        // While the schema does not fit, nothing is tried.
+        // Nothing is tried while the schema does not fit.
         guard !schema.isBroken else { return nil }
         let oldest = states.compactMap(\.step).min { $0.since < $1.since }
         return (oldest?.step ?? .answer).hanging
@@ -93,6 +94,6 @@ public struct LedgerWatch: Service {
 }
 
 extension ContinuousClock.Instant {
-    /// Before every other.
+    /// An instant before all others in use.
     fileprivate static var distantPast: Self { .now - .seconds(1 << 31) }
 }

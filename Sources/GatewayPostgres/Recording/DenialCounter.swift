@@ -7,7 +7,7 @@ import Synchronization
 
 /// Counts refusals in memory and adds them to the database every few seconds.
 ///
-/// Its memory is bounded: when too many different refusals come between two writes, the rest is counted under `*`.
+/// Its memory is bounded: if too many different refusals arrive between two writes, the rest are counted under `*`.
 public final class DenialCounter: Service {
     private let connection: PostgresConnection
     private let interval: Duration
@@ -15,12 +15,13 @@ public final class DenialCounter: Service {
     private let logger: Logger
     private let counts = Mutex<[Denial: Int64]>([:])
 
-    /// Makes a counter.
+    /// Creates a counter.
     ///
     /// - Parameters:
-    ///   - connection: Where to write; may be shared.
+    ///   - connection: Connection for the writes; may be shared.
     ///   - interval: Time between two writes.
-    ///   - capacity: Most different refusals between two writes.
+    ///   - capacity: Maximum number of different refusals between two writes.
+    ///   - logger: Receives the reasons why counts cannot be written.
     public init(
         connection: PostgresConnection, interval: Duration = .seconds(5), capacity: Int = 10_000, logger: Logger
     ) {
@@ -30,7 +31,7 @@ public final class DenialCounter: Service {
         self.logger = logger
     }
 
-    /// Counts a refusal; never waits.
+    /// Counts a refusal without waiting.
     public func count(_ denial: Denial) {
         counts.withLock { add(1, to: denial, in: &$0) }
     }
@@ -39,18 +40,18 @@ public final class DenialCounter: Service {
         if counts[denial] != nil || counts.count < capacity {
             counts[denial, default: 0] += number
         } else {
-            // Codes are a closed set, so that these are few.
+            // Codes are a closed set, so these entries are few.
             counts[Denial(principal: .anyone, bucket: nil, code: denial.code), default: 0] += number
         }
     }
 
-    /// Writes every interval until shut down, and once more then.
+    /// Writes after every interval until the service shuts down, and once more then.
     public func run() async {
         await doRounds(every: interval) { await self.flush() }
         await flush()
     }
 
-    /// Writes what was counted; keeps it where nothing was written.
+    /// Writes the counts. Keeps them for the next time if nothing was written.
     func flush() async {
         let taken = counts.withLock { counts in
             defer { counts.removeAll(keepingCapacity: true) }
@@ -62,7 +63,7 @@ public final class DenialCounter: Service {
         } catch {
             logger.report(
                 error, "denials not written yet", in: connection.outage, metadata: ["count": "\(taken.count)"])
-            // They are written, though a failover may undo it: once more would count them twice.
+            // The counts are written, though a failover may undo that. Writing them again would count them twice.
             if case .outcomeUnknown = error { return }
             counts.withLock { counts in
                 for (denial, number) in taken {

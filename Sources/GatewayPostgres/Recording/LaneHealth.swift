@@ -1,30 +1,30 @@
 import LibPQ
 import Synchronization
 
-/// What one connection of the ledger last showed.
+/// The health of one of the ledger's connections.
 ///
-/// Recordings that succeed are believed. One that fails may have failed on its own account, so that it only raises
-/// doubt: a probe decides. Where several in a row fail though probes pass, the recordings are believed.
+/// A recording that succeeds proves the connection well. A failed recording may have a cause of its own, so it only
+/// raises doubt, and a probe decides. If several recordings in a row fail although probes pass, the failures count.
 final class LaneHealth: Sendable {
     struct State {
-        /// When the last call that succeeded began.
+        /// Start of the last call that succeeded.
         var succeeded: ContinuousClock.Instant?
-        /// When the last look at clock and schema began.
+        /// Start of the last check of clock and schema.
         var looked: ContinuousClock.Instant?
-        /// What PostgreSQL's clock said, and when.
+        /// Last reading of PostgreSQL's clock, with its instant.
         var clock: RecordingProbe.ClockReading?
-        /// Whether a recording failed after the last success.
+        /// Whether a recording has failed since the last success.
         var isDoubted = false
-        /// Why the last probe failed, unless something succeeded since.
+        /// Why the last probe failed; `nil` if a call has succeeded since.
         var flaw: String?
-        /// What a probe waits for, and since when.
+        /// The step that a probe is waiting for, and since when.
         var step: (step: RecordingProbe.Step, since: ContinuousClock.Instant)?
-        /// Whether a probe was asked for and is not over.
+        /// Whether a probe was asked for and has not ended.
         var isAsked = false
         fileprivate var failures = 0
         fileprivate var failure: (flaw: String, at: ContinuousClock.Instant)?
 
-        /// Why recordings fail, as far as this connection shows.
+        /// Returns why recordings over this connection fail; `nil` if they do not.
         func flaw(now: ContinuousClock.Instant) -> String? {
             if let flaw { return flaw }
             guard let failure, failures >= LaneHealth.conviction, now - failure.at < .seconds(3) else { return nil }
@@ -34,12 +34,12 @@ final class LaneHealth: Sendable {
 
     private let state = Mutex(State())
 
-    /// Recordings in a row whose failure is not put down to one of them.
+    /// Number of recordings in a row whose failure is blamed on the connection rather than on one of them.
     private static let conviction = 3
 
     var current: State { state.withLock { $0 } }
 
-    /// A recording succeeded.
+    /// Notes that a recording succeeded.
     func recorded(since start: ContinuousClock.Instant) {
         state.withLock { state in
             state.failures = 0
@@ -48,18 +48,18 @@ final class LaneHealth: Sendable {
         }
     }
 
-    /// A recording failed, not because of its own values.
+    /// Notes that a recording failed for a reason other than its own values.
     func recordingFailed(_ error: PostgresError) {
         state.withLock { state in
             state.isDoubted = true
-            // A lock on one counter holds up one caller.
+            // A lock on one counter delays one caller only.
             guard !error.isWait else { return }
             state.failures += 1
             state.failure = (RecordingProbe.Step.ledger.flaw(error), .now)
         }
     }
 
-    /// Takes note that a probe is to be made; `false` where one is.
+    /// Notes that a probe was asked for. Returns `false` if one is already due or running.
     func ask() -> Bool {
         state.withLock { state in
             defer { state.isAsked = true }
@@ -67,12 +67,12 @@ final class LaneHealth: Sendable {
         }
     }
 
-    /// A probe has come to a step.
+    /// Notes that a probe has reached a step.
     func reaches(_ step: RecordingProbe.Step) {
         state.withLock { $0.step = (step, .now) }
     }
 
-    /// A probe has seen the clock.
+    /// Notes a probe's reading of the clock.
     func saw(_ clock: RecordingProbe.ClockReading, at start: ContinuousClock.Instant) {
         state.withLock { state in
             state.clock = clock
@@ -80,7 +80,7 @@ final class LaneHealth: Sendable {
         }
     }
 
-    /// A probe is over; without success or failure it has looked at the schema only.
+    /// Notes that a probe has ended. One that neither passed nor failed has checked clock and schema only.
     func probeEnded(_ end: RecordingProbe.End, since start: ContinuousClock.Instant) {
         state.withLock { state in
             state.step = nil

@@ -1,7 +1,7 @@
 import GatewayCore
 import Synchronization
 
-/// The answers to proposals that were handed in together, and who waits for the last of them.
+/// Collects the answers to proposals handed in together, and wakes the caller after the last.
 final class LedgerAnswers: Sendable {
     private struct State {
         var results: [Result<RecordVerdict, GatewayError>?]
@@ -11,12 +11,12 @@ final class LedgerAnswers: Sendable {
 
     private let state: Mutex<State>
 
-    /// Expects so many answers.
+    /// Creates a collection that expects `count` answers.
     init(count: Int) {
         state = Mutex(State(results: Array(repeating: nil, count: count), missing: count))
     }
 
-    /// Takes the answer to one proposal; only the first counts.
+    /// Stores the answer to one proposal. Only the first answer counts.
     func put(_ result: Result<RecordVerdict, GatewayError>, at place: Int) {
         let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard state.results[place] == nil else { return nil }
@@ -27,7 +27,7 @@ final class LedgerAnswers: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until every proposal is answered; gives the answers in the order of the proposals.
+    /// Waits until every proposal is answered. Returns the answers in the order of the proposals.
     func all() async -> [Result<RecordVerdict, GatewayError>] {
         await withCheckedContinuation { continuation in
             let isComplete = state.withLock { state in

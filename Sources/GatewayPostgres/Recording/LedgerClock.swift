@@ -3,40 +3,40 @@ import LibPQ
 public import Logging
 import Synchronization
 
-/// The gateway's clock as recordings are compared by: each call tells it, and records nothing where the database's
-/// differs by more than is allowed.
+/// The gateway's clock, which each recording compares with the database's. If the two differ by more than is allowed,
+/// the call records nothing.
 public final class LedgerClock: Sendable {
-    /// Seconds after which a caller may ask again.
+    /// Seconds after which a caller may try again.
     static let retryAfter = 5
 
     private let now: @Sendable () -> Date
-    /// Seconds that another clock may differ from this one.
+    /// Maximum difference from another clock, in seconds.
     let maxDifference: TimeInterval
     private let logger: Logger
     private let isOff = Atomic(false)
 
-    /// Sets the clock.
+    /// Creates the clock.
     ///
     /// - Parameters:
-    ///   - maxDifference: Seconds that the database's clock may differ from this one.
-    ///   - logger: Told once when the clocks begin to differ, and once when they agree again.
-    ///   - now: The clock.
+    ///   - maxDifference: Seconds by which the database's clock may differ from this one.
+    ///   - logger: Receives one message when the clocks begin to differ, and one when they agree again.
+    ///   - now: Returns the gateway's current time.
     public init(maxDifference: TimeInterval, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.maxDifference = maxDifference
         self.logger = logger
         self.now = now
     }
 
-    /// The time, by the gateway.
+    /// The gateway's current time.
     var time: Date { now() }
 
-    /// Adds the time of sending, and the difference that is allowed.
+    /// Adds the time of sending and the allowed difference to the parameters of a call.
     func write(to parameters: inout PostgresParameters) throws(PostgresError) {
         try now().encode(into: &parameters)
         try maxDifference.encode(into: &parameters)
     }
 
-    /// Takes notice of what a call found.
+    /// Notes from a call's outcome whether the clocks agree, and logs a change.
     func note(_ outcome: RecordBatch.Outcome) {
         switch outcome {
         case .verdicts:

@@ -1,16 +1,16 @@
 import GatewayCore
 import LibPQ
 
-/// A proposal on its way into the ledger, and who waits for the verdict on it. It is answered once, by whoever took it
-/// out of the queue.
+/// A proposal on its way into the ledger, with the caller who waits for its verdict. It is answered once, by the code
+/// that took it out of the queue.
 final class LedgerEntry: Sendable {
-    /// Who waits.
+    /// Who waits for the verdict.
     enum Asker {
-        /// The caller who handed in nothing else.
+        /// A caller who handed in this proposal alone.
         case caller(CheckedContinuation<Result<RecordVerdict, GatewayError>, Never>)
-        /// The caller who handed in several, this one at a place among them.
+        /// A caller who handed in several proposals; this one is at `place` among them.
         case callerOfMany(LedgerAnswers, place: Int)
-        /// Nobody: the caller looks at the batch.
+        /// Nobody: the caller reads the verdicts of the whole batch.
         case nobody
     }
 

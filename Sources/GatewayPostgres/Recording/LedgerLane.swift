@@ -3,20 +3,21 @@ import GatewayCore
 import LibPQ
 import Logging
 
-/// Records what gathers in a queue over one connection: while one call is under way, the next batch comes together.
+/// Records the entries of one queue over one connection. While a call is under way, the next batch gathers in the
+/// queue.
 struct LedgerLane: Sendable {
     let queue: LedgerQueue
     let configuration: PostgresConfiguration
-    /// Runs the lane. Where it serves the requests too, proposals and answers are not handed from thread to thread.
+    /// The event loop that runs the lane. If it also serves the requests, proposals and answers stay on one thread.
     let loop: EventLoop
     let clock: LedgerClock
     let maxBatch: Int
-    /// Told where the schema lacks what recordings need.
+    /// Told when the schema lacks parts that recordings need.
     let schema: SchemaFit?
     let logger: Logger
     let health = LaneHealth()
 
-    /// Runs until the queue is closed and empty; to be called by a task that prefers the loop.
+    /// Records until the queue is closed and empty. Call it from a task whose preferred executor is the loop.
     func run() async {
         let connection = LoopConnection(configuration, loop: loop, logger: logger)
         while true {
@@ -31,12 +32,12 @@ struct LedgerLane: Sendable {
         }
     }
 
-    /// Has the connection probed, between two recordings, unless that is under way.
+    /// Asks for a probe of the connection between two recordings, unless one is already due or running.
     func askForProbe() {
         if health.ask() { queue.askForProbe() }
     }
 
-    /// Answers the entries whose deadline has passed, and gives the others.
+    /// Refuses the entries whose deadline has passed, and returns the others.
     private static func refusingLate(_ entries: [LedgerEntry]) -> [LedgerEntry] {
         let now = ContinuousClock.now
         guard entries.contains(where: { $0.deadline <= now }) else { return entries }
@@ -65,15 +66,15 @@ struct LedgerLane: Sendable {
             clock.note(outcome)
             switch outcome {
             case .verdicts(let verdicts):
-                // What was stale or refused waited for no disk and no standby.
+                // A stale or refused item wrote nothing, so it did not wait for the disk or a standby.
                 if verdicts.contains(where: \.isRecorded) { health.recorded(since: start) }
                 for (entry, verdict) in zip(entries, verdicts) { entry.answer(.success(verdict)) }
             case .clockDiffers:
                 for entry in entries { entry.answer(.failure(.clockDiffers(retryAfter: LedgerClock.retryAfter))) }
             }
         } catch {
-            // What the database refuses on account of one item is nobody else's fault; nothing of the batch was
-            // recorded.
+            // The values of one item may have caused the refusal, and nothing of the batch was recorded. Each half is
+            // tried on its own, so that the other items do not fail with it.
             if error.refusesData, entries.count > 1 {
                 let middle = entries.count / 2
                 await record(Array(entries[..<middle]), on: connection)
@@ -87,7 +88,7 @@ struct LedgerLane: Sendable {
         }
     }
 
-    /// Notes why a recording failed. Unless that is about its values or a lock, it is about everybody's.
+    /// Reports a failed recording. The failure concerns the whole connection unless its values or a lock caused it.
     private func tell(_ error: PostgresError, count: Int) {
         if !error.refusesData, error != .cancelled { health.recordingFailed(error) }
         if error.missesSchema, let schema { return schema.breaks(SchemaFit.partsMissing) }
@@ -102,7 +103,7 @@ struct LedgerLane: Sendable {
 }
 
 extension RecordVerdict {
-    /// Whether there is a row.
+    /// Whether the verdict means that a row was written.
     var isRecorded: Bool {
         if case .recorded = self { true } else { false }
     }

@@ -1,7 +1,7 @@
 import GatewayCore
 import Synchronization
 
-/// What waits to be recorded over one connection: filled by many, emptied by one.
+/// The proposals that wait to be recorded over one connection. Many callers fill the queue, and one reader empties it.
 final class LedgerQueue: Sendable {
     private struct State {
         var entries: [LedgerEntry] = []
@@ -10,7 +10,7 @@ final class LedgerQueue: Sendable {
         var isProbeDue = false
     }
 
-    /// What became of entries that were handed in.
+    /// The result of handing in entries.
     private enum Entrance {
         case taken(reader: CheckedContinuation<Void, Never>?)
         case refused(GatewayError)
@@ -23,7 +23,7 @@ final class LedgerQueue: Sendable {
         self.capacity = capacity
     }
 
-    /// Takes no more entries; those in the queue are still handed out.
+    /// Stops taking new entries. Those in the queue are still handed out.
     func close() {
         let reader = state.withLock { state in
             state.isOpen = false
@@ -32,7 +32,7 @@ final class LedgerQueue: Sendable {
         reader?.resume()
     }
 
-    /// Takes an entry in where there is room, and answers it at once where there is none.
+    /// Adds an entry if there is room. Refuses it at once otherwise.
     func append(_ entry: LedgerEntry) {
         let entrance = state.withLock { state -> Entrance in
             guard state.isOpen else { return .refused(.stopping) }
@@ -46,7 +46,7 @@ final class LedgerQueue: Sendable {
         }
     }
 
-    /// Takes entries in as far as there is room, in their order, and answers the others at once.
+    /// Adds entries in order while there is room. Refuses the others at once.
     func append(_ entries: [LedgerEntry]) {
         let (refusal, refused, reader) = state.withLock {
             state -> (GatewayError, ArraySlice<LedgerEntry>, CheckedContinuation<Void, Never>?) in
@@ -71,13 +71,13 @@ final class LedgerQueue: Sendable {
         reader?.resume()
     }
 
-    /// Whether a probe was asked for since the last call.
+    /// Tests whether a probe was asked for since the last call.
     func takeProbe() -> Bool {
         state.withLock { exchange(&$0.isProbeDue, with: false) }
     }
 
-    /// Waits for entries and takes out the first of them; none where a probe is due, or once the queue is closed and
-    /// empty.
+    /// Waits for entries and removes the first of them from the queue. Returns none if a probe is due, or once the
+    /// queue is closed and empty.
     func next(upTo limit: Int) async -> [LedgerEntry] {
         while true {
             let (entries, isIdle) = state.withLock { state in
@@ -122,10 +122,10 @@ final class LedgerQueue: Sendable {
 }
 
 extension GatewayError {
-    /// The gateway stops, and records nothing more.
+    /// The gateway is stopping and records no more.
     static let stopping = GatewayError.unavailable(retryAfter: 1, cause: "the ledger is closed")
-    /// More requests wait to be recorded than there is room for.
+    /// The queue is full.
     static let queueIsFull = GatewayError.slowDown(retryAfter: 1, cause: "the queue of the ledger is full")
-    /// The deadline passed before a request was sent to the database.
+    /// The deadline passed before the request was sent to the database.
     static let late = GatewayError.slowDown(retryAfter: 1, cause: "the deadline passed in the queue of the ledger")
 }

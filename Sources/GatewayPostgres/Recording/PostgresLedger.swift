@@ -4,24 +4,25 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// The ledger in PostgreSQL: written by each caller as if alone, sent together.
+/// The ledger in PostgreSQL. Each caller records as if alone, and proposals are sent to the database together.
 ///
-/// A proposal goes over a connection of the loop that it comes from, so that it moves to no other thread; where there
-/// are several, or it comes from elsewhere, its principal chooses, so that two connections seldom wait for the same
-/// counter. It records while ``run()`` runs: what comes before waits for it, what comes after is refused.
+/// A proposal uses a connection of the event loop that it comes from, so it changes no thread. If the loop has several
+/// connections, or the caller runs on no such loop, the principal chooses among them. So two connections seldom wait
+/// for the same counter. The ledger records while ``run()`` runs. Earlier proposals wait for it; later ones are
+/// refused.
 public final class PostgresLedger: IssuanceLedger, Service {
-    /// How much is sent and kept.
+    /// Limits on connections, batches and queues.
     public struct Limits: Sendable {
-        /// Connections to record over.
+        /// Number of connections that record.
         public var connections: Int
-        /// Most proposals in one call.
+        /// Maximum number of proposals in one call.
         public var maxBatch: Int
-        /// Most proposals that wait for one connection; those beyond are refused at once.
+        /// Maximum number of proposals that wait for one connection. Further ones are refused at once.
         public var maxQueue: Int
-        /// How often deadlines of waiting proposals are looked at.
+        /// Time between two checks of the deadlines of waiting proposals.
         public var deadlineCheck: Duration
 
-        /// Sets the limits.
+        /// Sets the limits for the ledger as a whole and for each of its connections.
         public init(
             connections: Int = 4, maxBatch: Int = 128, maxQueue: Int = 2048,
             deadlineCheck: Duration = .milliseconds(20)
@@ -41,16 +42,17 @@ public final class PostgresLedger: IssuanceLedger, Service {
     private let denials: DenialCounter
     private let limits: Limits
 
-    /// Makes a ledger; ``run()`` connects it.
+    /// Creates a ledger. ``run()`` connects it.
     ///
     /// - Parameters:
-    ///   - configuration: How to reach the server; the settings that recording needs are added to those of its
-    ///     sessions.
-    ///   - clock: What the database's clock is compared with.
-    ///   - denials: Where refusals are counted; to be run by its own service.
+    ///   - configuration: How to reach the server. The session settings that recording needs are added to its own.
+    ///   - clock: The gateway's clock, which is compared with the database's.
+    ///   - denials: Counts refusals. It runs as a service of its own.
+    ///   - limits: Sizes of batches and queues.
     ///   - schema: Nothing is recorded while it does not fit.
-    ///   - loops: What drives the connections, best the loops that serve the requests; by default one of its own for
-    ///     each.
+    ///   - loops: Event loops that drive the connections, ideally those that serve the requests. By default each
+    ///     connection gets a loop of its own.
+    ///   - logger: Logger for the connections.
     public init(
         configuration: PostgresConfiguration, clock: LedgerClock, denials: DenialCounter, limits: Limits = Limits(),
         schema: SchemaFit? = nil, loops: [EventLoop] = [],
@@ -80,8 +82,8 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return made
     }
 
-    /// What recording needs of a session. The planner knows nothing of the arrays' sizes; with these it keeps to one
-    /// plan of nested loops over primary keys.
+    /// Session settings that recording needs. The planner does not know the sizes of the arrays. With these settings it
+    /// keeps to one plan of nested loops over primary keys.
     static let sessionSettings: [(name: String, value: String)] = [
         ("synchronous_commit", "on"), ("default_transaction_isolation", "read committed"),
         ("statement_timeout", "10s"), ("lock_timeout", "5s"), ("idle_in_transaction_session_timeout", "1s"),
@@ -89,7 +91,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         ("enable_mergejoin", "off"), ("enable_bitmapscan", "off"), ("jit", "off"),
     ]
 
-    /// Records until shut down; then answers what is waiting, and returns.
+    /// Records until the service shuts down. Then answers the waiting proposals and returns.
     public func run() async {
         await withTaskGroup { group in
             group.addTask { await self.watchDeadlines() }
@@ -128,7 +130,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         }
     }
 
-    /// Records one decision durably.
+    /// Records one decision durably, in one call with others that wait for the same connection.
     public func record(
         _ proposal: IssuanceProposal, deadline: ContinuousClock.Instant
     ) async throws(GatewayError) -> RecordVerdict {
@@ -140,7 +142,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return try result.get()
     }
 
-    /// Records decisions durably, each for itself; those of one principal stay in their order and travel together.
+    /// Records decisions durably, each on its own. Those of one principal keep their order and travel together.
     public func record(
         _ proposals: [IssuanceProposal], deadline: ContinuousClock.Instant
     ) async -> [Result<RecordVerdict, GatewayError>] {
@@ -161,7 +163,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return await answers.all()
     }
 
-    /// Somebody has to migrate, or to start another version: nothing that is over in a second.
+    /// Recovery takes a migration or the start of another version, so callers wait more than a second.
     private static let misfit = GatewayError.otherSchema(retryAfter: 5)
 
     private func lane(for principal: Principal) -> LedgerLane {
@@ -169,7 +171,7 @@ public final class PostgresLedger: IssuanceLedger, Service {
         return near.count == 1 ? near[0] : near[Int(UInt(bitPattern: principal.hashValue) % UInt(near.count))]
     }
 
-    /// Counts a refusal.
+    /// Counts a refusal in memory. A ``DenialCounter`` writes it later.
     public func count(_ denial: Denial) {
         denials.count(denial)
     }

@@ -3,19 +3,21 @@ import GatewayCore
 import LibPQ
 
 extension RecordBatch {
-    /// What the database said of a batch.
+    /// The database's answer to a batch.
     struct Answer: Sendable {
-        /// For each item: 0 recorded, -1 stale, else the charge that was refused, from 1; `nil` where all are recorded.
+        /// For each item: 0 recorded, -1 stale, otherwise the number of the refused charge, from 1. `nil` if all items
+        /// are recorded.
         let verdicts: [Int32]?
-        /// For each counter, what is used of it now; `nil` where the counters were not looked at.
+        /// For each counter, its use after the call; `nil` if the counters were not read.
         let uses: [Int64]?
-        /// For each quota, seconds until its next period.
+        /// For each quota, the seconds until its next period.
         let resetsIn: [Int32?]?
-        /// Seconds by which the database's clock is ahead, where that is too much and nothing was recorded.
+        /// Seconds by which the database's clock is ahead; `nil` if the difference is allowed. Otherwise nothing was
+        /// recorded.
         var ahead: Double?
     }
 
-    /// A batch on its way to the database.
+    /// A batch with the clock, as sent to the database.
     typealias Call = (batch: RecordBatch, clock: LedgerClock)
 
     /// The statement that writes the batch to the ledger.
@@ -38,7 +40,7 @@ extension RecordBatch {
             verdicts: try row.decode(0), uses: try row.decode(1), resetsIn: try row.decode(2), ahead: try row.decode(3))
     }
 
-    /// Writes one item that charges one quota at the most: a third of the cost of ``record``.
+    /// Writes one item that charges at most one quota, at a third of the cost of ``record``.
     static let recordOne = Statement<Call, Answer>(
         """
         SELECT record_issuance(
@@ -78,13 +80,13 @@ extension RecordBatch {
         try writeCharges(to: &parameters)
     }
 
-    /// Adds what proves the decisions: six arrays.
+    /// Adds the parameters that prove the decisions: six arrays.
     private func writeProofs(to parameters: inout PostgresParameters) throws(PostgresError) {
         var positions: [PolicyPosition] = []
         var itemPositions: [Int32] = []
         itemPositions.reserveCapacity(entries.count)
         for entry in entries {
-            // Neighbours mostly rest on the same position; that of others may stand there twice.
+            // Neighbours mostly rest on the same position. The position of others may appear twice.
             if entry.proposal.position != positions.last { positions.append(entry.proposal.position) }
             itemPositions.append(Int32(positions.count))
         }
@@ -105,7 +107,7 @@ extension RecordBatch {
         var ends: [Int32] = []
         references.reserveCapacity(entries.count * 5)
         ends.reserveCapacity(entries.count)
-        // Neighbours mostly share bucket and credential, which stand in the same places; others may stand there twice.
+        // Neighbours mostly share bucket and credential, at the same places. Other scopes may appear twice.
         var previous = 0..<0
         for entry in entries {
             let start = references.count
@@ -133,7 +135,7 @@ extension RecordBatch {
         }
     }
 
-    /// Adds the rows: an array for each column, in their order.
+    /// Adds the rows: one array for each column, in the columns' order.
     private func writeRows(to parameters: inout PostgresParameters) throws(PostgresError) {
         try appendIdentifiers(to: &parameters) { $0.id }
         try appendTexts(to: &parameters) { $0.principal.rawValue }
@@ -188,7 +190,7 @@ extension RecordBatch {
         }
     }
 
-    /// Adds quotas and counters: eight arrays, and whether items are to be admitted one by one.
+    /// Adds quotas and counters: eight arrays, and whether to admit the items one by one.
     private func writeQuotas(to parameters: inout PostgresParameters) throws(PostgresError) {
         try parameters.appendArray(of: .uuid, count: quotas.count) { parameters throws(PostgresError) in
             for quota in quotas { parameters.add(quota.id) }
@@ -246,12 +248,12 @@ extension RecordBatch {
 // MARK: - One
 
 extension IssuanceProposal {
-    /// The actions as the ledger has them.
+    /// The actions in the form that the ledger holds: separated by a comma.
     var actionText: String {
         furtherAction.map { action.rawValue + "," + $0.rawValue } ?? action.rawValue
     }
 
-    /// Adds the proof and the row's columns, a parameter each.
+    /// Adds the proof and the row's columns, one parameter each.
     fileprivate func writeRow(to parameters: inout PostgresParameters) throws(PostgresError) {
         try position.sequence.encode(into: &parameters)
         try position.tag.encode(into: &parameters)
@@ -275,7 +277,7 @@ extension IssuanceProposal {
         try requestID.encode(into: &parameters)
     }
 
-    /// Adds the one charge, NULLs where there is none.
+    /// Adds the only charge, or NULLs if there is none.
     fileprivate func writeCharge(to parameters: inout PostgresParameters) throws(PostgresError) {
         let charge = charges.first
         try (charge?.quota.id).encode(into: &parameters)

@@ -3,17 +3,18 @@ import GatewayCore
 import LibPQ
 
 extension RecordBatch {
-    /// What became of a batch.
+    /// The result of a batch.
     enum Outcome: Sendable {
-        /// What became of each item, in their order.
+        /// The verdict on each item, in order.
         case verdicts([RecordVerdict])
-        /// Nothing was looked at: the database's clock is so many seconds ahead of the gateway's, more than is allowed.
+        /// Nothing was recorded: the database's clock is this many seconds ahead of the gateway's, more than is
+        /// allowed.
         case clockDiffers(ahead: Double)
     }
 
-    /// What the database's answer means.
+    /// Translates the database's answer.
     ///
-    /// - Throws: ``PostgresError/decoding(column:reason:)`` where the answer does not fit the batch.
+    /// - Throws: ``PostgresError/decoding(column:reason:)`` if the answer does not fit the batch.
     func outcome(by answer: Answer) throws(PostgresError) -> Outcome {
         if let ahead = answer.ahead { return .clockDiffers(ahead: ahead) }
         return .verdicts(try verdicts(by: answer))
@@ -49,14 +50,14 @@ extension RecordBatch {
 
     private static var misfit: PostgresError { .decoding(column: 0, reason: "the answer does not fit the batch") }
 
-    /// The counters as they were before each item in turn; the database tells only how they are in the end.
+    /// Computes the state of the counters before each item. The database returns their final state only.
     private struct Account {
         let slots: [Slot]
         let chargeSlots: [Int32]
         var used: [Int64]
         let resetsIn: [Int32?]
 
-        /// Takes back what the recorded items took.
+        /// Subtracts the charges of all recorded items.
         mutating func goBack(before entries: [LedgerEntry], _ codes: [Int32]?) {
             guard !chargeSlots.isEmpty else { return }
             var place = 0
@@ -68,7 +69,7 @@ extension RecordBatch {
             }
         }
 
-        /// Takes an item's charges, and tells what they leave.
+        /// Adds an item's charges and returns what is left of each quota.
         mutating func take(_ charges: [QuotaCharge], from first: Int) -> [QuotaRemainder] {
             guard !charges.isEmpty else { return [] }
             var remaining: [QuotaRemainder] = []

@@ -2,33 +2,33 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Some proposals as the functions that record want them: what they have in common only once, counters in the order in which
-/// everybody takes them.
+/// Proposals in the form that the recording functions take. Shared values appear once, and counters are in the order in
+/// which all recordings lock them.
 struct RecordBatch: Sendable {
     let entries: [LedgerEntry]
 
-    /// What they charge, in the order in which counters are taken.
+    /// The quotas that the items charge, in the order in which counters are locked.
     private(set) var quotas: [Quota] = []
-    /// The counters, by quota and then by holder.
+    /// The counters, ordered by quota and then by holder.
     private(set) var slots: [Slot] = []
-    /// Per charge, its counter, from 0.
+    /// For each charge, the index of its counter, from 0.
     private(set) var chargeSlots: [Int32] = []
-    /// Whether some counter cannot take what all items together want of it.
+    /// Whether some counter has no room for all items together. Items are then admitted one by one.
     private(set) var isOneByOne = false
 
-    /// A counter: a quota's for one holder.
+    /// A counter: one quota for one holder.
     struct Slot: Sendable {
-        /// Its place among the quotas, from 0.
+        /// Index of its quota, from 0.
         let quota: Int
         let holder: Principal
-        /// What all items together take from it; 0 where that is more than the quota's limit.
+        /// The sum of all items' charges; 0 if the sum exceeds the quota's limit.
         var amount: Int64
     }
 
-    /// Whether a quota was changed between two of the decisions. Which counters they share is then not to be seen.
+    /// Whether a quota was changed between two of the decisions. It is then unknown which counters they share.
     private var isMixed = false
 
-    /// Lays entries out as one batch, or as several where a quota was changed between their decisions.
+    /// Makes one batch of the entries, or several if a quota was changed between their decisions.
     static func batches(of entries: [LedgerEntry]) -> [RecordBatch] {
         let batch = RecordBatch(entries)
         guard batch.isMixed, entries.count > 1 else { return [batch] }
@@ -36,23 +36,23 @@ struct RecordBatch: Sendable {
         return batches(of: Array(entries[..<middle])) + batches(of: Array(entries[middle...]))
     }
 
-    /// Lays the proposals of one decision out, in their order.
+    /// Makes a batch of the proposals of one decision, in order.
     init(_ proposals: some Sequence<IssuanceProposal>) {
         self.init(proposals.map { LedgerEntry($0, deadline: .now, for: .nobody) })
     }
 
-    /// Lays entries out, in their order.
+    /// Makes a batch of entries, in order.
     private init(_ entries: [LedgerEntry]) {
         self.entries = entries
         layOutCharges()
     }
 
-    /// A charge on its way to its counter.
+    /// A charge before its counter is known.
     private struct Charge {
         var quota: Int
         let holder: Principal
         let amount: Int64
-        /// Its place among all charges.
+        /// Its index among all charges.
         let place: Int
     }
 
@@ -87,7 +87,7 @@ struct RecordBatch: Sendable {
             }
             chargeSlots[charge.place] = Int32(slots.count - 1)
         }
-        // Negative is more than a number can hold.
+        // A negative sum stands for an overflow.
         for index in slots.indices where !(0...quotas[slots[index].quota].limit ~= slots[index].amount) {
             slots[index].amount = 0
             isOneByOne = true
@@ -103,7 +103,7 @@ struct RecordBatch: Sendable {
         return quotas.count - 1
     }
 
-    /// Puts the quotas in the order in which counters are taken.
+    /// Sorts the quotas by the order in which counters are locked.
     private mutating func sortQuotas(of charges: inout [Charge]) {
         let order = quotas.indices.sorted { quotas[$0].isTaken(before: quotas[$1]) }
         var places = Array(repeating: 0, count: order.count)
@@ -114,12 +114,13 @@ struct RecordBatch: Sendable {
 }
 
 extension Quota {
-    /// Whether another state of the quota has the same counters and room.
+    /// Whether another state of the quota has the same counters and the same limit.
     fileprivate func isCounted(as other: Quota) -> Bool {
         period == other.period && limit == other.limit && sharing == other.sharing
     }
 
-    /// Shared ones come last, since others wait for them.
+    /// Whether the quota's counters are locked before those of another. Shared ones come last, since other principals
+    /// wait for them.
     fileprivate func isTaken(before other: Quota) -> Bool {
         sharing == other.sharing ? id < other.id : sharing == .each
     }

@@ -2,43 +2,44 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// Does what a recording does over a connection of the ledger, and leaves no row.
+/// Repeats the steps of a recording over one of the ledger's connections, without leaving a row.
 struct RecordingProbe {
     let health: LaneHealth
     let clock: LedgerClock
     let schema: SchemaFit?
     let outage: Outage?
 
-    /// What PostgreSQL's clock said at an instant; exact to half the round trip.
+    /// A reading of PostgreSQL's clock and its instant, exact to half the round trip.
     struct ClockReading: Sendable {
         let server: Date
         let instant: ContinuousClock.Instant
     }
 
-    /// How a probe ended.
+    /// The end of a probe.
     enum End {
-        /// Nothing but clock and schema were looked at: recordings succeed.
+        /// Only clock and schema were checked. This is the case when recordings succeed, and when the schema does not
+        /// fit.
         case looked
         case passed
         case failed(flaw: String)
     }
 
-    /// What a probe does, in order.
+    /// The steps of a probe, in order.
     enum Step: Sendable {
-        /// Reads the clock, and which migrations and functions were applied.
+        /// Reads the clock and the list of applied migrations and functions.
         case answer
-        /// Commits something that changes no table: a standby may be waited for, or the disk.
+        /// Commits a transaction that changes no table. The commit may have to wait for a standby or the disk.
         case commit
-        /// Has a decision of long ago proved, by both functions that record.
+        /// Sends an outdated decision to both recording functions, which try to prove it.
         case proof
-        /// Locks the tables of the ledger; after a recording that failed, writes and takes it back.
+        /// Locks the tables of the ledger. After a failed recording, also writes a row and rolls it back.
         case ledger
     }
 
-    /// How long a probe may take.
+    /// Time allowed for a probe.
     static let patience = Duration.seconds(2)
 
-    /// Runs over a connection; what it finds is in ``health`` and ``schema``.
+    /// Runs the probe over a connection. Results go to ``health`` and ``schema``.
     func run(over connection: LoopConnection) async {
         let start = ContinuousClock.now
         let wasBroken = schema?.isBroken == true
@@ -70,7 +71,7 @@ struct RecordingProbe {
         }
     }
 
-    /// Looks at the clock and the schema; says what is wrong with the schema.
+    /// Checks the clock and the schema. Returns what is wrong with the schema; `nil` if it fits.
     private func look(
         over connection: LoopConnection, _ start: ContinuousClock.Instant
     ) async throws(PostgresError) -> String? {
@@ -101,11 +102,11 @@ struct RecordingProbe {
             _ = try await connection.execute(Self.lock, (), deadline: deadline)
             if isDoubted { _ = try await connection.execute(Self.write, (), deadline: deadline) }
         }
-        // The end of a wait that was given up is not the end that was waited for.
+        // After the deadline, a step may end only because its wait was given up. That is no success.
         guard ContinuousClock.now < deadline else { throw .deadlineExceeded }
     }
 
-    /// A decision of before the first change of policy: no matter what is on record, it is stale.
+    /// A decision older than the first policy change. It is always stale, whatever is on record.
     private static let stale = (try? BucketName("probe")).map { bucket in
         RecordBatch([
             IssuanceProposal(
@@ -127,7 +128,7 @@ extension RecordingProbe {
         (clock: try row.decode(0), database: try SchemaState(row, from: 1))
     }
 
-    /// Takes the locks that recordings take, in their order, and the rights that they need.
+    /// Takes the same locks as recordings, in the same order, and so needs the same rights.
     static let lock = Statement<Void, Void>(
         """
         WITH counters AS (
@@ -148,7 +149,8 @@ extension RecordingProbe {
         SELECT gen_random_uuid(), gen_random_uuid(), '', now(), 1, '', '', now(), now() WHERE false
         """)
 
-    /// Writes a row to the ledger and takes it back, and a file of a megabyte, for which the disk has to have room.
+    /// Writes a row to the ledger and rolls it back. Also writes a temporary file of about a megabyte, which needs room
+    /// on the disk.
     static let write = Statement<Void, Void>(
         """
         DO $$
@@ -174,7 +176,7 @@ extension RecordingProbe {
 // MARK: - Words
 
 extension RecordingProbe.Step {
-    /// What is said where it does not end; safe to show to anyone.
+    /// The message if the step does not end. It is safe to show to anyone.
     var hanging: String {
         switch self {
         case .answer: "PostgreSQL does not answer."
@@ -184,7 +186,7 @@ extension RecordingProbe.Step {
         }
     }
 
-    /// What is said where it fails; safe to show to anyone. The log has what the server said.
+    /// Returns the message if the step fails. It is safe to show to anyone; the log has the server's message.
     func flaw(_ error: PostgresError) -> String {
         if error.isWait { return hanging }
         if case .outcomeUnknown = error { return Self.commit.hanging }

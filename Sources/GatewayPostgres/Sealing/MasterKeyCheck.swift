@@ -1,26 +1,27 @@
 public import LibPQ
 
-/// Looks whether the keys given are those that the database's secrets are sealed with.
+/// Checks that the given master keys open the secrets in the database.
 public struct MasterKeyCheck: Sendable {
     private let connection: PostgresConnection
     private let keys: MasterKeyRing
 
-    /// Rows of one key that are tried: more than one, so that a row that somebody changed does not speak for all.
+    /// Number of rows tried for each key. A single row might have been altered and would say nothing about the others.
     private static let rowsPerKey: Int64 = 10
 
-    /// Makes a check.
+    /// Creates a check.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway.
-    ///   - keys: The keys given.
+    ///   - keys: The given keys.
     public init(connection: PostgresConnection, keys: MasterKeyRing) {
         self.connection = connection
         self.keys = keys
     }
 
-    /// Looks at some rows of each key in use.
+    /// Tries some rows of each key in use.
     ///
-    /// - Returns: What is wrong, once for each identifier: no such key is given, or one that opens none of those rows.
+    /// - Returns: One error for each key identifier with a fault: no such key is given, or the key opens none of its
+    ///   rows.
     public func run() async throws(PostgresError) -> [MasterKeyError] {
         var flaws: [String: MasterKeyError] = [:]
         var fitting: Set<String> = []

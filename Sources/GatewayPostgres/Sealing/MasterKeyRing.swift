@@ -1,10 +1,10 @@
 public import GatewayCore
 import LibCrypto
 
-/// The keys that secrets are sealed with in the database.
+/// The master keys that seal secrets in the database.
 ///
-/// AES-256-GCM. The table, the row and the key's identifier are authenticated along, so that sealed bytes open in no
-/// other place.
+/// The algorithm is AES-256-GCM. The table, the row and the key's identifier are authenticated too, so sealed bytes
+/// open in their own place only.
 public struct MasterKeyRing: Sendable, CustomStringConvertible {
     /// Identifier of the key that seals.
     public let currentID: String
@@ -14,11 +14,11 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
     /// The identifier of a key that is given without one.
     public static let defaultID = "default"
 
-    /// Reads keys.
+    /// Parses keys.
     ///
-    /// - Parameter text: A key on each line, `<identifier>:<base64 of 32 bytes>`, or one line that is only base64. The
-    ///   first key seals, all of them open. An identifier has 1 to 64 letters, digits, `.`, `_` and `-`. Empty lines do
-    ///   not count.
+    /// - Parameter text: One key per line, `<identifier>:<base64 of 32 bytes>`, or a single line with only base64. The
+    ///   first key seals; all keys open. An identifier has 1 to 64 letters, digits, `.`, `_` and `-`. Empty lines are
+    ///   ignored.
     /// - Throws: ``MasterKeyError/malformed(line:reason:)``.
     public init(parsing text: Secret<String>) throws(MasterKeyError) {
         var keys: [String: AESGCMKey] = [:]
@@ -49,7 +49,7 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
         } else if !isOnly {
             throw .malformed(line: number, reason: "of several keys each has an identifier, '<identifier>:<base64>'")
         }
-        // No text of the line is quoted: whoever swaps the two halves has the key in front.
+        // The error quotes no text of the line. If somebody swaps the two halves, the text before the colon is the key.
         guard isIdentifier(id) else {
             throw .malformed(
                 line: number, reason: "an identifier has 1 to 64 letters, digits, '.', '_' and '-' before the colon")
@@ -73,19 +73,19 @@ public struct MasterKeyRing: Sendable, CustomStringConvertible {
             }
     }
 
-    /// Identifiers of all keys, the one that seals first, the others in order.
+    /// Identifiers of all keys: first the key that seals, then the others in alphabetical order.
     public var identifiers: [String] {
         [currentID] + keys.keys.filter { $0 != currentID }.sorted()
     }
 
-    /// Identifiers only.
+    /// Lists the identifiers, never the keys.
     public var description: String {
         "current: \(currentID), all: \(keys.keys.sorted().joined(separator: ", "))"
     }
 }
 
 extension MasterKeyRing {
-    /// Seals a secret with the current key for one row.
+    /// Seals a secret for one row, with the current key.
     func seal(_ secret: [UInt8], in place: SealedPlace) throws(MasterKeyError) -> SealedBytes {
         guard let key = keys[currentID] else { throw .unknownKey(currentID) }
         do throws(CryptoError) {
@@ -96,7 +96,7 @@ extension MasterKeyRing {
         }
     }
 
-    /// Opens what was sealed for a row.
+    /// Opens a secret that was sealed for a row.
     func open(_ sealed: SealedBytes, in place: SealedPlace) throws(MasterKeyError) -> [UInt8] {
         guard let key = keys[sealed.keyID] else { throw .unknownKey(sealed.keyID) }
         do throws(CryptoError) {
@@ -107,18 +107,18 @@ extension MasterKeyRing {
     }
 }
 
-/// Why a ring cannot be made, or a secret not be opened.
+/// Reasons why keys cannot be parsed, or a secret cannot be sealed or opened.
 public enum MasterKeyError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A line of the text is no key; lines count from 1. The reason quotes nothing of it.
+    /// A line of the text is not a key. Lines count from 1. The reason quotes nothing from the line.
     case malformed(line: Int, reason: String)
-    /// The ring has no key of this identifier.
+    /// The ring has no key with this identifier.
     case unknownKey(String)
-    /// The bytes are not what the key of this identifier sealed for this row.
+    /// The key with this identifier did not seal these bytes for this row.
     case doesNotOpen(keyID: String)
     /// The system gave no random bytes.
     case sealingFailed
 
-    /// One line for a log.
+    /// One line for the log.
     public var description: String {
         switch self {
         case .malformed(let line, let reason): "line \(line) of the master keys: \(reason)"

@@ -3,16 +3,16 @@ import GatewayCore
 import LibCrypto
 public import LibPQ
 
-/// Seals every secret of the database with the current master key, so that older keys can go.
+/// Seals every secret in the database with the current master key, so that older keys can be retired.
 ///
-/// What is sealed stays the same, so that no gateway has to read anything anew; both keys must be known to all of them
-/// first. Each row that is sealed anew leaves a line in the audit.
+/// The secrets themselves stay the same, so no gateway has to read anything again. All gateways must know both keys
+/// beforehand. Each resealed row adds a line to the audit.
 public struct MasterKeyRotation: Sendable {
-    /// What a rotation did.
+    /// The result of a rotation.
     public struct Outcome: Sendable, Equatable {
-        /// Rows that were sealed anew.
+        /// Number of rows sealed with the current key.
         public var resealed = 0
-        /// Rows that no key of the ring opens; they are as they were.
+        /// Rows that no key of the ring opens. They are unchanged.
         public var unopened: [UnopenedRow] = []
     }
 
@@ -20,9 +20,9 @@ public struct MasterKeyRotation: Sendable {
     public struct UnopenedRow: Sendable, Equatable {
         /// Name of the table.
         public var table: String
-        /// The row.
+        /// Identifier of the row.
         public var id: UUID
-        /// Why.
+        /// Why it could not be opened.
         public var reason: MasterKeyError
     }
 
@@ -31,13 +31,13 @@ public struct MasterKeyRotation: Sendable {
     private let now: @Sendable () -> Date
     private let batch: Int64
 
-    /// Makes a rotation.
+    /// Creates a rotation.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway.
-    ///   - keys: The new key first, and those that rows are sealed with.
-    ///   - now: The clock of the audit's identifiers.
-    ///   - batch: Rows in one transaction, 1 or more.
+    ///   - keys: The new key first, then those that currently seal rows.
+    ///   - now: Returns the current time, for the identifiers of audit lines.
+    ///   - batch: Number of rows per transaction, at least 1.
     public init(
         connection: PostgresConnection, keys: MasterKeyRing, now: @escaping @Sendable () -> Date, batch: Int = 100
     ) {
@@ -47,11 +47,11 @@ public struct MasterKeyRotation: Sendable {
         self.batch = Int64(max(1, batch))
     }
 
-    /// Goes through all rows; may be repeated, and run beside gateways.
+    /// Reseals all rows. It may be repeated, and may run while gateways serve.
     ///
-    /// Those of the current key are opened too: another key may go by the same name.
-    /// - Parameter requestID: What the audit knows the run by.
-    /// - Throws: ``PostgresError``, or ``MasterKeyError/sealingFailed``; batches before that are done.
+    /// Rows sealed with the current key are opened too, because another key may use the same identifier.
+    /// - Parameter requestID: Identifies the run in the audit.
+    /// - Throws: ``PostgresError``, or ``MasterKeyError/sealingFailed``. Earlier batches stay committed.
     public func run(requestID: String) async throws -> Outcome {
         var outcome = Outcome()
         for table in SealedTable.all {

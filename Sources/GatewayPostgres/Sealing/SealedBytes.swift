@@ -1,16 +1,16 @@
 import Foundation
 import LibPQ
 
-/// Sealed bytes and the key that opens them.
+/// Sealed bytes with the identifier of the key that opens them.
 struct SealedBytes: Sendable {
-    /// As ``MasterKeyRing`` made them.
+    /// The bytes that ``MasterKeyRing`` made.
     var bytes: [UInt8]
     /// Identifier of the key.
     var keyID: String
 }
 
 extension SealedBytes {
-    /// Reads two columns, the bytes and the identifier of their key; `nil` where there are no bytes.
+    /// Reads two columns, the bytes and the identifier of their key. Returns `nil` if there are no bytes.
     init?(_ row: inout PostgresRow) throws(PostgresError) {
         let bytes: [UInt8]? = try row.next()
         let keyID: String? = try row.next()
@@ -26,19 +26,20 @@ struct SealedPlace: Sendable {
     /// Primary key.
     var row: UUID
 
-    /// A credential of a store.
+    /// A storage credential.
     static func storageCredential(_ id: UUID) -> SealedPlace { SealedPlace(table: "storage_credentials", row: id) }
 
-    /// A secret of an issuer.
+    /// The secret of an issuer.
     static func issuer(_ id: UUID) -> SealedPlace { SealedPlace(table: "issuers", row: id) }
 
-    /// The answers' key of a ticket.
+    /// The key that encrypts a ticket's answers.
     static func ticket(_ id: UUID) -> SealedPlace { SealedPlace(table: "tickets", row: id) }
 
     /// The answer to a request with an idempotency key.
     static func idempotencyKey(_ id: UUID) -> SealedPlace { SealedPlace(table: "idempotency_keys", row: id) }
 
-    /// What is authenticated along; NUL parts the three, which none of them holds.
+    /// Returns the bytes that are authenticated with the secret: table, row and key identifier. NUL separates them,
+    /// since none of them contains it.
     func associatedData(keyID: String) -> [UInt8] {
         Array([table, row.uuidString.lowercased(), keyID].joined(separator: "\0").utf8)
     }

@@ -4,12 +4,12 @@ import LibPQ
 /// A table with a column of sealed bytes.
 struct SealedTable: Sendable {
     let name: String
-    /// Locks and reads rows that are sealed.
+    /// Locks and reads sealed rows.
     let read: Statement<(after: UUID, limit: Int64), (id: UUID, sealed: SealedBytes)>
     let write: Statement<(id: UUID, sealed: SealedBytes), Void>
-    /// For each key that rows are sealed with, some of those rows, the newest first.
+    /// Reads some rows of each key in use, newest first.
     let sample: Statement<Int64, (id: UUID, sealed: SealedBytes)>
-    /// Writes down that a row was sealed anew.
+    /// Adds an audit line for a resealed row.
     let audit: Statement<Resealing, Void>
 
     static let all = [
@@ -54,14 +54,14 @@ struct SealedTable: Sendable {
     }
 }
 
-/// What the audit keeps of a row that was sealed with another key.
+/// The audit line of a row that was sealed with another key.
 struct Resealing: Sendable {
     /// Identifier of the line.
     var id: UUID
     var row: UUID
     var requestID: String
-    /// Identifier of the key before.
+    /// Identifier of the old key.
     var before: String
-    /// Identifier of the key since.
+    /// Identifier of the new key.
     var after: String
 }

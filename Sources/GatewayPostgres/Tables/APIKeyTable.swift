@@ -4,7 +4,7 @@ import LibPQ
 
 /// The table `api_keys`.
 enum APIKeyTable {
-    /// What checks need, in the order in which ``APIKey/init(_:)`` reads it.
+    /// The columns that checks need, in the order in which ``APIKey/init(_:)`` reads them.
     static let columns = Columns<APIKey>(
         Column("id", as: "id") { $0.id },
         Column("prefix", as: "prefix") { $0.prefix },
@@ -16,15 +16,15 @@ enum APIKeyTable {
         Column("expires_at", as: "expiresAt") { $0.expiresAt },
         Column("created_at", as: "createdAt"))
 
-    /// What admins see besides what is checked, in the order in which ``APIKey/init(forAdmins:)`` reads it.
+    /// These columns and those that only admins see, in the order in which ``APIKey/init(forAdmins:)`` reads them.
     private static let all = columns.adding(
         Column("previous_prefix", as: "previousPrefix") { $0.previousKey?.prefix },
         Column("previous_hash") { $0.previousKey?.hash },
         Column("previous_expires_at", as: "previousExpiresAt") { $0.previousKey?.expiresAt })
 
-    /// The key that a prefix names, by its own or its former one.
+    /// Finds the key with a prefix, either its current or its previous one.
     ///
-    /// - Parameter prefix: An expression.
+    /// - Parameter prefix: An SQL expression.
     static func named(_ prefix: String) -> String {
         let former = columns.selected(
             of: "r",

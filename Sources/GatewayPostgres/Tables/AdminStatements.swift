@@ -4,15 +4,15 @@ import LibPQ
 
 /// Statements that all kinds of rows share.
 enum AdminStatements {
-    /// Writes to the log of the server alone: a commit that comes after all others before it, at the standby too.
+    /// Writes a message to the server's write-ahead log only. Its commit comes after all earlier ones, at the standby
+    /// too.
     static let writeNothing = Statement<Void, Void>("SELECT pg_logical_emit_message(true, 'sluice', '')")
 
-    /// Makes a statement that gives a row as JSON, for the audit.
+    /// Makes a statement that returns a row as JSON, for the audit.
     ///
     /// - Parameters:
-    ///   - members: Names and values of the row's members, for `jsonb_build_object`; secrets and hashes are not among
-    ///     them.
-    ///   - source: Where the row `r` with the identifier `$1` is found.
+    ///   - members: Names and values of the row's members, for `jsonb_build_object`, without secrets and hashes.
+    ///   - source: Selects the row `r` with the identifier `$1`.
     static func document(_ members: String, from source: String) -> Statement<String, String> {
         Statement("SELECT jsonb_build_object(\(members))::text FROM \(source)") {
             [$0]
@@ -21,12 +21,12 @@ enum AdminStatements {
         }
     }
 
-    /// Makes a statement that locks the row with the identifier `$1` and gives the scope that it changes under.
+    /// Makes a statement that locks the row with the identifier `$1` and returns the scope that its changes touch.
     static func lock(scope: String, revision: String, from source: String) -> Statement<String, LockedRow> {
         lock(scopes: "ARRAY[\(scope)]", revision: revision, from: source)
     }
 
-    /// Makes a statement that locks the row with the identifier `$1` and gives the scopes that it changes under.
+    /// Makes a statement that locks the row with the identifier `$1` and returns the scopes that its changes touch.
     static func lock(scopes: String, revision: String, from source: String) -> Statement<String, LockedRow> {
         Statement("SELECT \(scopes), \(revision) FROM \(source) FOR UPDATE") {
             [$0]
@@ -49,17 +49,17 @@ enum AdminStatements {
     }
 }
 
-/// What is to be known of a row that is locked.
+/// The scopes and the revision of a locked row.
 struct LockedRow: Sendable {
-    /// The scopes that it changes under.
+    /// The scopes that a change of the row touches.
     var scopes: [String]
     var revision: UUID
 }
 
 /// A row that was removed together with others.
 struct RemovedRow: Sendable {
-    /// The scope that it changes under.
+    /// The scope that its removal touches.
     var scope: String
-    /// What the audit holds of it.
+    /// The row's document for the audit.
     var document: String
 }

@@ -2,68 +2,70 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// How rows of one kind are kept: the statements, and the parts in which the kinds differ.
+/// Describes how resources of one kind are stored: its statements and whatever else differs between kinds.
 struct AdminTable<Resource: Sendable>: Sendable {
-    /// The kind of row.
+    /// The kind of resource.
     let kind: ResourceKind
     /// The list of its rows.
     let listing: Listing
-    /// Values of a row for ``Listing/order``.
+    /// Returns a row's values for ``Listing/order``.
     let position: @Sendable (Resource) -> [String]
-    /// The identifier of a row.
+    /// Returns the identifier of a row.
     let identifier: @Sendable (Resource) -> String
-    /// Whether a text can be an identifier, so that it may be sent.
+    /// Tests whether a text can be an identifier. Only such texts are sent to the database.
     let isIdentifier: @Sendable (String) -> Bool
-    /// What to say where a foreign key refuses a change.
+    /// The reason to report if a foreign key refuses a change.
     let referenceConflict: String
 
-    /// Checks what a row contradicts and inserts it.
+    /// Checks a new row against existing ones and inserts it.
     let insert: @Sendable (Resource, borrowing PostgresTransaction) throws -> Void
     /// Reads a row by its identifier.
     let read: Statement<String, Stored<Resource>>
     /// Reads rows in order.
     let page: Statement<PageRequest, Resource>
-    /// Locks a row that somebody may refer to or change.
+    /// Locks a row that others may refer to or change.
     let lockRow: Statement<String, LockedRow>
-    /// Checks what a row contradicts and writes it over the one that is locked; some kinds of rows never change.
+    /// Checks a new state against other rows and overwrites the locked row. Some kinds of rows never change.
     var update: @Sendable (RowUpdate<Resource>, borrowing PostgresTransaction) throws -> Void = { _, _ in
         throw GatewayError.conflict(reason: "Such a row is there or not; it does not change.")
     }
-    /// Checks whether a row that is locked can go, and removes it.
+    /// Checks whether a locked row may be removed, and removes it.
     let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void
-    /// What the audit holds of a row; see ``AdminStatements/document(_:from:)``.
+    /// Reads a row's document for the audit; see ``AdminStatements/document(_:from:)``.
     let document: Statement<String, String>
-    /// Whether a new row is a change of policy that decisions may rest on, with its lines in the log and the audit.
+    /// Whether creating a row is a change of policy that decisions may rest on. Such a change has a line in the policy
+    /// log and one in the audit.
     var isLoggedWhenCreated = true
 
     /// Locks a row.
     ///
-    /// - Parameter revision: The one it must be of; any where `nil`.
+    /// - Parameter revision: The revision that the row must have; `nil` accepts any.
     func lock(
         _ id: String, of revision: UUID? = nil, in transaction: borrowing PostgresTransaction
     ) throws -> LockedRow {
         var locked = try transaction.execute(lockRow, id).first
-        // Who waited for somebody that put another version in its place finds neither; a second look finds the new one.
+        // If another transaction replaced the version waited for, the statement finds neither version. A second one
+        // finds the new version.
         if locked == nil { locked = try transaction.execute(lockRow, id).first }
         guard let locked else { throw GatewayError.notFound(kind) }
         guard revision == nil || revision == locked.revision else { throw GatewayError.preconditionFailed }
         return locked
     }
 
-    /// Whether a text is a UUID in the one form that stands in answers and in the audit.
+    /// Tests whether a text is a UUID in lower case, the form used in answers and in the audit.
     @Sendable static func isLowerCaseUUID(_ text: String) -> Bool {
         UUID(uuidString: text)?.uuidString.lowercased() == text
     }
 }
 
-/// A row to be written over another, and who says so.
+/// A new state of a row, with the admin who sets it.
 struct RowUpdate<Resource: Sendable>: Sendable {
     var id: String
     var row: Resource
     var actor: String
 }
 
-/// Which row goes, and who says so.
+/// The row to remove, with the admin who removes it.
 struct Removal: Sendable {
     var id: String
     var actor: String

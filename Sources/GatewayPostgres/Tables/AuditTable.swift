@@ -4,7 +4,7 @@ import LibPQ
 
 /// A line of the audit.
 struct AuditEntry: Sendable {
-    /// What happened to the row.
+    /// The kind of change.
     enum Operation: String, Sendable {
         case create
         case update
@@ -18,14 +18,14 @@ struct AuditEntry: Sendable {
     var resourceID: String
     var actor: String
     var requestID: String
-    /// JSON of the row before and after, without secrets; `nil` where there was or is none.
+    /// JSON of the row before and after the change, without secrets; `nil` if the row did not exist then.
     var before: String?
     var after: String?
 }
 
 /// The table `admin_audit`.
 enum AuditTable {
-    /// In the order in which ``AuditRecord/init(_:)`` reads them.
+    /// The columns, in the order in which ``AuditRecord/init(_:)`` reads them.
     static let columns = Columns<AuditEntry>(
         Column("id") { $0.id },
         Column("at"),
@@ -39,7 +39,7 @@ enum AuditTable {
 
     static let insert = columns.insert(into: "admin_audit")
 
-    /// Writes down what an admin did besides changing rows.
+    /// Records an act of an admin that changes no row.
     static let note = Statement<(id: UUID, act: AuditedAct, change: ChangeContext), UUID>(
         """
         INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after)
@@ -64,7 +64,7 @@ enum AuditTable {
         ],
         order: [.uuid("id")])
 
-    /// The newest first.
+    /// Reads a page of lines, newest first.
     static let page = Statement<PageRequest, AuditRecord>(
         """
         SELECT \(columns.selected(of: "a")) FROM admin_audit a

@@ -4,7 +4,7 @@ import LibPQ
 
 /// The table `buckets`.
 enum BucketTable {
-    /// In the order in which ``Bucket/init(_:)`` reads them.
+    /// The columns, in the order in which ``Bucket/init(_:)`` reads them.
     static let columns = Columns<Bucket>(
         Column("name", as: "name") { $0.name.rawValue },
         Column("provider", as: "provider") { $0.provider.rawValue },
@@ -49,7 +49,8 @@ enum BucketTable {
     static let lock = AdminStatements.lock(
         scope: "'bucket:' || b.name", revision: "b.revision", from: "buckets b WHERE b.name = $1")
 
-    /// A statement of its own, so that it sees the grants of those who had the row locked before.
+    /// Tests for live grants of a bucket. It is a separate statement, so that it sees grants committed by transactions
+    /// that locked the row before.
     static let hasLiveGrants = Statement<String, Bool>(
         "SELECT EXISTS (SELECT FROM grants g WHERE g.bucket = $1 AND g.removed_at IS NULL)"
     ) {

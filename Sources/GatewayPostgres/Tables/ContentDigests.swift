@@ -1,18 +1,18 @@
 import GatewayCore
 
-/// What is on record of the bytes of an upload, in one column: an MD5 of 16 bytes, a SHA-256 of 32, or both in this
-/// order; and behind a SHA-256 one byte more where the signature holds for it.
+/// The digests recorded for an upload's bytes, in one column: an MD5 of 16 bytes, a SHA-256 of 32, or both in this
+/// order. One more byte follows a SHA-256 that the signature covers.
 struct ContentDigests: Equatable {
-    /// The MD5 that was bound.
+    /// The MD5 that the URL binds.
     var md5: [UInt8]?
-    /// The SHA-256 that was asked for.
+    /// The SHA-256 that the request named.
     var sha256: [UInt8]?
-    /// Whether the store compared that, since it was signed as the hash of the request.
+    /// Whether the store compared the SHA-256, because it was signed as the hash of the request.
     var signsPayload = false
 
     private static let mark: UInt8 = 1
 
-    /// Reads the column; what has another length holds no digest.
+    /// Reads the column. A value of any other length holds no digest.
     init(_ bytes: [UInt8]?) {
         guard let bytes else { return }
         let md5Count = bytes.count == 16 || bytes.count >= 48 ? 16 : 0
@@ -23,7 +23,7 @@ struct ContentDigests: Equatable {
         signsPayload = rest.count == 33
     }
 
-    /// What the column holds of an issuance.
+    /// Returns the column's value for an issuance.
     static func column(of proposal: IssuanceProposal) -> [UInt8]? {
         guard let sha256 = proposal.contentSHA256 else { return proposal.contentMD5 }
         return (proposal.contentMD5 ?? []) + sha256 + (proposal.signsPayload ? [mark] : [])

@@ -4,7 +4,7 @@ import LibPQ
 
 /// The table `event_secrets`.
 enum EventSecretTable {
-    /// In the order in which ``EventSecret/init(_:)`` reads them.
+    /// The columns, in the order in which ``EventSecret/init(_:)`` reads them.
     private static let columns = "s.bucket, s.name, s.hash, s.created_at, s.previous_until"
 
     static let named = Statement<String, (bucket: BucketName, hash: [UInt8])>(

@@ -2,18 +2,18 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `grants`; statements for admins see only the live ones.
+/// The table `grants`. Statements for admins see only live grants.
 enum GrantTable {
-    /// What a row is written with.
+    /// The values that a row is written with.
     struct Writing: Sendable {
         var grant: Grant
         /// JSON.
         var conditions: String
-        /// When the grant was created, where this is another version of it; `nil` where the database sets the time.
+        /// When the grant was created, if this is a new version of it; `nil` if the database sets the time.
         var createdAt: Date?
     }
 
-    /// In the order in which ``UnparsedGrant`` reads them.
+    /// The columns, in the order in which ``UnparsedGrant`` reads them.
     static let columns = Columns<Writing>(
         Column("id") { $0.grant.id },
         Column("principal") { $0.grant.principal.rawValue },
@@ -29,17 +29,17 @@ enum GrantTable {
         Column("created_by") { $0.grant.createdBy },
         Column("created_at", ColumnForm(write: { "coalesce(\($0), clock_timestamp())" })) { $0.createdAt })
 
-    /// The columns that the grants of one principal do not have in common, in the order in which
-    /// ``Grant/list(_:of:)`` reads them.
+    /// The columns whose values differ between the grants of one principal, in the order in which ``Grant/list(_:of:)``
+    /// reads them.
     static let columnsOfPrincipal = columns.without("principal")
 
-    /// Most templates of one principal in one bucket: they are expanded and compared one by one.
+    /// Maximum number of templates of one principal in one bucket. Templates are expanded and compared one by one.
     static let maxTemplates: Int64 = 64
     static let tooManyTemplates = "A principal has at most \(maxTemplates) templates in one bucket."
 
     static let insert = columns.insert(into: "grants")
 
-    /// Keeps the bucket from being removed until the grant is committed, or finds out that it is gone.
+    /// Locks the bucket against removal until the grant is committed. Returns no row if the bucket is gone.
     static let lockBucket = Statement<String, Bool>("SELECT true FROM buckets b WHERE b.name = $1 FOR KEY SHARE") {
         [$0]
     } decode: { row throws(PostgresError) in
@@ -51,11 +51,12 @@ enum GrantTable {
         "SELECT pg_advisory_xact_lock(\(AdvisoryLock.templatesForOne.key))"
     ) { [$0.principal, $0.bucket] }
 
-    /// Keeps out who adds many templates, to principals and buckets in great number.
+    /// Keeps out transactions that add many templates, for many principals and buckets.
     static let shareTemplateLock = Statement<Void, Void>(
         "SELECT pg_advisory_xact_lock_shared(\(AdvisoryLock.templates.key))")
 
-    /// A statement of its own, so that it sees the templates of those who had the lock before.
+    /// Counts the live templates of a principal in a bucket. It is a separate statement, so that it sees templates
+    /// committed by transactions that held the lock before.
     static let countTemplates = Statement<(principal: String, bucket: String), Int64>(
         """
         SELECT count(*) FROM grants g
@@ -72,7 +73,7 @@ enum GrantTable {
         from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL"
     ) { row throws(PostgresError) in try Grant(&row) }
 
-    /// Lists and exports of grants; ``isListed`` takes the values of the filters as its first parameters.
+    /// Describes lists and exports of grants. ``isListed`` takes the values of the filters as its first parameters.
     static let listing = Listing(
         of: .grant,
         filters: [
@@ -81,7 +82,7 @@ enum GrantTable {
         ],
         order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")])
 
-    /// Whether a grant `g` is there and passes the filters `$1` to `$6`.
+    /// The condition that a grant `g` is live and passes the filters `$1` to `$6`.
     static let isListed = """
         g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
             AND ($3::text IS NULL OR g.prefix = $3) AND ($4::text IS NULL OR g.actions @> ARRAY[$4::text])
@@ -90,7 +91,7 @@ enum GrantTable {
                 AND coalesce(g.not_after > $6::text::timestamptz, true)))
         """
 
-    /// In the order of the index by principal, so that a page costs the same wherever it begins.
+    /// Reads a page of grants in the order of the index by principal, so that every page costs the same.
     static let page = Statement<PageRequest, Grant>(
         """
         SELECT \(columns.selected(of: "g")) FROM grants g
@@ -108,7 +109,7 @@ enum GrantTable {
         scope: "g.principal", revision: "g.created_change",
         from: "grants g WHERE g.id = $1::text::uuid AND g.removed_at IS NULL")
 
-    /// The row stays: it says later why something was permitted.
+    /// Ends a grant. Its row stays, to explain later why something was permitted.
     static let remove = Statement<Removal, Void>(
         """
         UPDATE grants
@@ -125,26 +126,26 @@ enum GrantTable {
         try row.next()
     }
 
-    /// What a grant `g` is for; see `grant_key`.
+    /// The key of a grant `g`: principal, bucket, prefix, kind of prefix and effect. See `grant_key`.
     static let key = "grant_key(g.principal, g.bucket, g.prefix, g.is_template, g.effect)"
 
-    /// All that a grant `g` says; see `grant_fingerprint`.
+    /// The fingerprint of a grant `g`, over all its content. See `grant_fingerprint`.
     static let fingerprint = """
         grant_fingerprint(g.principal, g.bucket, g.prefix, g.is_template, g.effect, g.actions, g.conditions, g.not_before,
             g.not_after, g.note)
         """
 }
 
-/// A grant as it is kept.
+/// A grant as its row holds it.
 private struct UnparsedGrant {
     var id: UUID
     var bucket: String
     var prefix: String
     var isTemplate: Bool
-    /// Parted by commas.
+    /// Separated by commas.
     var actions: String
     var effect: String
-    /// JSON; `nil` where there are none.
+    /// JSON; `nil` if there are none.
     var conditions: String?
     var notBefore: Date?
     var notAfter: Date?
@@ -152,9 +153,9 @@ private struct UnparsedGrant {
     var createdBy: String
     var createdAt: Date
 
-    /// The grant.
+    /// Parses the grant.
     ///
-    /// - Parameter column: What to name where a member does not parse.
+    /// - Parameter column: The column that errors name if a member does not parse.
     func grant(of principal: Principal, column: Int) throws(PostgresError) -> Grant {
         var actions: Set<Action> = []
         for name in self.actions.utf8.split(separator: UInt8(ascii: ",")) {
@@ -167,7 +168,7 @@ private struct UnparsedGrant {
             throw .decoding(column: column, reason: "malformed effect")
         }
         let bucket = try PostgresRow.parse(self.bucket, of: column, BucketName.init(_:))
-        // Checked when it was created; here the two cases only have to be told apart.
+        // The prefix was checked when the grant was created. Only the two kinds must be told apart here.
         let prefix: KeyPrefix = isTemplate ? .template(ExactText(prefix)) : .literal(ExactText(prefix))
         return Grant(
             id: id, principal: principal, bucket: bucket, prefix: prefix, actions: actions, effect: effect,
@@ -198,7 +199,7 @@ extension Grant {
         self = try grant.grant(of: principal, column: column)
     }
 
-    /// Reads the grants of a principal, each column of ``GrantTable/columnsOfPrincipal`` gathered into an array.
+    /// Reads the grants of a principal. The row holds each column of ``GrantTable/columnsOfPrincipal`` as an array.
     static func list(_ row: inout PostgresRow, of principal: Principal) throws(PostgresError) -> [Grant] {
         let column = row.place
         guard let ids = try row.next(as: [UUID]?.self) else {

@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `group_members`. Statements take the identifier of a row apart at its U+001F.
+/// The table `group_members`. Statements split the identifier of a row at its U+001F.
 enum GroupMemberTable {
-    /// In the order in which ``GroupMember/init(_:)`` reads them.
+    /// The columns, in the order in which ``GroupMember/init(_:)`` reads them.
     static let columns = Columns<GroupMember>(
         Column("group_principal", as: "group") { $0.group.rawValue },
         Column("member_principal", as: "member") { $0.member.rawValue },
@@ -36,8 +36,8 @@ enum GroupMemberTable {
         try GroupMember(&row)
     }
 
-    /// Without a lock, which the gateway's role may not take: a membership never changes, and its removal tells whether
-    /// it was still there.
+    /// Reads the scope and the revision of a membership without a lock, which the gateway's role may not take. A
+    /// membership never changes, and its removal tells whether it still existed.
     static let readScope = Statement<String, LockedRow>(
         "SELECT m.member_principal, m.revision FROM group_members m WHERE \(whereIs("m", "$1"))"
     ) {

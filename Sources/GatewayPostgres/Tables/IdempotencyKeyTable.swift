@@ -4,20 +4,20 @@ import LibPQ
 
 /// The table `idempotency_keys`.
 enum IdempotencyKeyTable {
-    /// What is asked for, with identifiers that a new row and claim get.
+    /// A request for a claim, with identifiers for a new row and claim.
     struct Claiming: Sendable {
         var request: IdempotentRequest
         var id: UUID
         var attempt: UUID
     }
 
-    /// What is known.
+    /// The state of a key.
     struct Known: Sendable {
         var verdict: String
         var id: UUID?
-        /// Which attempt may act; `nil` where none may.
+        /// The attempt that may act; `nil` if none may.
         var attempt: UUID?
-        /// Seconds.
+        /// Seconds to wait before trying again.
         var retryAfter: Int32
         var issuances: [UUID]
         var sealed: SealedBytes?
@@ -46,7 +46,8 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.claim.id, $0.claim.attempt, $0.sealed?.bytes, $0.sealed?.keyID] }
 
-    /// What came to nothing leaves nothing; what did not is found interrupted by the next request.
+    /// Ends a claim without an answer. A key whose request had no effect is removed. Otherwise the next request finds
+    /// it interrupted.
     static let abandon = Statement<IdempotencyClaim, Void>(
         """
         WITH ended AS (
@@ -59,7 +60,7 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.id, $0.attempt] }
 
-    /// Says in the transaction of a change that the change was made for a claim.
+    /// Notes, in the transaction of a change, that the change was made for a claim.
     static let mark = Statement<IdempotencyClaim, Void>(
         """
         UPDATE idempotency_keys SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
@@ -67,7 +68,7 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.id, $0.attempt] }
 
-    /// Says of claims that somebody works for them still. A row that is locked is one that somebody works with.
+    /// Extends claims that are still in use. It skips locked rows, since their claims are being used at this moment.
     static let renew = Statement<[IdempotencyClaim], Void>(
         """
         UPDATE idempotency_keys k SET claimed_until = idempotency_claim_end()
@@ -80,7 +81,7 @@ enum IdempotencyKeyTable {
         """
     ) { [$0.map(\.id), $0.map(\.attempt)] }
 
-    /// Removes keys past their time; those that somebody uses at the moment stay for the next round.
+    /// Removes expired keys. Keys in use at this moment stay for the next round.
     static let prune = Statement<Int32, Void>(
         """
         DELETE FROM idempotency_keys k
@@ -95,9 +96,10 @@ enum IdempotencyKeyTable {
 }
 
 extension PostgresTransaction {
-    /// Ties a change to the claim of the request's idempotency key, if it has one: both are committed, or neither is.
+    /// Ties a change to the claim of the request's idempotency key, if it has one. Either both are committed or
+    /// neither.
     ///
-    /// - Throws: `idempotency` where another request acts for the key by now, so that this one must change nothing.
+    /// - Throws: `idempotency` if another request now acts for the key. This one must change nothing.
     func mark(_ change: ChangeContext) throws {
         guard let claim = change.claim else { return }
         guard try perform(IdempotencyKeyTable.mark, claim) == 1 else {

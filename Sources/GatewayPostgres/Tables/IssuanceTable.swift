@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `issuances`, as far as it is read here; the functions that record write it.
+/// The columns of the table `issuances` that are read here. The recording functions write it.
 enum IssuanceTable {
     /// Columns of a row `i`, in the order in which ``RecordedIssuance/init(_:)`` reads them.
     static let columns = """
@@ -27,7 +27,7 @@ extension RecordedIssuance {
 }
 
 extension RecordedIssuance.Charge {
-    /// Reads two columns, the quotas and what was taken from each.
+    /// Reads two columns: the quotas, and the amount charged to each.
     fileprivate static func list(_ row: inout PostgresRow) throws(PostgresError) -> [Self] {
         let quotas = try row.next(as: [UUID]?.self) ?? []
         let amounts = try row.next(as: [Int64]?.self) ?? []

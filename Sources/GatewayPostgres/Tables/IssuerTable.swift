@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `issuers`; the statements of an instance open what is sealed.
+/// The table `issuers`. Statements of an instance open sealed secrets.
 struct IssuerTable: Sendable {
-    /// What a row is written with: the keys of an issuer are a URL, a text or a secret.
+    /// The values that a row is written with. The keys of an issuer are a URL, a text or a secret.
     struct Writing: Sendable {
         var issuer: Issuer
         var keysURL: String?
@@ -12,7 +12,7 @@ struct IssuerTable: Sendable {
         var sealed: SealedBytes?
     }
 
-    /// In the order in which ``SealedIssuer/init(_:)`` reads them.
+    /// The columns, in the order in which ``SealedIssuer/init(_:)`` reads them.
     static let columns = Columns<Writing>(
         Column("id", as: "id") { $0.issuer.id },
         Column("issuer", as: "issuer") { $0.issuer.issuer },
@@ -66,7 +66,8 @@ struct IssuerTable: Sendable {
     /// Lets one issuer after another be created or changed.
     static let lockAll = Statement<Void, Void>("SELECT pg_advisory_xact_lock(\(AdvisoryLock.issuers.key))")
 
-    /// A statement of its own, so that it sees the issuers of those who had the lock before.
+    /// Reads the prefixes of the other issuers. It is a separate statement, so that it sees issuers committed by
+    /// transactions that held the lock before.
     static let readOthers = Statement<UUID, IssuerPrefixes>(
         "SELECT issuer, principal_prefix, group_prefix FROM issuers WHERE id <> $1"
     ) {
@@ -91,7 +92,7 @@ struct IssuerTable: Sendable {
 }
 
 extension IssuerTable.Writing {
-    /// Seals the keys of an issuer where they are a secret.
+    /// Seals the keys of an issuer if they are a secret.
     fileprivate init(_ issuer: Issuer, sealedWith ring: MasterKeyRing) throws(MasterKeyError) {
         self.issuer = issuer
         switch issuer.keys {
@@ -102,9 +103,9 @@ extension IssuerTable.Writing {
     }
 }
 
-/// An issuer as it is kept.
+/// An issuer as its row holds it.
 struct SealedIssuer: Sendable {
-    /// The issuer; where its keys are a secret, that is still missing.
+    /// The issuer. If its keys are a secret, they are still missing.
     private let issuer: Issuer
     private let sealed: SealedBytes?
 
@@ -137,14 +138,14 @@ struct SealedIssuer: Sendable {
     }
 }
 
-/// What an issuer puts before names.
+/// The prefixes that an issuer adds to the names of principals and groups.
 struct IssuerPrefixes: Sendable {
     var issuer: String
     var principal: String
     var group: String
 
-    /// Whether one prefix begins with the other, so that two issuers could come to the same name: `a` and `bc` read
-    /// like `ab` and `c`. The empty prefix begins every other.
+    /// Tests whether one prefix begins with the other. Two issuers could then make the same name: `a` and `bc` read
+    /// like `ab` and `c`. Every prefix begins with the empty one.
     static func collide(_ left: String, _ right: String) -> Bool {
         left.utf8.starts(with: right.utf8) || right.utf8.starts(with: left.utf8)
     }

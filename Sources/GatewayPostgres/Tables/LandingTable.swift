@@ -2,8 +2,8 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `landings`, what became of uploads, and the view `uploads` that shows them beside their rows of the
-/// ledger.
+/// The table `landings`, which holds the outcomes of uploads, and the view `uploads`, which shows them beside their
+/// ledger rows.
 enum LandingTable {
     struct PageRequest: Sendable {
         var query: UploadQuery
@@ -13,7 +13,7 @@ enum LandingTable {
         var limit: Int
     }
 
-    /// The view's, in the order in which ``ListedUpload/init(_:)`` reads them.
+    /// Columns of the view, in the order in which ``ListedUpload/init(_:)`` reads them.
     private static let columns = """
         u.content_md5, u.id, u.issued_at, u.expires_at, u.delivery, u.action, u.method, u.principal, u.bucket,
         u.object_key, u.content_type, u.content_length, u.is_dead, u.multipart_state = 'completed', u.multipart_etag,
@@ -28,8 +28,8 @@ enum LandingTable {
         try ListedUpload(&row)
     }
 
-    /// What permits a single object; parts are left out, and so are the requests that start or complete one in parts
-    /// otherwise.
+    /// Reads a page of issuances that permit one whole object. Parts are left out. So are requests that start or
+    /// complete a multipart upload by another delivery.
     static let page = Statement<PageRequest, ListedUpload>(
         """
         SELECT \(columns) FROM uploads u
@@ -75,7 +75,7 @@ enum LandingTable {
 }
 
 extension UploadFinding {
-    /// Reads seven columns of `landings`, those that `note_landing` answers.
+    /// Reads the seven columns of `landings` that `note_landing` returns.
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             kind: try row.nextWord(), mismatches: try row.nextWords(), source: try row.nextWord(),
@@ -109,7 +109,7 @@ extension ListedUpload {
         let madeAt: Date? = try row.next()
         let eventSize: Int64? = try row.next()
         let eventETag: String? = try row.next()
-        // What was found goes before what was told, unless nothing was found.
+        // A finding takes precedence over what the store reported, unless the finding is that the object is absent.
         let finding: UploadFinding?
         if let found = record.finding, found.kind != .absent {
             finding = found

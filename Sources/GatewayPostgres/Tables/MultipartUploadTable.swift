@@ -4,7 +4,7 @@ import LibPQ
 
 /// The tables `multipart_uploads` and `multipart_parts`.
 enum MultipartUploadTable {
-    /// In the order in which ``MultipartUpload/init(_:)`` reads them.
+    /// The columns, in the order in which ``MultipartUpload/init(_:)`` reads them.
     private static let columns = Columns<MultipartUpload>(
         Column("id") { $0.id },
         Column("principal") { $0.principal.rawValue },
@@ -20,7 +20,8 @@ enum MultipartUploadTable {
         Column("created_at"),
         Column("expires_at") { $0.expiresAt })
 
-    /// A start whose answer is lost is looked for soon; everything else when it expires.
+    /// Inserts an upload. Its first check comes after five minutes, in case the answer to the start is lost. Later
+    /// checks come when the upload expires.
     static let insert: Statement<MultipartUpload, Date> = {
         let written = columns.inserted
         let expiry = written.parameter(of: "expires_at")
@@ -62,7 +63,8 @@ enum MultipartUploadTable {
         try row.nextWord()
     }
 
-    /// While an attempt to complete is under way, the parts stay those of that attempt: the store may have heard it.
+    /// Changes the state of an upload. While an attempt to complete it is under way, the parts stay those of that
+    /// attempt, because the store may have received it.
     static let move = Statement<(id: UUID, from: Set<MultipartUpload.State>, to: MultipartChange), UUID>(
         """
         UPDATE multipart_uploads
@@ -148,7 +150,7 @@ enum MultipartUploadTable {
     static let listing = Listing(
         of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
 
-    /// The oldest first.
+    /// Reads a page of uploads, oldest first.
     static let page = Statement<PageRequest, MultipartUpload>(
         """
         SELECT \(columns.selected(of: "u")) FROM multipart_uploads u
@@ -163,7 +165,8 @@ enum MultipartUploadTable {
         try MultipartUpload(&row)
     }
 
-    /// Takes uploads on for some minutes, so that no other gateway looks after them at the same time.
+    /// Takes uploads that are due, and reserves them for some minutes so that no other gateway handles them at the same
+    /// time.
     static let takeDue = Statement<(most: Int32, now: Date), MultipartUpload>(
         """
         UPDATE multipart_uploads u
@@ -211,7 +214,7 @@ extension PostgresRow {
         return type
     }
 
-    /// Reads two columns, the numbers of parts and their entity tags.
+    /// Reads two columns: the numbers of parts and their entity tags.
     fileprivate mutating func nextParts() throws(PostgresError) -> [UploadedPart] {
         let column = place
         let numbers: [Int32] = try next()

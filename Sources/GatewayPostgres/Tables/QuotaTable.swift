@@ -4,8 +4,8 @@ import LibPQ
 
 /// The table `quotas`.
 enum QuotaTable {
-    /// In the order in which ``UnparsedQuota`` reads them. Only the limit changes: the other columns fix what the
-    /// counters mean, and the gateway's role may not change them.
+    /// The columns, in the order in which ``UnparsedQuota`` reads them. Only the limit may change. The other columns
+    /// fix the meaning of the counters, and the gateway's role may not change them.
     static let columns = Columns<Quota>(
         Column("id", as: "id") { $0.id },
         Column("principal", as: "principal", isFixed: true) { $0.principal.rawValue },
@@ -17,8 +17,8 @@ enum QuotaTable {
         Column("quota_limit", as: "limit") { $0.limit },
         Column("created_at", as: "createdAt"))
 
-    /// The columns that the quotas of one principal do not have in common, in the order in which
-    /// ``Quota/list(_:of:)`` reads them.
+    /// The columns whose values differ between the quotas of one principal, in the order in which ``Quota/list(_:of:)``
+    /// reads them.
     static let columnsOfPrincipal = columns.without("principal")
 
     static let insert = columns.insert(into: "quotas")
@@ -52,7 +52,7 @@ enum QuotaTable {
         columns.document, from: "quotas r WHERE r.id = $1::text::uuid")
 }
 
-/// A quota as it is kept.
+/// A quota as its row holds it.
 private struct UnparsedQuota {
     var id: UUID
     var bucket: String?
@@ -63,9 +63,9 @@ private struct UnparsedQuota {
     var limit: Int64
     var createdAt: Date
 
-    /// The quota.
+    /// Parses the quota.
     ///
-    /// - Parameter column: What to name where a member does not parse.
+    /// - Parameter column: The column that errors name if a member does not parse.
     func quota(of principal: Principal, column: Int) throws(PostgresError) -> Quota {
         var bucket: BucketName?
         if let name = self.bucket { bucket = try PostgresRow.parse(name, of: column, BucketName.init(_:)) }
@@ -91,7 +91,7 @@ extension Quota {
         self = try quota.quota(of: principal, column: column)
     }
 
-    /// Reads the quotas of a principal, each column of ``QuotaTable/columnsOfPrincipal`` gathered into an array.
+    /// Reads the quotas of a principal. The row holds each column of ``QuotaTable/columnsOfPrincipal`` as an array.
     static func list(_ row: inout PostgresRow, of principal: Principal) throws(PostgresError) -> [Quota] {
         let column = row.place
         guard let ids = try row.next(as: [UUID]?.self) else {

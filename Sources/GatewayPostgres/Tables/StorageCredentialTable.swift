@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `storage_credentials`; the statements of an instance open what is sealed.
+/// The table `storage_credentials`. Statements of an instance open sealed secrets.
 struct StorageCredentialTable: Sendable {
-    /// What a row is written with.
+    /// The values that a row is written with.
     struct Writing: Sendable {
         var credential: StorageCredential
         var sealed: SealedBytes
@@ -12,7 +12,7 @@ struct StorageCredentialTable: Sendable {
         var role: String?
     }
 
-    /// What signing takes, in the order in which ``SealedStorageCredential/init(_:)`` reads it.
+    /// The columns that signing needs, in the order in which ``SealedStorageCredential/init(_:)`` reads them.
     static let columns = Columns<Writing>(
         Column("id", as: "id") { $0.credential.id },
         Column("name", as: "name") { $0.credential.name },
@@ -24,7 +24,7 @@ struct StorageCredentialTable: Sendable {
         Column("session_role", as: "sessionRole", .json) { $0.role },
         Column("created_at", as: "createdAt"))
 
-    /// What admins see besides; the database remembers the former key.
+    /// These columns and those that only admins see. The database keeps the previous key.
     private static let all = columns.adding(
         Column("previous_access_key_id", as: "previousAccessKeyID"),
         Column("previous_needed_until", as: "previousNeededUntil"))
@@ -64,8 +64,8 @@ struct StorageCredentialTable: Sendable {
 
     static let insert = columns.insert(into: "storage_credentials")
 
-    /// Where the key changes, remembers the former one and until when URLs may live that it signed: as long as the
-    /// longest life on any bucket that uses the credential.
+    /// Updates a credential. If the key changes, the row keeps the previous key and the time until which URLs signed
+    /// with it may live. That is the longest life of a URL on any bucket that uses the credential.
     static let update: Statement<Writing, Void> = {
         let written = columns.updated
         let isNewKey = "c.access_key_id <> \(written.parameter(of: "access_key_id"))"
@@ -106,9 +106,9 @@ extension StorageCredentialTable.Writing {
     }
 }
 
-/// A credential of a store as it is kept.
+/// A storage credential as its row holds it.
 struct SealedStorageCredential: Sendable {
-    /// The sealed half, as JSON.
+    /// The sealed half, encoded as JSON.
     fileprivate struct Secrets: Codable {
         var secretAccessKey: String
         var sessionToken: String?
@@ -135,7 +135,7 @@ struct SealedStorageCredential: Sendable {
         createdAt = try row.next()
     }
 
-    /// Opens the secret half.
+    /// Opens the sealed half.
     func opened(with keys: MasterKeyRing) throws(MasterKeyError) -> StorageCredential {
         let bytes = try keys.open(sealed, in: .storageCredential(id))
         guard let secrets = try? JSONDecoder().decode(Secrets.self, from: Data(bytes)) else {
@@ -150,7 +150,7 @@ struct SealedStorageCredential: Sendable {
 }
 
 extension StorageCredential.PreviousKey {
-    /// Reads the columns of the former key; `nil` where there is none.
+    /// Reads the columns of the previous key. Returns `nil` if there is none.
     fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
         let accessKeyID: String? = try row.next()
         let neededUntil: Date? = try row.next()

@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `store_events`, as far as it is written here.
+/// The statement that writes the table `store_events`.
 enum StoreEventTable {
-    /// In order, so that two messages about the same objects never wait for each other in a circle.
+    /// Records objects in order, so that two messages about the same objects cannot deadlock.
     static let insert = Statement<(bucket: BucketName, objects: [MadeObject]), Int64>(
         """
         WITH noted AS (

@@ -2,9 +2,9 @@ import Foundation
 import GatewayCore
 import LibPQ
 
-/// The table `tickets`; the statements of an instance open what is sealed.
+/// The table `tickets`. Statements of an instance open sealed keys.
 struct TicketTable: Sendable {
-    /// What a row is written with.
+    /// The values that a row is written with.
     struct Writing: Sendable {
         var ticket: Ticket
         /// JSON.
@@ -12,7 +12,7 @@ struct TicketTable: Sendable {
         var sealed: SealedBytes?
     }
 
-    /// In the order in which ``SealedTicket/init(_:)`` reads them.
+    /// The columns, in the order in which ``SealedTicket/init(_:)`` reads them.
     static let columns = Columns<Writing>(
         Column("id", as: "id") { $0.ticket.id },
         Column("name", as: "name") { $0.ticket.name },
@@ -60,7 +60,7 @@ struct TicketTable: Sendable {
         }
     }
 
-    /// Inserts a ticket, unless so many of its principal are alive already.
+    /// Inserts a ticket, unless its principal already has `maxLive` live ones.
     static let insert: Statement<(writing: Writing, maxLive: Int64), Void> = {
         let written = columns.inserted
         let maxLive = written.nextParameter
@@ -84,7 +84,7 @@ struct TicketTable: Sendable {
 
     static let delete = Statement<String, Void>("DELETE FROM tickets t WHERE t.id = $1::text::uuid") { [$0] }
 
-    /// Removes the live tickets of a principal; of each the audit holds what it was for.
+    /// Removes the live tickets of a principal. The audit keeps the bucket, prefix, actions and expiry of each.
     static let revoke = Statement<String, RemovedRow>(
         """
         DELETE FROM tickets r WHERE r.principal = $1 AND r.expires_at > clock_timestamp()
@@ -103,7 +103,7 @@ struct TicketTable: Sendable {
 }
 
 extension TicketTable.Writing {
-    /// Seals the key of a ticket's answers, if it has one.
+    /// Seals the key that encrypts the ticket's answers, if it has one.
     fileprivate init(_ ticket: Ticket, sealedWith keys: MasterKeyRing) throws {
         self.ticket = ticket
         claims = String(decoding: try JSONEncoder().encode(ticket.claims), as: UTF8.self)
@@ -111,9 +111,9 @@ extension TicketTable.Writing {
     }
 }
 
-/// A ticket as it is kept.
+/// A ticket as its row holds it.
 struct SealedTicket: Sendable {
-    /// The ticket; the key of its answers, if it has one, is still missing.
+    /// The ticket. If it has a key for its answers, that is still missing.
     private let ticket: Ticket
     private let sealed: SealedBytes?
 

@@ -4,7 +4,7 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Aborts uploads in parts that nobody completed in time, and those whose start or end was interrupted.
+/// Aborts multipart uploads that were not completed in time, and those whose start or end was interrupted.
 public struct MultipartUpkeep: Service {
     private let connection: PostgresConnection
     private let clean: @Sendable (MultipartUpload) async throws(GatewayError) -> Void
@@ -15,14 +15,14 @@ public struct MultipartUpkeep: Service {
     private static let batch: Int32 = 50
     private static let keepDays: Int32 = 30
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
-    ///   - clock: The gateway's clock: an upload is over when it is by the later of both clocks.
+    ///   - clock: The gateway's clock. An upload expires by the later of the gateway's and the database's clock.
     ///   - interval: Time between two rounds.
-    ///   - logger: Told what was aborted, and what could not be.
-    ///   - clean: Has the store forget an upload.
+    ///   - logger: Receives a message for each upload that was aborted or could not be.
+    ///   - clean: Aborts an upload at the store.
     public init(
         connection: PostgresConnection, clock: LedgerClock, interval: Duration = .seconds(60), logger: Logger,
         clean: @escaping @Sendable (MultipartUpload) async throws(GatewayError) -> Void
@@ -34,12 +34,12 @@ public struct MultipartUpkeep: Service {
         self.clean = clean
     }
 
-    /// Does a round at once and then every interval, until shut down.
+    /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
         await doRounds(every: interval) { await self.runRound() }
     }
 
-    /// Does all that is due now; what fails is due again in a while.
+    /// Ends all uploads that are due. Uploads that fail are due again some minutes later.
     func runRound() async {
         do throws(PostgresError) {
             while !Task.isCancelled {

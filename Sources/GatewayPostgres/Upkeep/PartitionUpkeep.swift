@@ -3,24 +3,25 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps partitions of the ledger ahead, drops those past retention, and removes counters that are over and lines of
-/// the log of policy that nobody needs.
+/// Prepares partitions of the ledger ahead of time and drops those past retention. Also removes expired counters, and
+/// lines of the policy log that no gateway needs.
 ///
-/// A partition past retention is emptied first, which disturbs nobody, and dropped in a second step that gives up after
-/// a tenth of a second where somebody reads the ledger, to try again in the next round.
+/// A partition past retention is emptied first, under a lock of this partition only, which holds up no recording. A
+/// second step drops it, under a lock of the ledger. The first step gives up after a second if somebody reads the
+/// partition, the second after a tenth of a second if somebody reads the ledger. The next round then tries again.
 public struct PartitionUpkeep: Service {
-    /// What is kept, and how often it is looked after.
+    /// The periods to keep, and the time between rounds.
     public struct Schedule: Sendable {
-        /// Days for which partitions are prepared, besides today.
+        /// Days after today for which partitions are prepared.
         public var daysAhead: Int
-        /// Days that issuances are kept, at least 32; `nil` for ever.
+        /// Days to keep issuances, at least 32; `nil` to keep them for ever.
         public var keepDays: Int?
-        /// Days that counts of refusals are kept.
+        /// Days to keep the counts of refusals.
         public var keepDenialsDays: Int
         /// Time between two rounds.
         public var interval: Duration
 
-        /// Sets the schedule.
+        /// Sets the schedule. By default, issuances are kept for ever.
         public init(
             daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, interval: Duration = .seconds(600)
         ) {
@@ -35,24 +36,24 @@ public struct PartitionUpkeep: Service {
     private let schedule: Schedule
     private let logger: Logger
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
-    ///   - schedule: What to keep.
-    ///   - logger: Told of what was made and dropped.
+    ///   - schedule: The periods to keep.
+    ///   - logger: Receives a message when partitions are created or dropped.
     public init(connection: PostgresConnection, schedule: Schedule = Schedule(), logger: Logger) {
         self.connection = connection
         self.schedule = schedule
         self.logger = logger
     }
 
-    /// Does a round at once and then every interval, until shut down.
+    /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
         await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
-    /// Does all that is due now.
+    /// Does all work that is due now.
     func runRound() async {
         do throws(PostgresError) {
             let made = try await connection.execute(Migrator.preparePartitions, Int32(clamping: schedule.daysAhead))
@@ -73,7 +74,7 @@ public struct PartitionUpkeep: Service {
             do throws(PostgresError) {
                 try await connection.perform(Self.emptyPartition, (day, keepDays))
             } catch {
-                // lock_not_available: somebody reads it.
+                // lock_not_available: somebody reads the partition.
                 guard error.sqlState == "55P03" else { throw error }
                 continue
             }
@@ -83,7 +84,7 @@ public struct PartitionUpkeep: Service {
         }
     }
 
-    /// Removes counters in small steps, so that no step holds many rows.
+    /// Removes expired rows in small steps, so that no step locks many rows.
     private func prune() async throws(PostgresError) {
         let step: Int32 = 1000
         var removed: Int32

@@ -4,26 +4,27 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Gives back what issued uploads reserved and did not use, once their URLs are dead and a grace has passed.
+/// Gives back bytes that issued uploads reserved and did not use, once their URLs are dead and a grace period has
+/// passed.
 ///
-/// What is given back is what provably never arrived, by the store and by the ledger. All else stays counted: the
-/// reservation goes, its bytes do not come back. Nothing is settled while the clocks of gateway, database and store
-/// differ by more than is allowed: links may live longer than they seem to.
+/// Only bytes that provably never arrived, by the store and by the ledger, are given back. All others stay counted: the
+/// reservation goes, but its bytes do not come back. While the clocks of gateway, database and store differ by more
+/// than is allowed, nothing is settled, because links may live longer than they seem to.
 public struct ReservationSweeper: Service {
-    /// When reservations are looked at.
+    /// When to look at reservations, and how many at once.
     public struct Schedule: Sendable {
-        /// Time after a URL's death during which an upload may still be under way; large ones are given more.
+        /// Time after a URL's death during which an upload may still be under way. Large uploads get more.
         public var grace: Duration
-        /// Time between two rounds; also until a store that did not answer is asked again.
+        /// Time between two rounds, and before a store that did not answer is asked again.
         public var interval: Duration
         /// Time after which a store that does not answer is no longer asked.
         public var patience: Duration
-        /// Reservations that one step takes on.
+        /// Number of reservations per step.
         public var batch: Int
-        /// Questions to stores at once.
+        /// Maximum number of concurrent questions to stores.
         public var maxQuestions: Int
 
-        /// Sets the schedule.
+        /// Sets the schedule. By default, a store is asked for a day.
         public init(
             grace: Duration = .seconds(900), interval: Duration = .seconds(60), patience: Duration = .seconds(86_400),
             batch: Int = 100, maxQuestions: Int = 8
@@ -42,14 +43,14 @@ public struct ReservationSweeper: Service {
     private let schedule: Schedule
     private let logger: Logger
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
     ///   - verifier: Asks the stores.
-    ///   - clock: What the clocks of database and stores are compared with.
+    ///   - clock: The gateway's clock, which is compared with those of database and stores.
     ///   - schedule: When to look.
-    ///   - logger: Told what could not be settled.
+    ///   - logger: Receives the reasons why reservations were not settled.
     public init(
         connection: PostgresConnection, verifier: any UploadVerifier, clock: LedgerClock,
         schedule: Schedule = Schedule(), logger: Logger
@@ -61,12 +62,12 @@ public struct ReservationSweeper: Service {
         self.logger = logger
     }
 
-    /// Does a round every interval until shut down.
+    /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
         await doRounds(every: schedule.interval) { await self.runRound() }
     }
 
-    /// Settles everything that is due.
+    /// Settles all reservations that are due.
     func runRound() async {
         do throws(PostgresError) {
             while !Task.isCancelled {
@@ -84,7 +85,7 @@ public struct ReservationSweeper: Service {
         }
     }
 
-    /// Asks about several at once, so that one store that does not answer holds up few.
+    /// Asks about several reservations at once, so that a store that does not answer delays few of them.
     private func verify(_ due: [Reservation]) async -> [Finding] {
         await withTaskGroup(of: Finding.self) { group in
             var findings: [Finding] = []
@@ -117,13 +118,13 @@ public struct ReservationSweeper: Service {
                 finding.isFinal = true
                 return finding
             }
-            // Without the store's time nothing is known of what its times mean, or when its links die.
+            // Without the store's clock, neither its timestamps nor the death of its links can be judged.
             guard let difference = look.clockDifference, difference <= clock.maxDifference else { return finding }
             finding.isFinal = true
             finding.proof = look.proof(against: permittedAt, maxClockDifference: clock.maxDifference)?.rawValue
             finding.landed = finding.proof == nil ? reservation.landed(look, tolerance: clock.maxDifference + 1) : 0
         } catch is GatewayError where (try? ObjectKey(reservation.key)) == nil {
-            // A key of a row that this program would not take any more cannot be asked for.
+            // This program no longer accepts the key of the row, so it cannot ask about it.
             finding.isFinal = true
         } catch {
             logger.debug(
@@ -141,24 +142,25 @@ extension ReservationSweeper {
         let quotaID: UUID
         let bucket: String
         let key: String
-        /// Seconds since the URL was dead, the grace had passed, and an upload of that size had its time.
+        /// Seconds since the URL's death, less the grace, the allowed clock difference, and the time that an upload of
+        /// this size may take. Negative while the upload may still be under way.
         let overdue: Double
-        /// When the upload was permitted; `nil` where the ledger does not know any more.
+        /// When the upload was permitted; `nil` if the ledger no longer knows.
         let permittedAt: Date?
-        /// When its URL was dead.
+        /// When the URL died.
         let deadAt: Date
-        /// The part of an upload that it is for, of which the store cannot be asked by the key.
+        /// The part of a multipart upload that the reservation is for. The store cannot be asked for a part by the key.
         let part: Part?
 
-        /// What became of a part.
+        /// The state of a part's upload.
         enum Part: Sendable {
-            /// Its upload has not ended.
+            /// The upload has not ended.
             case underWay
-            /// Its upload has ended, with it or without.
+            /// The upload has ended, with or without the part.
             case left(isUnused: Bool)
         }
 
-        /// Bytes of an object that was made in the time of the upload, so that it may have come by it.
+        /// Returns the size of an object that was made during the upload's time, and so may have arrived by it.
         func landed(_ look: StoreLook, tolerance: TimeInterval) -> Int64? {
             guard let permittedAt, let object = look.object, let modifiedAt = object.modifiedAt,
                 modifiedAt >= permittedAt.addingTimeInterval(-tolerance),
@@ -168,20 +170,20 @@ extension ReservationSweeper {
         }
     }
 
-    /// Seconds that uploads may go on after their URLs are dead.
+    /// Seconds for which uploads may continue after their URLs are dead.
     private static let slack: TimeInterval = 900
 
-    /// What was found out about one.
+    /// The result of looking at a reservation.
     struct Finding: Sendable {
-        /// The proof that is for parts.
+        /// The proof used for parts.
         static let partLeftOut = "left-out"
 
         let reservation: Reservation
-        /// Why nothing can have arrived by it, as the function that settles has it; `nil` where something may have.
+        /// Why nothing can have arrived, in the words of the function that settles; `nil` if bytes may have arrived.
         var proof: String?
-        /// Bytes of the object that probably arrived by it, as far as that can be told.
+        /// Size of the object that probably arrived; `nil` if unknown.
         var landed: Int64?
-        /// Whether asking again could not tell more.
+        /// Whether asking again cannot tell more.
         var isFinal: Bool
     }
 
@@ -225,7 +227,8 @@ extension ReservationSweeper {
 }
 
 extension ReservationSweeper.Reservation.Part {
-    /// Reads three columns: whether there is a part, whether its upload has ended, and whether that lists the part.
+    /// Reads three columns: whether there is a part, whether its upload has ended, and whether the completed upload
+    /// lists it.
     fileprivate init?(_ row: inout PostgresRow) throws(PostgresError) {
         let isPart: Bool = try row.next()
         let hasEnded = try row.next(as: Bool?.self) ?? false

@@ -2,24 +2,24 @@ public import LibPQ
 public import Logging
 public import ServiceLifecycle
 
-/// Keeps sums of what was issued, so that counting it reads little of the ledger, and the index by which rows are
-/// looked up.
+/// Keeps sums of issuances, so that counting them reads little of the ledger. Also maintains the index for looking up
+/// rows.
 ///
-/// Days that are there already are summed up too, the newest first and slowly, so that issuing goes on as before.
+/// Days recorded before the sums existed are summed up too, newest first and slowly, so that issuing is not slowed
+/// down.
 public struct UsageUpkeep: Service {
     private let connection: PostgresConnection
     private let leastPages: Int
     private let interval: Duration
     private let logger: Logger
 
-    /// Makes the service.
+    /// Creates the service.
     ///
     /// - Parameters:
     ///   - connection: Logged in as the gateway; may be shared.
-    ///   - leastPages: Pages by which the ledger has grown before they are summed up; those that are not yet are read
-    ///     instead.
+    ///   - leastPages: Number of new ledger pages before they are summed up. Until then, counting reads them directly.
     ///   - interval: Time between two rounds.
-    ///   - logger: Told what went wrong.
+    ///   - logger: Receives failures.
     public init(
         connection: PostgresConnection, leastPages: Int = 1000, interval: Duration = .seconds(2), logger: Logger
     ) {
@@ -29,12 +29,12 @@ public struct UsageUpkeep: Service {
         self.logger = logger
     }
 
-    /// Does a round at once and then every interval, until shut down.
+    /// Does a round at once and then after every interval, until the service shuts down.
     public func run() async {
         await doRounds(every: interval) { await self.runRound() }
     }
 
-    /// Sums up all that is due now. What takes several steps takes a quarter of the time of one processor.
+    /// Sums up all pages that are due now. Work of several steps takes a quarter of one processor's time.
     func runRound() async {
         do throws(PostgresError) {
             var began = ContinuousClock.now

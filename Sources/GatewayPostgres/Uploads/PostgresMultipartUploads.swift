@@ -3,16 +3,16 @@ public import GatewayCore
 import LibCrypto
 public import LibPQ
 
-/// Remembers uploads in parts in PostgreSQL.
+/// Keeps multipart uploads in PostgreSQL.
 public struct PostgresMultipartUploads: MultipartUploadRows {
     private let connection: PostgresConnection
     private let now: @Sendable () -> Date
 
-    /// Keeps rows over a connection, which may be shared.
+    /// Creates a store.
     ///
     /// - Parameters:
-    ///   - connection: Logged in as the gateway.
-    ///   - now: The time, for identifiers of audit rows.
+    ///   - connection: Logged in as the gateway; may be shared.
+    ///   - now: Returns the current time, for the identifiers of audit rows.
     public init(connection: PostgresConnection, now: @escaping @Sendable () -> Date) {
         self.connection = connection
         self.now = now
@@ -23,13 +23,13 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ = try await execute(MultipartUploadTable.insert, upload)
     }
 
-    /// Reads an upload.
+    /// Reads an upload by its identifier; `nil` if there is none.
     public func find(_ id: UUID) async throws(GatewayError) -> MultipartUpload? {
         try await execute(MultipartUploadTable.find, id).first
     }
 
-    /// Writes down what the store calls an upload, and opens it; one that was given up meanwhile is to be aborted
-    /// instead.
+    /// Records the store's identifier of an upload and opens the upload. If it was given up meanwhile, the returned
+    /// state says that it must be aborted instead.
     public func open(_ id: UUID, as storeUploadID: String) async throws(GatewayError) -> MultipartUpload.State {
         guard let state = try await execute(MultipartUploadTable.open, (id, storeUploadID)).first else {
             throw .noRow(of: "an upload that is opened")
@@ -37,14 +37,14 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         return state
     }
 
-    /// Changes the state of an upload if it is in one of some; answers whether it was.
+    /// Changes the state of an upload if its current state is one of `states`. Returns whether it was.
     public func move(
         _ id: UUID, from states: Set<MultipartUpload.State>, to change: MultipartChange
     ) async throws(GatewayError) -> Bool {
         try await !execute(MultipartUploadTable.move, (id, states, change)).isEmpty
     }
 
-    /// Writes down parts that are about to be issued, all or none; with none only adds up.
+    /// Records parts that are about to be issued, all or none. Without parts, it only adds up the reserved ones.
     public func reserve(_ parts: [ReservedPart], of id: UUID) async throws(GatewayError) -> PartReservation {
         guard let answer = try await execute(MultipartUploadTable.reserve, (id, parts)).first else {
             throw .noRow(of: "parts that are reserved")
@@ -52,24 +52,24 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         return answer
     }
 
-    /// Takes back parts that were not issued.
+    /// Removes parts that were not issued.
     public func release(_ issuances: [UUID]) async throws(GatewayError) {
         _ = try await execute(MultipartUploadTable.release, issuances)
     }
 
-    /// The store's identifiers of all other uploads that are known on the key of an upload.
+    /// Reads the store's identifiers of all other known uploads for the same key.
     public func storeUploadIDs(besides upload: MultipartUpload) async throws(GatewayError) -> Set<String> {
         Set(try await execute(MultipartUploadTable.storeUploadIDs, upload))
     }
 
-    /// Writes into the audit that somebody has an upload aborted.
+    /// Adds an audit line saying that somebody has an upload aborted.
     public func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError) {
         guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let entry = UUID.version7(at: now(), randomBytes: random)
         _ = try await execute(MultipartUploadTable.audit, (entry, id, change))
     }
 
-    /// Reads a page of uploads, the oldest first.
+    /// Reads a page of uploads, oldest first.
     public func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
         let listing = MultipartUploadTable.listing
         let request = try listing.request(query)

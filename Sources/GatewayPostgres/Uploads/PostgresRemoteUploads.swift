@@ -2,26 +2,26 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Remembers in PostgreSQL who started which upload in parts.
+/// Remembers in PostgreSQL which user started which remotely signed multipart upload.
 public struct PostgresRemoteUploads: RemoteUploadStore {
     private let pool: StorePool
 
-    /// Makes a store.
+    /// Creates a store.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway.
-    ///   - logger: Told why rows cannot be read or written.
+    ///   - pool: Connections logged in as the gateway.
+    ///   - logger: Receives the reasons why rows cannot be read or written.
     public init(pool: PostgresPool, logger: Logger) {
         self.pool = StorePool(
             pool: pool, logger: logger, complaint: "remote uploads cannot be read or written")
     }
 
-    /// Remembers that a user is about to start an upload.
+    /// Records that a user is about to start an upload.
     public func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {
         _ = try await pool.execute(Self.begin, (upload, contentType))
     }
 
-    /// Binds the id of an upload to a user who started one of the key.
+    /// Binds the identifier of an upload to a user who has started an upload of the key.
     public func contentType(
         ofUpload id: String, _ upload: RemoteUpload
     ) async throws(GatewayError) -> String? {

@@ -4,21 +4,21 @@ import LibCrypto
 public import LibPQ
 public import Logging
 
-/// Remembers in PostgreSQL what stores told, and what they authenticate with.
+/// Keeps the event messages of stores, and the secrets that authenticate them, in PostgreSQL.
 public struct PostgresStoreEvents: StoreEventRecords {
     private let pool: PostgresPool
     private let lookUps: PostgresPool
     private let logger: Logger
     private let now: @Sendable () -> Date
 
-    /// Makes an adapter.
+    /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway.
-    ///   - lookUps: The same, for secrets that anybody may send alone, so that no flood of them takes the connections
-    ///     of others.
-    ///   - logger: Told why rows cannot be read or written.
-    ///   - now: The clock of identifiers in the audit.
+    ///   - pool: Connections logged in as the gateway.
+    ///   - lookUps: A second such pool, only for looking up secrets. Anybody can send secrets, and a flood of them must
+    ///     not take the connections that other work needs.
+    ///   - logger: Receives the reasons why rows cannot be read or written.
+    ///   - now: Returns the current time, for identifiers in the audit.
     public init(
         pool: PostgresPool, lookUps: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
@@ -28,12 +28,12 @@ public struct PostgresStoreEvents: StoreEventRecords {
         self.now = now
     }
 
-    /// Reads the bucket and the hash that go with the name of a secret that is good now.
+    /// Reads the bucket and the hash of a secret by its name, if the secret is valid now.
     public func secret(named name: String) async throws(GatewayError) -> (bucket: BucketName, hash: [UInt8])? {
         try await perform { () throws(PostgresError) in try await lookUps.execute(EventSecretTable.named, name).first }
     }
 
-    /// Writes objects down that were made in a bucket.
+    /// Records objects that were created in a bucket. Returns how many of them were new.
     public func note(_ objects: [MadeObject], in bucket: BucketName) async throws(GatewayError) -> Int {
         let new = try await perform { () throws(PostgresError) in
             try await pool.execute(StoreEventTable.insert, (bucket, objects)).first
@@ -41,7 +41,7 @@ public struct PostgresStoreEvents: StoreEventRecords {
         return Int(new ?? 0)
     }
 
-    /// Puts a secret in the place of a bucket's former one.
+    /// Replaces a bucket's secret by a new one.
     public func rotate(
         _ secret: EventSecret, overlap: Int, by change: ChangeContext
     ) async throws(GatewayError) -> EventSecret {
@@ -61,13 +61,13 @@ public struct PostgresStoreEvents: StoreEventRecords {
         }
     }
 
-    /// Reads what is kept of a bucket's secret.
+    /// Reads the state kept for a bucket's secret.
     public func secret(of bucket: BucketName) async throws(GatewayError) -> EventSecret? {
         try await perform { () throws(PostgresError) in try await pool.execute(EventSecretTable.ofBucket, bucket).first
         }
     }
 
-    /// Removes a bucket's secrets.
+    /// Removes all secrets of a bucket.
     public func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool {
         let entry = try auditEntry()
         do {

@@ -3,25 +3,25 @@ public import GatewayCore
 public import LibPQ
 public import Logging
 
-/// Remembers in PostgreSQL what became of uploads.
+/// Keeps the outcomes of uploads in PostgreSQL.
 public struct PostgresUploads: UploadRecords {
     private let pool: StorePool
     private let ledger: LedgerPool
 
-    /// What was recorded so long before or after the instant in its identifier is not found: a request may be repeated
-    /// for a day.
+    /// Maximum distance between the instant in an issuance's identifier and its recording; others are not found. A
+    /// request may be repeated for a day.
     private static let clockDifference: TimeInterval = 2 * 86_400
 
-    /// The year 2500: later times are no row's.
+    /// The year 2500. No row has a later time.
     private static let lastInstant = Date(timeIntervalSince1970: 16_725_225_600)
 
-    /// Makes an adapter.
+    /// Creates an adapter.
     ///
     /// - Parameters:
-    ///   - pool: Logged in as the gateway.
-    ///   - ledgerPool: The same, its sessions with ``PostgresIssuances/sessionSettings``.
-    ///   - logger: Told why rows cannot be read or written.
-    ///   - now: The clock.
+    ///   - pool: Connections logged in as the gateway.
+    ///   - ledgerPool: A second such pool, with ``PostgresIssuances/sessionSettings``.
+    ///   - logger: Receives the reasons why rows cannot be read or written.
+    ///   - now: Returns the current time.
     public init(
         pool: PostgresPool, ledgerPool: PostgresPool, logger: Logger, now: @escaping @Sendable () -> Date
     ) {
@@ -29,9 +29,9 @@ public struct PostgresUploads: UploadRecords {
         ledger = LedgerPool(pool: ledgerPool, logger: logger, now: now)
     }
 
-    /// Reads an issuance, whatever it permits.
+    /// Reads an issuance, whatever action it permits.
     public func upload(_ id: UUID) async throws(GatewayError) -> UploadRecord? {
-        // The day is in the identifier; without it every day of the ledger would be asked.
+        // The identifier holds the day. Without it, every day of the ledger would be read.
         let instant = id.version7Instant
         guard instant < Self.lastInstant else { return nil }
         let from = instant.addingTimeInterval(-Self.clockDifference)
@@ -39,7 +39,7 @@ public struct PostgresUploads: UploadRecords {
         return try await pool.execute(LandingTable.find, (id, from, to)).first?.record
     }
 
-    /// Writes a finding down, unless it was found before that the upload landed.
+    /// Records a finding. An earlier confirmation that the upload landed stays. Returns the finding that is on record.
     public func note(_ finding: UploadFinding, on id: UUID) async throws(GatewayError) -> UploadFinding {
         guard let noted = try await pool.execute(LandingTable.note, (id, finding)).first else {
             throw .noRow(of: "a finding")
@@ -47,7 +47,7 @@ public struct PostgresUploads: UploadRecords {
         return noted
     }
 
-    /// Reads a page of uploads with their states, the newest day first, day by day.
+    /// Reads a page of uploads with their states, day by day, newest day first.
     public func uploads(_ query: UploadQuery) async throws(GatewayError) -> LedgerPage<ListedUpload> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "uploads", filters: query.texts)
@@ -80,7 +80,7 @@ public struct PostgresUploads: UploadRecords {
 }
 
 extension UploadQuery {
-    /// Everything that narrows, as texts by name.
+    /// All filters, as texts by name.
     fileprivate var texts: [String: String] {
         var texts: [String: String] = [:]
         texts["state"] = state?.rawValue

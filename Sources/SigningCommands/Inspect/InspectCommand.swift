@@ -2,9 +2,9 @@ public import ArgumentParser
 import Foundation
 import Signing
 
-/// `sluice inspect`: reads strings to sign as the gateway does, and says what their signature would allow.
+/// `sluice inspect`: parses strings to sign as the gateway does, and shows what their signature would allow.
 public struct InspectCommand: ParsableCommand {
-    /// Name, and what `--help` says.
+    /// The name and the text of `--help`.
     public static let configuration = CommandConfiguration(
         commandName: "inspect",
         abstract: "Say what signing a client's string would allow, or why it is refused.",
@@ -36,7 +36,7 @@ public struct InspectCommand: ParsableCommand {
             """
     )
 
-    // Help is wrapped to the width of the terminal; `tr` joins the pasted lines.
+    // Help is wrapped to the terminal's width, so `tr` joins the pasted lines.
     private static let example = #"""
         echo '{"name": "first", "now": "2024-05-17T08:30:00Z",
         "max_presign_ttl": 3600, "string_to_sign":
@@ -44,10 +44,10 @@ public struct InspectCommand: ParsableCommand {
         tr '\n' ' ' | sluice inspect
         """#
 
-    /// Makes the command, for the parser.
+    /// Creates the command, for the parser.
     public init() {}
 
-    /// Inspects what standard input holds.
+    /// Inspects the strings on standard input.
     ///
     /// - Throws: `ExitCode.failure` at the end if a line could not be read.
     public func run() throws {

@@ -15,7 +15,7 @@ struct InspectInput: Decodable {
     let region: String?
     let accessKeyID: String?
 
-    /// The schemes whose strings are inspected.
+    /// The schemes whose strings can be inspected.
     enum Scheme: String, Decodable, CaseIterable {
         case ossV1 = "oss-v1"
         case awsV2 = "aws-v2"
@@ -33,7 +33,7 @@ struct InspectInput: Decodable {
         case accessKeyID = "access_key_id"
     }
 
-    /// Whose header names the string uses.
+    /// The vendor whose header names the string uses.
     var vendor: StoreVendor {
         switch scheme ?? .ossV1 {
         case .ossV1, .ossV4: .alibaba
@@ -42,7 +42,7 @@ struct InspectInput: Decodable {
         }
     }
 
-    /// The rules that the string must keep.
+    /// The rules that the string must obey.
     var rules: StringRules {
         get throws(LineFailure) {
             guard let now = SigningInstant(extended: self.now) else {
@@ -52,9 +52,9 @@ struct InspectInput: Decodable {
         }
     }
 
-    /// Who would sign, in a scheme that signs a hash of the request; `nil` in a scheme that signs the request itself.
+    /// The signer, for a scheme that signs a hash of the request; `nil` for a scheme that signs the request itself.
     ///
-    /// - Throws: `LineFailure` for an input that is absent, `SigningError` for one that is not valid.
+    /// - Throws: `LineFailure` if an input is absent, `SigningError` if one is not valid.
     var signer: ReceivedCanonicalRequest.Signer? {
         get throws {
             guard scheme == .ossV4 || scheme == .awsV4 else { return nil }

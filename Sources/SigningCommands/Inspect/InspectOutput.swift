@@ -19,7 +19,7 @@ struct InspectOutput: Encodable {
         case dateKind = "date_kind"
     }
 
-    /// Says what a signature would allow.
+    /// Describes what a signature would allow.
     init(name: String, _ permission: StringPermission) {
         self.name = name
         verdict = "authorise"
@@ -36,7 +36,7 @@ struct InspectOutput: Encodable {
         why = nil
     }
 
-    /// Says why it is refused.
+    /// Describes why a string is refused.
     init(name: String, _ refusal: StringToSignRefusal, of input: InspectInput) {
         self.name = name
         verdict = "refuse"
@@ -63,7 +63,7 @@ struct InspectOutput: Encodable {
     private static let httpDate = "http-date"
     private static let epoch = "epoch"
 
-    /// The kind of the date in the fourth line, also in a string that is refused.
+    /// Returns the kind of the date in the fourth line, even if the string is refused.
     private static func dateKind(of input: InspectInput) -> String? {
         let lines = input.stringToSign.utf8.split(
             separator: UInt8(ascii: "\n"), maxSplits: 4, omittingEmptySubsequences: false)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Reads one JSON object a line on standard input, and answers one a line on standard output.
+/// Reads one JSON object per line from standard input, and writes one answer per line to standard output.
 enum JSONLines {
     /// The longest line, in bytes.
     private static let maxLineBytes = 1 << 20
@@ -13,9 +13,10 @@ enum JSONLines {
         let error: LineFailure
     }
 
-    /// Answers every line that is not empty, each one before it reads the next.
+    /// Answers every line that is not empty, each before it reads the next.
     ///
-    /// - Parameter answer: Makes the answer to a line. An error that it throws is the answer, and the run goes on.
+    /// - Parameter answer: Makes the answer to a line. If it throws an error, the error is the answer, and the run
+    ///   continues.
     /// - Throws: `ExitCode.failure` at the end if a line was answered with an error; at once if the output fails.
     static func run<Answer: Encodable>(_ answer: (Data) throws(ErrorAnswer) -> Answer) throws {
         var lines = LineReader(maxLineBytes: maxLineBytes) { FileHandle.standardInput.availableData }
@@ -36,7 +37,7 @@ enum JSONLines {
         if failed { throw ExitCode.failure }
     }
 
-    /// The answer to a line; `nil` for an empty one.
+    /// Returns the answer to a line; `nil` for an empty line.
     private static func result<Answer: Encodable>(
         of line: LineReader.Line, _ answer: (Data) throws(ErrorAnswer) -> Answer
     ) -> Result<Answer, ErrorAnswer>? {

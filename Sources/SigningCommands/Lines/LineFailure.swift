@@ -1,6 +1,6 @@
 import Signing
 
-/// Why a line was not answered: a stable code, and a sentence for the user.
+/// The reason why a line could not be processed: a stable code, and a sentence for the user.
 struct LineFailure: Error, Encodable {
     let code: String
     let detail: String

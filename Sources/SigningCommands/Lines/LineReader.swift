@@ -1,6 +1,6 @@
 import Foundation
 
-/// Splits a stream into lines as they arrive, holding no more than one of them.
+/// Splits a stream into lines as they arrive. It holds at most one line.
 struct LineReader {
     /// A line, or a note that one was too long and was skipped.
     enum Line: Equatable {
@@ -14,15 +14,17 @@ struct LineReader {
     private var isSkipping = false
     private var isAtEnd = false
 
-    /// Makes a reader.
+    /// Creates a reader.
     ///
-    /// - Parameter read: Returns the next bytes as soon as there are some; no bytes mean the end.
+    /// - Parameters:
+    ///   - maxLineBytes: Maximum length of a line, in bytes.
+    ///   - read: Returns the next bytes as soon as there are some. No bytes mean the end.
     init(maxLineBytes: Int, read: @escaping () -> Data) {
         self.maxLineBytes = maxLineBytes
         self.read = read
     }
 
-    /// The next line without its line feed, `nil` at the end. A last line needs no line feed.
+    /// Returns the next line without its line feed; `nil` at the end. The last line needs no line feed.
     mutating func next() -> Line? {
         var searched = 0
         while true {

@@ -1,6 +1,6 @@
 import Signing
 
-/// A condition of a POST policy as its JSON has it: an object of one field, or an array that begins with an operator.
+/// A condition of a POST policy in its JSON form: an object of one field, or an array that begins with an operator.
 struct PolicyCondition: Decodable {
     let condition: PostPolicy.Condition
 

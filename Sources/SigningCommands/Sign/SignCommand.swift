@@ -4,7 +4,7 @@ import Signing
 
 /// `sluice sign`: signs descriptions of requests offline, and shows each stage.
 public struct SignCommand: ParsableCommand {
-    /// Name, and what `--help` says.
+    /// The name and the text of `--help`.
     public static let configuration = CommandConfiguration(
         commandName: "sign",
         abstract: "Sign requests offline and show each stage of the signature.",
@@ -57,7 +57,7 @@ public struct SignCommand: ParsableCommand {
             """
     )
 
-    // Help is wrapped to the width of the terminal; `tr` joins the pasted lines.
+    // Help is wrapped to the terminal's width, so `tr` joins the pasted lines.
     private static let example = """
         echo '{"name": "first", "scheme": "aws-v4-query", "inputs": {
         "endpoint": "https://s3.eu-west-1.amazonaws.com",
@@ -67,10 +67,10 @@ public struct SignCommand: ParsableCommand {
         "expires_in": 900}}' | tr '\\n' ' ' | sluice sign
         """
 
-    /// Makes the command, for the parser.
+    /// Creates the command, for the parser.
     public init() {}
 
-    /// Signs what standard input holds.
+    /// Signs the requests described on standard input.
     ///
     /// - Throws: `ExitCode.failure` at the end if a line could not be signed.
     public func run() throws {
@@ -92,12 +92,12 @@ public struct SignCommand: ParsableCommand {
         }
     }
 
-    /// The name alone, which the answer repeats if the rest of the line cannot be read.
+    /// The name alone. The answer repeats it if the rest of the line cannot be read.
     private struct LineName: Decodable {
         let name: String
     }
 
-    /// The members that every line has, whatever its scheme.
+    /// The members that every line has, in any scheme.
     private struct LineHead: Decodable {
         let name: String
         let scheme: String

@@ -11,12 +11,12 @@ extension SignInput.Inputs {
         }
     }
 
-    /// The service that issues temporary credentials.
+    /// The endpoint of the service that issues temporary credentials.
     var serviceEndpoint: StoreEndpoint {
         get throws { try StoreEndpoint(try required(\.endpoint, .endpoint)) }
     }
 
-    /// The call of AssumeRole.
+    /// The AssumeRole call that the parameters describe.
     var assumeRole: AssumeRole {
         get throws(LineFailure) {
             var rest = try required(\.params, .params).mapValues(\.text)
@@ -43,7 +43,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Checks that the headers and the body of the line are those that the signer writes.
+    /// Checks that the headers and the body in the line are those that the signer sends.
     func agree(with signed: AuthorizedRequest) throws(LineFailure) {
         for header in allHeaders where header.name.lowercased() != "host" {
             guard signed.headers.contains(where: { $0.name == header.name.lowercased() && $0.value == header.value })
@@ -56,7 +56,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Checks that the query of the line, if it has one, is that of the call.
+    /// Checks that the query in the line, if it has one, is that of the call.
     func agree(withQuery sent: [NamedValue]) throws(LineFailure) {
         guard query == nil || Set(allQuery) == Set(sent) else {
             throw LineFailure(code: "InvalidInput", detail: "'inputs.query' is not what the signer sends.")

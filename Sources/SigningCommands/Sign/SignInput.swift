@@ -7,7 +7,7 @@ struct SignInput: Decodable {
     let scheme: String
     let inputs: Inputs
 
-    /// The inputs; a scheme ignores those that it does not use.
+    /// The inputs. A scheme ignores those that it does not use.
     struct Inputs: Decodable {
         let endpoint: String?
         let region: String?
@@ -61,7 +61,7 @@ struct SignInput: Decodable {
 }
 
 extension SignInput.Inputs {
-    /// An input that the scheme requires.
+    /// Returns an input that the scheme requires.
     func required<Value>(_ input: KeyPath<Self, Value?>, _ name: CodingKeys) throws(LineFailure) -> Value {
         guard let value = self[keyPath: input] else {
             throw LineFailure(code: "InvalidInput", detail: "'inputs.\(name.rawValue)' is absent.")
@@ -81,7 +81,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Who signs, with a secret access key.
+    /// The signer, with a secret access key.
     var credential: SigningCredential {
         get throws(LineFailure) {
             SigningCredential(
@@ -92,7 +92,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Who signs, with a private key.
+    /// The signer, with a private key.
     var privateKeyCredential: SigningCredential {
         get throws(LineFailure) {
             SigningCredential(
@@ -103,8 +103,8 @@ extension SignInput.Inputs {
         }
     }
 
-    /// The bucket's address. SDKs write the endpoint with or without the bucket: one that already contains it, in its
-    /// host or at the end of its path, is taken as it is.
+    /// The bucket's address. SDKs write the endpoint with or without the bucket. An endpoint that already contains the
+    /// bucket, in its host or at the end of its path, is used unchanged.
     var address: BucketAddress {
         get throws {
             guard let addressing = Addressing(rawValue: try required(\.addressing, .addressing)) else {
@@ -126,7 +126,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// Headers of the request, with those that have inputs of their own.
+    /// All headers of the request, including those that have inputs of their own.
     var allHeaders: [NamedValue] {
         var all = (headers ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
         let others = [
@@ -137,12 +137,12 @@ extension SignInput.Inputs {
         return all
     }
 
-    /// Parameters of the query.
+    /// All parameters of the query, sorted by name.
     var allQuery: [NamedValue] {
         (query ?? [:]).sorted { $0.key < $1.key }.map { NamedValue($0.key, $0.value) }
     }
 
-    /// A URL to sign, that binds headers.
+    /// Makes a request for a URL that binds headers.
     func presignRequest(binding headers: [NamedValue]) throws -> PresignRequest {
         PresignRequest(
             method: try required(\.method, .method),
@@ -155,7 +155,7 @@ extension SignInput.Inputs {
         )
     }
 
-    /// A request to authorize, with headers.
+    /// Makes a request with headers, for an `Authorization` header.
     func signableRequest(headers: [NamedValue]) throws -> SignableRequest {
         SignableRequest(
             method: try required(\.method, .method),
@@ -167,7 +167,7 @@ extension SignInput.Inputs {
         )
     }
 
-    /// A form to sign.
+    /// The form to sign.
     var postForm: PostForm {
         get throws {
             PostForm(
@@ -192,7 +192,7 @@ extension SignInput.Inputs {
         }
     }
 
-    /// How the key is written in the path.
+    /// How the path encodes the key.
     var pathForm: PresignRequest.PathForm {
         get throws(LineFailure) {
             if let pathAsSent { return .asSent(pathAsSent) }

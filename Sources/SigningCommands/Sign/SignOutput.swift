@@ -1,11 +1,11 @@
 import Signing
 
-/// The answer to one line of `sluice sign`: each stage of the signature that the scheme has.
+/// The answer to one line of `sluice sign`: the stages of the signature. A stage that the scheme lacks is absent.
 struct SignOutput: Encodable {
     var name: String?
     var url: String?
     var path: String?
-    /// Decoded pairs in the URL's order.
+    /// Decoded pairs, in the order of the URL.
     var query: [[String]]?
     var canonicalRequest: String?
     var stringToSign: String?

@@ -1,7 +1,7 @@
 import Signing
 
 extension SignScheme {
-    /// Requests for temporary credentials.
+    /// The schemes that sign requests for temporary credentials.
     static let securityTokens = [
         SignScheme(name: "sts-aws-v4") { inputs in
             let scope = CredentialScope.aws(
@@ -13,8 +13,8 @@ extension SignScheme {
             try inputs.agree(with: signed)
             return SignOutput(signed)
         },
-        SignScheme(name: "sts-ali-acs3") { inputs in
-            // The signer's own headers may be given, so that those of an SDK can be signed as they are.
+        SignScheme(name: "sts-ali-acs3") { inputs, _ in
+            // The line may give the signer's own headers, so that an SDK's headers can be signed unchanged.
             let call = try inputs.assumeRole
             let request = SignableRequest(
                 method: try inputs.required(\.method, .method),

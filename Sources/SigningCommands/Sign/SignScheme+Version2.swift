@@ -1,7 +1,7 @@
 import Signing
 
 extension SignScheme {
-    /// The schemes that sign the request itself, with HMAC-SHA1 or, at Google alone, RSA.
+    /// The schemes that sign the request itself, with HMAC-SHA1 or, for Google only, RSA.
     static let version2 = [
         SignScheme(name: "aws-v2-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders)
@@ -56,13 +56,14 @@ extension SignScheme {
                 at: inputs.headerInstant))
     }
 
-    /// `query`, when it is given, holds all parameters, else `params` holds those of the operation.
+    /// Signs an RPC call. If `query` is given, it holds all parameters; otherwise `params` holds those of the
+    /// operation.
     private static func rpc(_ inputs: SignInput.Inputs) throws -> SignOutput {
         let given = inputs.query ?? [:]
         let parameters = given["Action"] == nil ? (inputs.params ?? [:]).mapValues(\.text) : given
         let method = try inputs.required(\.method, .method)
-        // Two families of SDKs sign alike. Those that send SignatureType write a POST's parameters into the URL; those
-        // for Node.js, which do not send it, post a form.
+        // Two families of SDKs sign in the same way. Those that send SignatureType write a POST's parameters into the
+        // URL. Those for Node.js do not send it, and post a form.
         let isForm = method == "POST" && parameters["SignatureType"] == nil
         let call = AlibabaRPC.Call(
             method: method,
@@ -79,7 +80,7 @@ extension SignScheme {
 }
 
 extension SignInput.Inputs {
-    /// The instant of a request whose date may stand among its headers.
+    /// The instant of signing. It is not needed if a header holds the date of the request.
     fileprivate var headerInstant: SigningInstant {
         get throws {
             let dates = ["date", "x-oss-date", "x-amz-date", "x-goog-date"]
@@ -88,13 +89,13 @@ extension SignInput.Inputs {
         }
     }
 
-    /// All headers, those that have inputs of their own only once.
+    /// All headers. A header that also has an input of its own appears once.
     fileprivate var distinctHeaders: [NamedValue] {
         var seen: Set<String> = []
         return allHeaders.filter { seen.insert($0.name.lowercased()).inserted }
     }
 
-    /// A request that names no bucket.
+    /// Makes a request that names no bucket.
     fileprivate func serviceRequest(headers: [NamedValue]) throws -> SignableRequest {
         SignableRequest(
             method: try required(\.method, .method),

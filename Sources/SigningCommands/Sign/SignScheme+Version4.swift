@@ -1,7 +1,7 @@
 import Signing
 
 extension SignScheme {
-    /// The schemes that derive a key for each day, and those of Google Cloud Storage that look like them.
+    /// The schemes that derive a key for each day, and those of Google Cloud Storage with the same structure.
     static let version4 = [
         SignScheme(name: "aws-v4-query") { inputs in
             let request = try inputs.presignRequest(binding: inputs.allHeaders + inputs.payloadHeader("x-amz-"))
@@ -41,7 +41,7 @@ extension SignScheme {
         },
     ]
 
-    /// A form with the policy of the line, or with its own.
+    /// Signs a form, with the policy in the line or with the form's own.
     private static func post(
         _ inputs: SignInput.Inputs,
         key: SigningKeyV4,
@@ -83,12 +83,13 @@ extension SignInput.Inputs {
         }
     }
 
-    /// The header that says what the body must be, when the line does.
+    /// The header with the hash of the body, if the line gives one.
     fileprivate func payloadHeader(_ prefix: String) -> [NamedValue] {
         payloadSHA256.map { [NamedValue("\(prefix)content-sha256", $0)] } ?? []
     }
 
-    /// The headers that OSS binds: some whenever they are sent, others when they are listed, `host` among them.
+    /// The headers that OSS binds. It binds some whenever they are sent, and others, such as `host`, only if they are
+    /// listed.
     fileprivate var ossHeaders: [NamedValue] {
         get throws {
             let listed = Set((additionalHeaders ?? []).map { $0.lowercased() })

@@ -1,6 +1,6 @@
 import Signing
 
-/// A scheme of `sluice sign`: its name, and how it signs the inputs of a line.
+/// A scheme of `sluice sign`: its name, and the function that signs a line's inputs.
 struct SignScheme: Sendable {
     let name: String
     let sign: @Sendable (SignInput.Inputs) throws -> SignOutput

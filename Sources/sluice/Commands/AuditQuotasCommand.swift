@@ -4,7 +4,7 @@ import GatewayPostgres
 import LibPQ
 import LineLogging
 
-/// `sluice audit-quotas`: compares counters with the ledger.
+/// `sluice audit-quotas`: compares the counters of quotas with the ledger.
 struct AuditQuotasCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit-quotas",

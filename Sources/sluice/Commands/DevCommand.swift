@@ -13,7 +13,7 @@ import MicroHTTPD
 import PrometheusMetrics
 import ServiceLifecycle
 
-/// `sluice dev`: a gateway to try, with its own database and object store.
+/// `sluice dev`: runs a trial gateway with its own database and object store.
 struct DevCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dev",
@@ -95,7 +95,7 @@ struct DevCommand: AsyncParsableCommand {
         return settings
     }
 
-    /// The gateway's login: the demo runs with the privileges of a real deployment.
+    /// The gateway's login. With it, the demo runs with the privileges of a real deployment.
     private static let role = "sluice_serve"
 
     private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws {
@@ -121,7 +121,7 @@ struct DevCommand: AsyncParsableCommand {
         }
     }
 
-    /// Adds to the error of a listener which flag changes its port.
+    /// Runs `body`, and adds the flag that changes the port to the error of a listener.
     private func namingFlag<Value>(_ flag: String, _ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()

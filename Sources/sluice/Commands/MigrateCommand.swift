@@ -3,7 +3,7 @@ import GatewayPostgres
 import LibPQ
 import LineLogging
 
-/// `sluice migrate`: brings the schema up to date.
+/// `sluice migrate`: brings the database's schema up to date.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",

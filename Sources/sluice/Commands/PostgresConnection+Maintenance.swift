@@ -3,7 +3,7 @@ import LibPQ
 import Logging
 
 extension PostgresConnection {
-    /// A connection for a command that may run for up to an hour.
+    /// Creates a connection for a command that may run for up to an hour.
     ///
     /// - Throws: ``SettingMistakes`` if the settings are wrong.
     init(maintaining reader: inout SettingReader, logger: Logger) throws {

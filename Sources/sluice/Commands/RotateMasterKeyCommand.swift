@@ -6,7 +6,7 @@ import LibCrypto
 import LibPQ
 import LineLogging
 
-/// `sluice rotate-master-key`: seals everything with the first master key.
+/// `sluice rotate-master-key`: seals all stored secrets with the first master key.
 struct RotateMasterKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate-master-key",

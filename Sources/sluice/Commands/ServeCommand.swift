@@ -5,7 +5,7 @@ import Metrics
 import PrometheusMetrics
 import ServiceLifecycle
 
-/// `sluice serve`: the gateway.
+/// `sluice serve`: runs the gateway.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

@@ -2,7 +2,7 @@ import LineLogging
 import Logging
 
 extension LogSetup {
-    /// Reads level and format; mistakes are noted.
+    /// Reads level and format, and notes mistakes.
     init(reading reader: inout SettingReader) {
         self.init()
         level =

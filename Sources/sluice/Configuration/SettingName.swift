@@ -1,6 +1,6 @@
-/// Every setting of the gateway, by its key in the configuration file; the only list of them.
+/// A setting of the gateway, by its key in the configuration file. This is the only list of settings.
 ///
-/// The environment variable is `SLUICE_` and the key in upper case, with `_` for `.` and `-`.
+/// The environment variable is `SLUICE_` followed by the key in upper case, with `_` for `.` and `-`.
 enum SettingName: String, CaseIterable {
     case databaseURL = "database.url"
     case databasePasswordFile = "database.password-file"
@@ -43,9 +43,10 @@ enum SettingName: String, CaseIterable {
         "SLUICE_" + rawValue.uppercased().replacing("-", with: "_").replacing(".", with: "_")
     }
 
-    /// The setting that names a file with the secret; `nil` if this is no secret and may be given on a command line.
+    /// The setting that names a file with the secret; `nil` if this setting is not secret and may be given on a command
+    /// line.
     ///
-    /// The database's URL counts as a secret even without a password: what is refused does not depend on the value.
+    /// The database's URL counts as a secret even without a password, so that a refusal does not depend on the value.
     var secretFile: SettingName? {
         switch self {
         case .databaseURL: .databasePasswordFile
@@ -109,7 +110,7 @@ enum SettingName: String, CaseIterable {
         }
     }
 
-    /// The settings as help lists them, two lines each.
+    /// The settings as the help text lists them, two lines each.
     static var table: String {
         allCases.map { "\($0.variable)\n    \($0.meaning)" }.joined(separator: "\n")
     }

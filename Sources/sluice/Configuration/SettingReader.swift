@@ -4,7 +4,7 @@ import GatewayCore
 import Synchronization
 import SystemPackage
 
-/// Reads settings from flags, the environment and a file, in this order, and collects the mistakes.
+/// Reads settings from flags, the environment and a file, in this order of precedence, and collects the mistakes.
 struct SettingReader {
     private let reader: ConfigReader
     private let failures: ConversionFailures
@@ -15,7 +15,7 @@ struct SettingReader {
     /// - Parameters:
     ///   - flags: Values given on the command line, by name.
     ///   - environment: Environment variables. A name that begins with `SLUICE_` and is not a setting is a mistake.
-    ///   - file: Path of a JSON file, `nil` for none.
+    ///   - file: Path of a JSON file; `nil` if there is none.
     init(flags: [SettingName: String], environment: [String: String], file: String?) async throws {
         let given = flags.map { ($0.key.variable, $0.value) }
         var providers: [any ConfigProvider] = [
@@ -37,21 +37,21 @@ struct SettingReader {
         }
     }
 
-    /// A text; `nil` if it is not set.
+    /// Reads a text; `nil` if it is not set.
     mutating func text(_ name: SettingName) -> String? {
         let value = reader.string(forKey: name.configKey)
         noteFailure(name, expected: "a text")
         return value
     }
 
-    /// A list of texts; empty if it is not set.
+    /// Reads a list of texts; empty if it is not set.
     mutating func list(_ name: SettingName) -> [String] {
         let value = reader.stringArray(forKey: name.configKey) ?? []
         noteFailure(name, expected: "a list")
         return value.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
     }
 
-    /// A whole number within a range; `nil` if it is not set.
+    /// Reads a whole number within a range; `nil` if it is not set.
     mutating func integer(_ name: SettingName, in range: ClosedRange<Int>) -> Int? {
         let value = reader.int(forKey: name.configKey)
         noteFailure(name, expected: "a whole number")
@@ -63,7 +63,7 @@ struct SettingReader {
         return value
     }
 
-    /// One of a few words; `nil` if it is not set.
+    /// Reads one of a few words; `nil` if it is not set.
     mutating func choice<Value>(_ name: SettingName, _ values: KeyValuePairs<String, Value>) -> Value? {
         guard let word = text(name) else { return nil }
         guard let value = values.first(where: { $0.key == word })?.value else {
@@ -73,8 +73,8 @@ struct SettingReader {
         return value
     }
 
-    /// A secret from a setting or from the file that another setting names, and which of the two it came from; `nil` if
-    /// neither is set, or with a mistake noted.
+    /// Reads a secret from a setting, or from the file that another setting names. Also returns which of the two it
+    /// came from. `nil` if neither is set, or if a mistake was noted.
     mutating func secret(_ name: SettingName, orIn file: SettingName) -> (text: Secret<String>, from: SettingName)? {
         let given = text(name)
         guard let held = secret(in: file) else { return given.map { (Secret($0), name) } }
@@ -85,8 +85,8 @@ struct SettingReader {
         return (held, file)
     }
 
-    /// The content of the file that a setting names, without one line break at its end; `nil` if none is set, or with
-    /// a mistake noted.
+    /// Reads the file that a setting names, without one line break at its end. `nil` if the setting is not set, or if a
+    /// mistake was noted.
     mutating func secret(in name: SettingName) -> Secret<String>? {
         guard let path = text(name) else { return nil }
         guard var text = try? String(contentsOf: URL(filePath: path), encoding: .utf8) else {
@@ -113,7 +113,7 @@ struct SettingReader {
         if failures.take() { refuse(name, "must be \(expected)") }
     }
 
-    /// Keys of a file that are not settings. Without this check a misspelt key would have no effect.
+    /// Returns the keys of a file that are not settings. Without this check, a misspelt key would have no effect.
     private static func unknownKeys(inFile path: String) throws -> [String] {
         let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
         let known = Set(SettingName.allCases.map(\.rawValue))
@@ -131,7 +131,7 @@ extension SettingName {
     }
 }
 
-/// Remembers whether the last reading failed; the library itself only returns no value.
+/// Remembers whether the last reading failed. The library itself only returns no value.
 private final class ConversionFailures: AccessReporter {
     private let hasFailed = Mutex(false)
 

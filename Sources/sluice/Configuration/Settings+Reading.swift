@@ -10,7 +10,7 @@ import MicroHTTPD
 extension Settings {
     /// Reads and checks all settings of `serve`.
     ///
-    /// - Throws: ``SettingMistakes`` with every mistake.
+    /// - Throws: ``SettingMistakes`` with all mistakes.
     init(_ reader: inout SettingReader) throws {
         let database = Database(reading: &reader)
         let masterKeys = MasterKeyRing(reading: &reader)
@@ -53,7 +53,7 @@ extension Settings {
 }
 
 extension SettingReader {
-    /// The key of the first admin, which has to be a bearer token; `nil` if none is set, or with a mistake noted.
+    /// Reads the key of the first admin, which must be a bearer token. `nil` if none is set, or if a mistake was noted.
     fileprivate mutating func bootstrapAdminKey() -> Secret<String>? {
         guard let key = secret(.bootstrapAdminKey, orIn: .bootstrapAdminKeyFile) else { return nil }
         if !key.text.reveal().isBearerToken(ofLength: 32...1024) {
@@ -62,9 +62,12 @@ extension SettingReader {
         return key.text
     }
 
-    /// Origins in lower case: browsers send exactly this form, and any other would never match.
+    /// Reads origins in lower case. Browsers send exactly this form, and any other would never match.
     ///
-    /// - Parameter allowsAll: Whether `*` is allowed, for every origin.
+    /// - Parameters:
+    ///   - name: The setting.
+    ///   - allowsAll: Whether `*` is allowed, which stands for every origin.
+    ///   - example: An origin for the error message.
     fileprivate mutating func origins(_ name: SettingName, orAll allowsAll: Bool = false, example: String) -> [String] {
         let origins = list(name)
         for origin in origins where origin.wholeMatch(of: /https?:\/\/[a-z0-9.\[\]:-]+/) == nil {
@@ -77,14 +80,14 @@ extension SettingReader {
 }
 
 extension String {
-    /// Whether a header field can carry it as a bearer token (RFC 6750, section 2.1).
+    /// Tests whether a header field can carry the text as a bearer token (RFC 6750, section 2.1).
     fileprivate func isBearerToken(ofLength length: ClosedRange<Int>) -> Bool {
         length ~= utf8.count && wholeMatch(of: /[A-Za-z0-9._~+\/-]+=*/) != nil
     }
 }
 
 extension Settings.Database {
-    /// Reads how to reach PostgreSQL; `nil` with a mistake noted.
+    /// Reads how to reach PostgreSQL. `nil` if a mistake was noted.
     init?(reading reader: inout SettingReader) {
         let ledgerConnections = reader.integer(.databaseLedgerConnections, in: 1...64)
         let poolConnections = reader.integer(.databasePoolConnections, in: 1...64)
@@ -114,7 +117,7 @@ extension Settings.Database {
 }
 
 extension MasterKeyRing {
-    /// Reads the master keys; `nil` with a mistake noted.
+    /// Reads the master keys. `nil` if a mistake was noted.
     init?(reading reader: inout SettingReader) {
         let flaws = reader.mistakes.count
         guard let (key, name) = reader.secret(.masterKey, orIn: .masterKeyFile) else {
@@ -134,14 +137,14 @@ extension MasterKeyRing {
 }
 
 extension Settings.HTTP {
-    /// Reads limits of the listeners.
+    /// Reads the limits of the listeners.
     init(reading reader: inout SettingReader) {
         threads = reader.integer(.httpThreads, in: 1...256) ?? threads
         maxConnections = reader.integer(.httpMaxConnections, in: 1...1_000_000) ?? maxConnections
         maxConnectionsPerAddress =
             reader.integer(.httpMaxConnectionsPerAddress, in: 1...1_000_000) ?? maxConnectionsPerAddress
         maxRequestsInFlight = reader.integer(.httpMaxRequestsInFlight, in: 1...1_000_000) ?? maxRequestsInFlight
-        // With less, the longest body that a route accepts would never fit.
+        // With less than 32 MiB, the longest body that a route accepts would never fit.
         maxBodyMemory = reader.integer(.httpMaxBodyMemory, in: 32...1_048_576) ?? maxBodyMemory
         idleTimeout = reader.integer(.httpIdleTimeout, in: 1...3600) ?? idleTimeout
         requestTimeout = reader.integer(.httpRequestTimeout, in: 1...3600) ?? requestTimeout
@@ -151,7 +154,7 @@ extension Settings.HTTP {
 }
 
 extension ListenAddress {
-    /// Reads an address; `nil` if none is set, or with a mistake noted.
+    /// Reads an address. `nil` if none is set, or if a mistake was noted.
     init?(reading reader: inout SettingReader, _ name: SettingName) {
         guard let text = reader.text(name) else { return nil }
         guard let address = ListenAddress(text) else {
@@ -163,7 +166,7 @@ extension ListenAddress {
 }
 
 extension HTTPServerConfiguration.TLS {
-    /// Reads certificate and key; `nil` if none is set, or with a mistake noted.
+    /// Reads the files of certificate and key. `nil` if none is set, or if a mistake was noted.
     init?(reading reader: inout SettingReader) {
         let certificate = reader.text(.tlsCertificateFile)
         let key = reader.text(.tlsKeyFile)
@@ -181,7 +184,7 @@ extension HTTPServerConfiguration.TLS {
 }
 
 extension TrustedProxies {
-    /// Reads which proxies are trusted.
+    /// Reads the networks of the trusted proxies.
     init(reading reader: inout SettingReader) {
         var networks: [IPNetwork] = []
         for text in reader.list(.trustedProxies) {
@@ -198,7 +201,7 @@ extension TrustedProxies {
 }
 
 extension OutboundPolicy {
-    /// Reads which servers may be called besides public ones over https; `nil` with a mistake noted.
+    /// Reads which servers may be called in addition to public ones over https. `nil` if a mistake was noted.
     init?(reading reader: inout SettingReader) {
         var origins: [String] = []
         var networks: [IPNetwork] = []

@@ -7,34 +7,34 @@ import LibPQ
 import Logging
 import MicroHTTPD
 
-/// The settings of a gateway, checked as a whole; nothing reads the environment after this.
+/// The settings of a gateway, checked as a whole. Nothing reads the environment after this.
 struct Settings: Sendable {
-    /// How PostgreSQL is used.
+    /// Settings of the connections to PostgreSQL.
     struct Database: Sendable {
         var connectionString: Secret<String>
         /// The password, if the connection string has none.
         var password: Secret<String>?
         var ledgerConnections = 2
         var poolConnections = 4
-        /// Connections of the admin routes.
+        /// Number of connections for the admin routes.
         let adminConnections = 4
-        /// Connections of the admin routes that read the ledger.
+        /// Number of connections for the admin routes that read the ledger.
         let reportConnections = 3
-        /// For imports, exports and batches of grants; one each.
+        /// Number of connections for imports, exports and batches of grants, each of which takes one.
         let bulkConnections = 4
-        /// Connections on which the secrets of stores are looked up.
+        /// Number of connections for looking up the secrets of stores.
         let eventConnections = 2
-        /// Connections of requests with idempotency keys.
+        /// Number of connections for requests with idempotency keys.
         let idempotencyConnections = 4
 
-        /// All connections to PostgreSQL at once: also those of background work, counters, notifications and
-        /// heartbeats.
+        /// Maximum number of connections to PostgreSQL, including those for background work, counters, notifications
+        /// and heartbeats.
         var connectionCount: Int {
             ledgerConnections + poolConnections + adminConnections + reportConnections + bulkConnections
                 + eventConnections + idempotencyConnections + 4
         }
 
-        /// How one kind of connection is opened.
+        /// Returns the configuration for one kind of connection.
         ///
         /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
         func configuration(
@@ -47,13 +47,13 @@ struct Settings: Sendable {
         }
     }
 
-    /// Limits of the listeners: times in seconds.
+    /// Limits of the listeners. Times are in seconds.
     struct HTTP: Sendable {
         var threads = 2
         var maxConnections = 10_000
         var maxConnectionsPerAddress = 1_024
         var maxRequestsInFlight = 4_096
-        /// MiB, for all listeners together.
+        /// Memory for request bodies in MiB, shared by all listeners.
         var maxBodyMemory = 256
         var idleTimeout = 30
         var requestTimeout = 30
@@ -77,7 +77,7 @@ struct Settings: Sendable {
     var multipartMaxAge = 86_400
     var clockMaxDifference = 5
     var sessionsPerSecond = 50
-    /// Requests of one principal; 0 for no limit.
+    /// Requests per second of one principal; 0 for no limit.
     var requestsPerSecond = 500
     var ticketsMaxAge = Ticket.maxLife
 }
@@ -92,7 +92,7 @@ struct ListenAddress: Sendable, Equatable {
         self.port = port
     }
 
-    /// Reads `address:port`, `[IPv6 address]:port` or a port alone.
+    /// Parses `address:port`, `[IPv6 address]:port` or a port alone, which means loopback.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else {
             guard let port = UInt16(text) else { return nil }
@@ -111,7 +111,7 @@ struct ListenAddress: Sendable, Equatable {
     }
 }
 
-/// Every mistake in the settings, so that all of them can be corrected at once.
+/// All mistakes in the settings, so that they can be corrected at once.
 struct SettingMistakes: Error, CustomStringConvertible {
     let mistakes: [String]
 
@@ -119,7 +119,7 @@ struct SettingMistakes: Error, CustomStringConvertible {
         self.mistakes = mistakes
     }
 
-    /// Says that the master keys do not open the secrets in the database.
+    /// Reports that the master keys do not open the secrets in the database.
     init(masterKeys flaws: [MasterKeyError]) {
         mistakes = flaws.map {
             "\(SettingName.masterKey.variable): \($0); secrets in the database are sealed with it, so set it too"

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The flags that name settings outside the environment; several commands share them.
+/// Flags that give settings on the command line or name a file with them. Several commands share them.
 struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("JSON file with settings; also SLUICE_CONFIG.", valueName: "file"))
     var config: String?

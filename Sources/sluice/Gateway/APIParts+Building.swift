@@ -6,7 +6,7 @@ import Metrics
 import PrometheusMetrics
 
 extension APIParts {
-    /// Hands the use cases to the API, with the readers that it needs besides.
+    /// Passes the use cases to the API, with the readers that it needs in addition.
     init(_ parts: SharedParts, _ useCases: UseCases, metrics: PrometheusFactory, requestLog: any RequestLog) {
         let (cache, watch, connections, now) = (parts.cache, parts.watch, parts.connections, parts.now)
         self.init(

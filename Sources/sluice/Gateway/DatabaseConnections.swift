@@ -3,7 +3,7 @@ import GatewayPostgres
 import LibPQ
 import Logging
 
-/// The connections to PostgreSQL, separate for each kind of work: an admin's change may wait for locks, and must not
+/// The connections to PostgreSQL, separate for each kind of work. An admin's change may wait for locks, and must not
 /// occupy a connection that reads policy.
 struct DatabaseConnections {
     let configuration: PostgresConfiguration
@@ -11,18 +11,18 @@ struct DatabaseConnections {
     let policyPool: PostgresPool
     /// Reads and changes rows for admins.
     let adminPool: PostgresPool
-    /// Records requests with idempotency keys, each one on its own; a connection of the ledger records many at once.
+    /// Records requests with idempotency keys, each on its own. A connection of the ledger records many at once.
     let idempotencyPool: PostgresPool
     /// Reads the ledger for admins, which may take seconds.
     let ledgerPool: PostgresPool
     /// Looks up the secrets of stores for callers that are not authenticated yet.
     let eventPool: PostgresPool
-    /// Imports, exports and batches of grants.
+    /// Runs imports, exports and batches of grants.
     let bulk: BulkConnections
     let background: PostgresConnection
     let queries: PostgresConnection
     let heartbeat: PostgresConnection
-    /// The outages of all these connections.
+    /// Tracks the outages of all these connections.
     let outage: Outage
 
     init(_ settings: Settings, logger: Logger) throws {
@@ -61,8 +61,8 @@ struct DatabaseConnections {
         heartbeat = PostgresConnection(try configuration(Heartbeat.sessionSettings), logger: logger)
     }
 
-    /// Checks the schema and the master keys. PostgreSQL has some time to become reachable, since it may be starting
-    /// too.
+    /// Checks the schema and the master keys. It waits some time for PostgreSQL to become reachable, since PostgreSQL
+    /// may be starting too.
     ///
     /// - Throws: `Migrator.Failure` if the schema is not that of this program, ``SettingMistakes`` if secrets are
     ///   sealed with another master key, `PostgresError` if PostgreSQL cannot be reached.
@@ -87,7 +87,7 @@ struct DatabaseConnections {
 }
 
 extension PostgresError {
-    /// Whether it makes sense to try again: the server cannot be reached, or is starting or stopping.
+    /// Whether it makes sense to try again: the server is unreachable, or is starting or stopping.
     fileprivate var isPassing: Bool {
         switch self {
         case .unavailable, .connectionLost: true

@@ -6,7 +6,7 @@ import Logging
 import MicroHTTPD
 
 extension Gateway {
-    /// The listeners, that of the API first; the loops given serve it.
+    /// Creates the listeners, that of the API first. The given loops serve it.
     static func servers(
         _ settings: Settings, _ parts: APIParts, loops: [EventLoop], logger: Logger
     ) throws -> [HTTPServer] {
@@ -22,7 +22,8 @@ extension Gateway {
             logger[metadataKey: "listener"] = "\(name)"
             var configuration = settings.http.configuration(for: address, tls: settings.tls)
             configuration.bodyMemory = bodyMemory
-            // A connection to PostgreSQL has a socket, a descriptor that wakes its waiter, and one more to cancel with.
+            // A connection to PostgreSQL uses three descriptors: its socket, one that wakes its waiter, and one to
+            // cancel with.
             configuration.reservedDescriptors += 3 * settings.database.connectionCount + OutboundClient.maxDescriptors
             return try HTTPServer(
                 configuration: configuration,
@@ -36,7 +37,7 @@ extension Gateway {
 }
 
 extension Settings.HTTP {
-    /// The configuration of a listener.
+    /// Returns the configuration of a listener.
     func configuration(for address: ListenAddress, tls: HTTPServerConfiguration.TLS?) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration(address: address.host, port: address.port, tls: tls)
         configuration.threads = threads

@@ -5,7 +5,7 @@ import LibPQ
 import ServiceLifecycle
 
 extension Gateway {
-    /// What runs besides the listeners, in the order of starting: first what the others need.
+    /// Creates the services besides the listeners, in starting order. Services that others need come first.
     static func backgroundServices(
         _ settings: Settings, _ parts: SharedParts, _ useCases: UseCases
     ) throws -> [any Service] {
@@ -35,7 +35,7 @@ extension Gateway {
         ]
     }
 
-    /// Tells the other gateways, and the admins, that this one runs.
+    /// Creates the service that tells the other gateways and the admins that this gateway runs.
     private static func heartbeat(_ settings: Settings, _ parts: SharedParts) throws -> Heartbeat {
         let cache = parts.cache
         return Heartbeat(

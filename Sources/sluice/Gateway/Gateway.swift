@@ -5,14 +5,14 @@ import MicroHTTPD
 import PrometheusMetrics
 import ServiceLifecycle
 
-/// A running gateway, built from its settings. All its parts are built in this folder, and nowhere else, in this order:
+/// A running gateway, built from its settings. All its parts are built in this folder only, in this order:
 /// ``DatabaseConnections``, ``SharedParts``, ``UseCases``, the API, its listeners, the services.
 struct Gateway {
-    /// What runs, in the order of starting; a group stops it in reverse, the listeners first.
+    /// The services, in starting order. A group stops them in reverse, so the listeners stop first.
     let services: [any Service]
     /// The listener of the API.
     let server: HTTPServer
-    /// The stores of rows, for a command that makes rows of its own.
+    /// The stores of rows, for a command that creates rows of its own.
     let stores: AdminStores
 
     /// Checks the schema, builds the parts and binds the listeners.

@@ -1,7 +1,7 @@
 import GatewayAPI
 import LibPQ
 
-/// Counts the requests that are refused during an outage of the database, and logs them as any other.
+/// Counts the requests refused during an outage of the database, and logs all requests as usual.
 struct OutageRequestLog: RequestLog {
     private let base: any RequestLog
     private let outage: Outage
@@ -12,7 +12,7 @@ struct OutageRequestLog: RequestLog {
     }
 
     func answered(_ request: AnsweredRequest) {
-        // A readiness check asks for nothing that the outage could refuse.
+        // A readiness check requests nothing that an outage could refuse.
         if request.status == 503, request.route != "/readyz" { outage.countRefusal() }
         base.answered(request)
     }

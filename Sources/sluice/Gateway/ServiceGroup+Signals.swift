@@ -3,7 +3,7 @@ import ServiceLifecycle
 import UnixSignals
 
 extension ServiceGroup {
-    /// A group that SIGTERM and SIGINT stop gracefully.
+    /// Creates a group that SIGTERM and SIGINT stop gracefully.
     init(running services: [any Service], logger: Logger) {
         self.init(
             configuration: ServiceGroupConfiguration(

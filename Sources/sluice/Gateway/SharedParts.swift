@@ -14,22 +14,22 @@ struct SharedParts {
     let logger: Logger
     let now: @Sendable () -> Date
     let random: @Sendable (Int) throws -> [UInt8]
-    /// The policy in PostgreSQL.
+    /// Reads the policy in PostgreSQL.
     let source: PostgresPolicySource
-    /// The policy in memory.
+    /// Holds the policy in memory.
     let cache: PolicyCache
     /// Calls other servers.
     let cloud: OutboundClient
     let authenticator: any Authenticator
     let denials: DenialCounter
-    /// The threads that serve apps, and record for them.
+    /// The event loops, one thread each, that serve apps and record for them.
     let loops: [EventLoop]
-    /// Compares the clock with PostgreSQL's.
+    /// Compares the gateway's clock with PostgreSQL's.
     let clock: LedgerClock
     let ledger: PostgresLedger
-    /// Whether issuances can be recorded, for `/readyz`.
+    /// Tells `/readyz` whether issuances can be recorded.
     let watch: LedgerWatch
-    /// The objects that clients uploaded.
+    /// Looks at the objects that clients uploaded.
     let stored: StoredUploads
 
     /// Builds the parts.

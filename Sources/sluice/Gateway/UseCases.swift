@@ -4,9 +4,9 @@ import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 
-/// What a gateway does for apps, stores and admins.
+/// The use cases of a gateway, for apps, stores and admins.
 struct UseCases {
-    /// The rows that admins manage.
+    /// The stores of the rows that admins manage.
     let stores: AdminStores
     let presignedURLs: PresignedURLs
     let multipartUploads: MultipartUploads
@@ -95,7 +95,7 @@ extension SharedParts {
 }
 
 extension AdminStores {
-    /// The stores in PostgreSQL.
+    /// Collects the stores in PostgreSQL.
     fileprivate init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,

@@ -13,7 +13,7 @@ extension SignScheme {
             try inputs.agree(with: signed)
             return SignOutput(signed)
         },
-        SignScheme(name: "sts-ali-acs3") { inputs, _ in
+        SignScheme(name: "sts-ali-acs3") { inputs in
             // The line may give the signer's own headers, so that an SDK's headers can be signed unchanged.
             let call = try inputs.assumeRole
             let request = SignableRequest(

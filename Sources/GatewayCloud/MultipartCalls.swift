@@ -150,9 +150,9 @@ extension MultipartCalls {
         switch StoreErrorCode.read(answer) {
         case "NoSuchUpload": .notFound(.multipartUpload)
         case "InvalidPart", "InvalidPartOrder", "InvalidDigest", "MalformedXML":
-            .invalidArgument(field: "parts", reason: "The store does not have these parts.")
+            .invalidArgument(field: "parts", reason: "The store does not have all of these parts.")
         case "EntityTooSmall":
-            .invalidArgument(field: "parts", reason: "A part that is not the last one is too small.")
+            .invalidArgument(field: "parts", reason: "A part other than the last one is too small.")
         default: refusal(answer)
         }
     }

@@ -39,7 +39,7 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
         _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
     ) async throws(GatewayError) -> StoredObject? {
         guard let (bucket, credential) = try await cache.location(of: bucket) else {
-            throw .conflict(reason: "The bucket is no longer known here, so that its store cannot be asked.")
+            throw .conflict(reason: "The bucket no longer exists here, so its store cannot be asked.")
         }
         do {
             return try await head(key, in: bucket, with: credential, withSHA256: withSHA256).object

@@ -48,7 +48,7 @@ extension Exchange {
     private func collect(atMost maxBytes: Int) -> Bool {
         switch framing {
         case .none: break
-        case .chunked: return refuse(.badRequest("This route takes no chunked body."))
+        case .chunked: return refuse(.badRequest("This route does not accept a chunked body."))
         case .length(let length):
             guard length <= Int64(maxBytes) else { return refuse(.contentTooLarge(maxBytes: Int64(maxBytes))) }
             guard length <= Int64(core.configuration.maxGatheredBodyBytes) else {

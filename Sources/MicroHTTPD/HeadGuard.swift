@@ -109,14 +109,14 @@ struct GuardedHead {
     private var outcome: Result<(GuardedHead.Framing, Bool), ServerFailure> {
         if let failure { return .failure(failure) }
         guard let hostLength, hostLength > 0 else {
-            return .failure(.badRequest("There must be one Host field, and not empty."))
+            return .failure(.badRequest("There must be one Host field, which must not be empty."))
         }
         if isChunked != nil, contentLength != nil {
             return .failure(.badRequest("Content-Length and Transfer-Encoding exclude each other."))
         }
         var framing = GuardedHead.Framing.none
         if let isChunked {
-            guard isChunked else { return .failure(.badRequest("The only transfer coding is chunked.")) }
+            guard isChunked else { return .failure(.badRequest("The only supported transfer coding is chunked.")) }
             framing = .chunked
         } else if let contentLength, contentLength > 0 {
             framing = .length(contentLength)
@@ -150,22 +150,22 @@ struct GuardedHead {
         switch name.count {
         case 4 where unsafe FieldBytes.spell(name, "host"):
             guard hostLength == nil, unsafe value.allSatisfy(FieldBytes.isAuthority) else {
-                return refuse("There must be one Host field, and well-formed.")
+                return refuse("There must be one well-formed Host field.")
             }
             hostLength = value.count
         case 6 where unsafe FieldBytes.spell(name, "expect"):
             expectsContinue = unsafe expectsContinue == nil && FieldBytes.spell(value, "100-continue")
         case 13 where unsafe FieldBytes.spell(name, "authorization"):
-            guard !hasAuthorization else { return refuse("There may be one Authorization field.") }
+            guard !hasAuthorization else { return refuse("There must be at most one Authorization field.") }
             hasAuthorization = true
         case 14 where unsafe FieldBytes.spell(name, "content-length"):
             guard contentLength == nil, let length = unsafe FieldBytes.number(value) else {
-                return refuse("There may be one Content-Length field, of digits.")
+                return refuse("There must be at most one Content-Length field, which must consist of digits.")
             }
             contentLength = length
         case 17... where unsafe FieldBytes.spell(UnsafeRawBufferPointer(rebasing: name[..<17]), "transfer-encoding"):
             guard name.count == 17 else { return refuse("The name of a header field is malformed.") }
-            guard isChunked == nil else { return refuse("There may be one Transfer-Encoding field.") }
+            guard isChunked == nil else { return refuse("There must be at most one Transfer-Encoding field.") }
             isChunked = unsafe FieldBytes.spell(value, "chunked")
         default: break
         }

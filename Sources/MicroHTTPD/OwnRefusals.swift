@@ -22,7 +22,7 @@ public func refuseForLibrary(_ connection: OpaquePointer?, _ status: UInt32, _ p
         case 505: .badRequest("The protocol must be HTTP/1.1.")
         default:
             if unsafe isHeadNew && HeadGuard.hasMalformedLength(connection) {
-                .badRequest("There may be one Content-Length field, of digits.")
+                .badRequest("There must be at most one Content-Length field, which must consist of digits.")
             } else {
                 .badRequest("The request is malformed.")
             }

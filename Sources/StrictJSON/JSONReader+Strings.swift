@@ -70,7 +70,7 @@ extension JSONReader {
         guard UTF16.isLeadSurrogate(UInt16(unit)), take(UInt8(ascii: "\\")), take(UInt8(ascii: "u")),
             case let trail = try hexUnit(), UTF16.isTrailSurrogate(UInt16(trail)),
             let scalar = Unicode.Scalar(0x10000 + ((unit - 0xd800) << 10) + (trail - 0xdc00))
-        else { throw flawHere("A surrogate stands alone") }
+        else { throw flawHere("An unpaired surrogate") }
         return scalar
     }
 

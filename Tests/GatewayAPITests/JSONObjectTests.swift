@@ -38,7 +38,7 @@ struct JSONObjectTests {
             ) {
                 try inner.strings("list")
             }
-            #expect(throws: GatewayError.invalidArgument(field: "o.x", reason: "There is no such member.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "o.x", reason: "The member does not exist.")) {
                 try inner.end()
             }
         }
@@ -63,7 +63,7 @@ struct JSONObjectTests {
             #expect(try first.integer("n") == 1)
             #expect(items[1].string == "s" && items[1].items == nil && items[2].items?.isEmpty == true)
             #expect(items[2].value == .array([]))
-            #expect(throws: GatewayError.invalidArgument(field: "e", reason: "There is no such member.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "e", reason: "The member does not exist.")) {
                 try object.end()
             }
             #expect(try object.strings("e") == [])
@@ -82,11 +82,11 @@ struct JSONObjectTests {
             for index in (0..<200).reversed() where index != 77 && index != 150 {
                 #expect(try object.integer("m\(index)") == Int64(index))
             }
-            #expect(throws: GatewayError.invalidArgument(field: "m77", reason: "There is no such member.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "m77", reason: "The member does not exist.")) {
                 try object.end()
             }
             #expect(try object.integer("m77") == 77)
-            #expect(throws: GatewayError.invalidArgument(field: "m150", reason: "There is no such member.")) {
+            #expect(throws: GatewayError.invalidArgument(field: "m150", reason: "The member does not exist.")) {
                 try object.end()
             }
         }
@@ -101,7 +101,7 @@ struct JSONObjectTests {
         {
             try object.dictionary("m", atMost: 9)
         }
-        #expect(throws: GatewayError.invalidArgument(field: cut, reason: "There is no such member.")) {
+        #expect(throws: GatewayError.invalidArgument(field: cut, reason: "The member does not exist.")) {
             try object.end()
         }
     }

@@ -112,7 +112,7 @@ import Testing
                 let done = try await desk.complete(upload.id, Self.parts)
                 #expect(done.etag?.hasSuffix("-2") == true && desk.rows.state(of: upload.id) == .completed)
             } else {
-                await #expect(throws: GatewayError.conflict(reason: "The store does not know the upload any more.")) {
+                await #expect(throws: GatewayError.conflict(reason: "The store no longer knows the upload.")) {
                     try await desk.complete(upload.id, Self.parts)
                 }
             }

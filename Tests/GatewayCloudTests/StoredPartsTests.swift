@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "NoSuchUpload", GatewayError.conflict(reason: "The store does not know the upload any more.")),
+        (404, "NoSuchUpload", GatewayError.conflict(reason: "The store no longer knows the upload.")),
         (404, "NoSuchBucket", .storeRefused(status: 404, code: "NoSuchBucket")),
         (403, "AccessDenied", .storeRefused(status: 403, code: "AccessDenied")),
         (503, "SlowDown", .unavailable(retryAfter: 5)),

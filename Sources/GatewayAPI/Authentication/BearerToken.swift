@@ -11,7 +11,7 @@ enum BearerToken {
     static func token(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
         guard let value = headers.onlyValue(of: .authorization) else {
             guard headers.contains(.authorization) else {
-                throw .unauthenticated(reason: "Send Authorization: Bearer and a token.")
+                throw .unauthenticated(reason: "Send 'Authorization: Bearer' with a token.")
             }
             throw .unauthenticated(reason: "There is more than one Authorization field.")
         }
@@ -23,7 +23,7 @@ enum BearerToken {
             throw .unauthenticated(reason: "The token is too long.")
         }
         let token = bytes.extracting(schemeByteCount..<bytes.count)
-        guard isToken(token) else { throw .unauthenticated(reason: "The token holds characters that no token has.") }
+        guard isToken(token) else { throw .unauthenticated(reason: "The token contains characters that are not valid in a token.") }
         return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
 

@@ -36,7 +36,7 @@ struct VerifiedToken: Sendable {
             let principal = try? Principal.user(issuer.principalPrefix + subject)
         else {
             throw .unauthenticated(
-                reason: "The token's subject is missing, or is no text of 1 to 512 bytes on one line.")
+                reason: "The token's subject must be one line of 1 to 512 bytes.")
         }
         // An issuer without a prefix could otherwise sign in the operator.
         guard principal != .bootstrapAdmin else {
@@ -64,7 +64,7 @@ struct VerifiedToken: Sendable {
         of payload: JSONValue, at now: Date, skew: TimeInterval
     ) throws(GatewayError) -> Date {
         guard let expiry = payload["exp"]?.numericDate else {
-            throw .unauthenticated(reason: "The token has no time of expiry.")
+            throw .unauthenticated(reason: "The token has no expiry time.")
         }
         for name in ["nbf", "iat"] {
             guard let value = payload[name] else { continue }
@@ -84,11 +84,11 @@ struct VerifiedToken: Sendable {
         guard let claim = issuer.groupsClaim else { return [] }
         // OpenID Connect Core, 5.6.2: the claim is kept elsewhere. Without it a deny for a group would be missed.
         guard payload["_claim_names"]?[claim] == nil else {
-            throw .unauthenticated(reason: "The token leaves its groups out and refers to another place.")
+            throw .unauthenticated(reason: "The token refers to its groups elsewhere instead of listing them.")
         }
         guard let value = payload[claim: claim] else { return [] }
         guard let names = value.strings else {
-            throw .unauthenticated(reason: "The token's groups are not a list of texts.")
+            throw .unauthenticated(reason: "The token's groups are not a list of strings.")
         }
         return names.compactMap { $0.isEmpty ? nil : try? .group(issuer.groupPrefix + $0) }
     }

@@ -24,7 +24,7 @@ enum OSSNotification {
         guard let fields = FormText.fields(in: text), let bucket = fields["bucket"], let object = fields["object"]
         else {
             throw .invalidArgument(
-                field: "body", reason: "A notification, or a callback with 'bucket' and 'object', is expected.")
+                field: "body", reason: "The body must be a notification, or a callback with 'bucket' and 'object'.")
         }
         return [
             callback(

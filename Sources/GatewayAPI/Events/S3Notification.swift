@@ -14,7 +14,7 @@ enum S3Notification {
         if let type = try message.string("Type") {
             guard type == "Notification" else {
                 throw message.invalid(
-                    "Type", "Only notifications are taken, no requests to confirm a subscription.")
+                    "Type", "The operation accepts notifications, not requests to confirm a subscription.")
             }
             let inner = try message.required("Message", message.string("Message"))
             message = try JSONObject(JSONText.body(Array(inner.utf8)).root, at: "Message")

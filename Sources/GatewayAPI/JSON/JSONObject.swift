@@ -20,7 +20,7 @@ struct JSONObject {
     init(_ node: JSONNode, at path: String = "") throws(GatewayError) {
         guard let members = JSONMembers(node) else {
             throw .invalidArgument(
-                field: path.isEmpty ? "body" : path, reason: "An object is expected, not \(node.value.kind).")
+                field: path.isEmpty ? "body" : path, reason: "The value must be an object, not \(node.value.kind).")
         }
         self.path = path
         self.members = members
@@ -55,7 +55,7 @@ struct JSONObject {
         guard let value = value(name) else { return nil }
         guard case .number(let digits) = value else { throw mismatch(name, "An integer", value) }
         guard let number = Int64(digits) else {
-            throw invalid(name, "An integer of 64 bits is expected, without fraction or exponent.")
+            throw invalid(name, "The value must be a 64-bit integer without a fraction or exponent.")
         }
         return number
     }
@@ -116,13 +116,13 @@ struct JSONObject {
 
     /// Insists on a member.
     func required<Value>(_ name: String, _ value: Value?) throws(GatewayError) -> Value {
-        guard let value else { throw invalid(name, "The member is missing.") }
+        guard let value else { throw invalid(name, "The member is required.") }
         return value
     }
 
     /// Ends the object: whatever was not taken is refused by name.
     func end() throws(GatewayError) {
-        if let unknown = members.firstLeft { throw invalid(unknown, "There is no such member.") }
+        if let unknown = members.firstLeft { throw invalid(unknown, "The member does not exist.") }
     }
 
     /// The error for a member.

@@ -24,7 +24,7 @@ extension APIRequest {
     func identifier(_ name: String) throws(GatewayError) -> UUID? {
         guard let text = try query(name) else { return nil }
         guard let id = UUID(uuidString: text) else {
-            throw .invalidArgument(field: name, reason: "A UUID is expected.")
+            throw .invalidArgument(field: name, reason: "The value must be a UUID.")
         }
         return id
     }
@@ -34,7 +34,7 @@ extension APIRequest {
         switch try query(name) {
         case nil, "false": false
         case "true": true
-        default: throw .invalidArgument(field: name, reason: "One of 'true', 'false' is expected.")
+        default: throw .invalidArgument(field: name, reason: "The value must be 'true' or 'false'.")
         }
     }
 
@@ -63,7 +63,7 @@ extension APIRequest {
     ) throws(GatewayError) -> Word where Word.RawValue == String {
         guard let word = Word(rawValue: text) else {
             let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            throw .invalidArgument(field: name, reason: "One of \(words) is expected.")
+            throw .invalidArgument(field: name, reason: "The value must be one of \(words).")
         }
         return word
     }

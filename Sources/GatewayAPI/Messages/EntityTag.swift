@@ -61,7 +61,7 @@ extension APIRequest {
                 bytes.dropFirst().dropLast().allSatisfy({ $0 > 0x20 && $0 != 0x22 && $0 != 0x7f })
             else {
                 throw .invalidArgument(
-                    field: "If-Match", reason: "Entity tags in quotes are expected, as ETag has them, or '*'.")
+                    field: "If-Match", reason: "The value must be quoted entity tags, as in ETag, or '*'.")
             }
             tags.append(String(tag))
         }

@@ -16,7 +16,7 @@ extension JSONObject {
     /// Takes an identifier.
     mutating func uuid(_ name: String) throws(GatewayError) -> UUID? {
         guard let text = try string(name) else { return nil }
-        guard let id = UUID(uuidString: text) else { throw invalid(name, "A UUID is expected.") }
+        guard let id = UUID(uuidString: text) else { throw invalid(name, "The value must be a UUID.") }
         return id
     }
 
@@ -27,7 +27,7 @@ extension JSONObject {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
             let words = Word.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-            throw invalid(name, "One of \(words) is expected.")
+            throw invalid(name, "The value must be one of \(words).")
         }
         return word
     }
@@ -38,7 +38,7 @@ extension JSONObject {
         var actions: Set<Action> = []
         for (index, text) in texts.enumerated() {
             guard let action = try? Action(parsing: text) else {
-                throw invalid("\(name)[\(index)]", "An action is 'PutObject' or 'GetObject'.")
+                throw invalid("\(name)[\(index)]", "The action must be 'PutObject' or 'GetObject'.")
             }
             actions.insert(action)
         }
@@ -50,7 +50,7 @@ extension JSONObject {
         var roles: Set<Role> = []
         for (index, text) in (try strings(name) ?? []).enumerated() {
             guard let role = Role(rawValue: text) else {
-                throw invalid("\(name)[\(index)]", "A role is 'admin' or 'auditor'.")
+                throw invalid("\(name)[\(index)]", "A role must be 'admin' or 'auditor'.")
             }
             roles.insert(role)
         }

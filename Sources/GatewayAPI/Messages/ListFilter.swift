@@ -42,7 +42,7 @@ struct ListFilter: Sendable {
         case .text: return text
         case .uuid:
             guard let id = UUID(uuidString: text) else {
-                throw .invalidArgument(field: name, reason: "A UUID is expected.")
+                throw .invalidArgument(field: name, reason: "The value must be a UUID.")
             }
             return id.lowercaseText
         case .instant:
@@ -53,13 +53,13 @@ struct ListFilter: Sendable {
             }
         case .action:
             guard let action = try? Action(parsing: text) else {
-                throw .invalidArgument(field: name, reason: "An action is 'PutObject' or 'GetObject'.")
+                throw .invalidArgument(field: name, reason: "The action must be 'PutObject' or 'GetObject'.")
             }
             return action.rawValue
         case .words(let words):
             guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
                 let list = words.map { "'\($0)'" }.joined(separator: ", ")
-                throw .invalidArgument(field: name, reason: "One of \(list) is expected.")
+                throw .invalidArgument(field: name, reason: "The value must be one of \(list).")
             }
             return text
         }
@@ -86,7 +86,7 @@ extension APIRequest {
         var pageSize = 100
         if let text = try query("pageSize") {
             guard let size = Int(text), 1...1000 ~= size else {
-                throw .invalidArgument(field: "pageSize", reason: "A page has 1 to 1,000 rows.")
+                throw .invalidArgument(field: "pageSize", reason: "The page size must be 1 to 1,000.")
             }
             pageSize = size
         }

@@ -78,7 +78,7 @@ extension Problem {
             self.init(kind: .unauthenticated, detail: reason)
             headers[.wwwAuthenticate] = #"Bearer realm="sluice""#
         case .expiredToken:
-            self.init(kind: .expiredToken, detail: "The credential is no longer valid; fetch a new one.")
+            self.init(kind: .expiredToken, detail: "The credential has expired; fetch a new one.")
             headers[.wwwAuthenticate] = #"Bearer realm="sluice", error="invalid_token""#
         case .accessDenied:
             self.init(kind: .accessDenied)
@@ -97,7 +97,7 @@ extension Problem {
             self.init(kind: .notFound)
         case .alreadyExists(let resource):
             self.init(
-                kind: .alreadyExists, detail: "\(resource.rawValue): one with this identifier or unique name exists.")
+                kind: .alreadyExists, detail: "\(resource.rawValue): a row with this identifier or unique name already exists.")
         case .conflict(let reason):
             self.init(kind: .conflict, detail: reason)
         case .storeRefused(let status, let code):
@@ -123,7 +123,7 @@ extension Problem {
         case .clockDiffers(let seconds):
             self.init(
                 kind: .unavailable,
-                detail: "The gateway's clock differs from its database's; nothing is issued until they agree.")
+                detail: "The clocks of the gateway and its database differ; the gateway issues nothing until they agree.")
             setRetryAfter(seconds)
         }
         code = error.code
@@ -180,8 +180,8 @@ extension Problem {
             case .contentLengthRequired: ("contentLength", "An upload here must state its length.")
             case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
             case .redirect: ("allowsRedirects", "The bucket does not answer with redirects; ask for a presigned URL.")
-            case .responseOverride: ("responseOverride", "The response's headers must not be overridden here.")
-            case .versions: ("allowVersions", "Versions of objects must not be named here; leave 'versionId' out.")
+            case .responseOverride: ("responseOverride", "The grant does not allow overriding the response's headers.")
+            case .versions: ("allowVersions", "The grant does not allow reading a version; omit 'versionId'.")
             case .validity: ("validity", "The grant is not valid now.")
             }
         self.init(kind: .conditionFailed, detail: detail)
@@ -228,7 +228,7 @@ extension Problem {
                 detail: "Send the body uncompressed: 'identity' is the only Content-Encoding that is accepted.")
             headers[.acceptEncoding] = "identity"
         case .preconditionRequired:
-            self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row as you read it.")
+            self.init(kind: .preconditionRequired, detail: "Send If-Match with the ETag of the row that you read.")
         case .tooManyRequests(let refusal):
             self.init(refusal)
         }
@@ -237,7 +237,7 @@ extension Problem {
     private init(_ refusal: RateRefusal) {
         self.init(
             kind: .tooManyRequests,
-            detail: "At most \(refusal.burst) \(refusal.name) at once, and as many again in \(refusal.window) s.")
+            detail: "At most \(refusal.burst) \(refusal.name) at once; the same number becomes available every \(refusal.window) s.")
         setRetryAfter(refusal.retryAfter)
         headers[.rateLimit] = RateLimit.remaining([RateLimit.Item(refusal)])
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
@@ -256,7 +256,7 @@ extension Problem {
         case .uriTooLong:
             self.init(kind: .targetTooLong)
         case .expectationFailed:
-            self.init(kind: .expectationFailed, detail: "Only '100-continue' can be expected.")
+            self.init(kind: .expectationFailed, detail: "Only 'Expect: 100-continue' is supported.")
         case .headerFieldsTooLarge:
             self.init(kind: .headersTooLarge)
         case .unavailable(let seconds, _):

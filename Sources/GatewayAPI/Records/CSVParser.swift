@@ -42,8 +42,8 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
     }
 
     mutating func finish() throws(GatewayError) -> [BodyRecord] {
-        guard state != .quoted else { throw flaw("The body ends within quotes.") }
-        guard state != .carriageReturn else { throw flaw("A CR stands alone.") }
+        guard state != .quoted else { throw flaw("The body ends inside a quoted field.") }
+        guard state != .carriageReturn else { throw flaw("A CR is not followed by an LF.") }
         guard size > 0 || columns != nil else { throw flaw("The header with the names of the columns is missing.") }
         guard size > 0 else { return [] }
         try endField()
@@ -73,7 +73,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
             field.append(byte)
             state = .quoted
         case (.carriageReturn, let byte) where byte != UInt8(ascii: "\n"):
-            throw flaw("A CR stands alone.")
+            throw flaw("A CR is not followed by an LF.")
         case (_, UInt8(ascii: "\n")):
             try endField()
             return true
@@ -84,9 +84,9 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
         case (.fieldStart, UInt8(ascii: "\"")):
             state = .quoted
         case (.quote, _):
-            throw flaw("Something follows the quote that ends a field.")
+            throw flaw("A character follows the closing quote of a field.")
         case (_, UInt8(ascii: "\"")):
-            throw flaw("A quote stands within a field that does not begin with one.")
+            throw flaw("An unquoted field contains a quote.")
         default:
             field.append(byte)
             state = .bare
@@ -117,7 +117,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
             }
             guard fields.count == columns.count else {
                 throw .invalidArgument(
-                    field: "line", reason: "The record has \(fields.count) fields, the header \(columns.count).")
+                    field: "line", reason: "The record has \(fields.count) fields, but the header has \(columns.count).")
             }
             return BodyRecord(line: firstLine, value: try columns.value(of: fields))
         } catch {

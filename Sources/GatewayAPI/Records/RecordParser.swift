@@ -24,7 +24,7 @@ struct BodyRecord: Sendable {
 
     /// The error of a record that is too long.
     static func tooLong(_ line: Int) -> GatewayError {
-        .line(line, .invalidArgument(field: "line", reason: "A record has at most 65,536 bytes."))
+        .line(line, .invalidArgument(field: "line", reason: "A record must not exceed 65,536 bytes."))
     }
 }
 

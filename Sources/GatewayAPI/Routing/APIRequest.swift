@@ -106,7 +106,7 @@ final class APIRequest: Sendable {
     func allowQuery(_ names: Set<String>) throws(GatewayError) {
         for pair in match.target?.query ?? [] where !names.contains(pair.name) {
             throw .invalidArgument(
-                field: String(pair.name.prefix(64)), reason: "There is no such query parameter.")
+                field: String(pair.name.prefix(64)), reason: "The query parameter does not exist.")
         }
     }
 }

@@ -12,19 +12,19 @@ extension Bucket {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Bucket {
-        try require(1...schemeMaxTTL ~= maxTTL, "maxTTL", "A life is 1 to 604,800 seconds.")
-        try require(1...maxTTL ~= defaultTTL, "defaultTTL", "The default life is 1 second to the longest life.")
+        try require(1...schemeMaxTTL ~= maxTTL, "maxTTL", "The value must be 1 to 604,800 seconds.")
+        try require(1...maxTTL ~= defaultTTL, "defaultTTL", "The default must be 1 second to 'maxTTL'.")
         try require(
             maxSessionTTL == 0 || SessionRole.durations.contains(maxSessionTTL), "maxSessionTTL",
-            "Sessions live 900 to 43,200 seconds; 0 forbids them."
+            "The value must be 900 to 43,200 seconds, or 0 to forbid sessions."
         )
         let isRegion = region.utf8.allSatisfy {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }
-        try require(1...64 ~= region.utf8.count && isRegion, "region", "A region is 1 to 64 letters, digits and '-'.")
+        try require(1...64 ~= region.utf8.count && isRegion, "region", "The region must be 1 to 64 letters, digits and '-'.")
         try require(
             provider.schemes.contains(scheme), "scheme",
-            "Buckets of '\(provider.rawValue)' are signed for by \(provider.schemes.map(\.quoted).joined(separator: ", "))."
+            "Buckets of '\(provider.rawValue)' must use one of these schemes: \(provider.schemes.map(\.quoted).joined(separator: ", "))."
         )
         try checkOrigins()
         try require(
@@ -36,7 +36,7 @@ extension Bucket {
         let isDotted = name.rawValue.utf8.contains(UInt8(ascii: "."))
         try require(
             !(isDotted && addressing == .virtual && endpoint.scheme == "https"), "addressing",
-            "No certificate covers a bucket with dots in front of the host; use 'path'."
+            "No certificate covers a bucket name with dots as part of the host; use 'path'."
         )
         do throws(SigningError) {
             _ = try BucketAddress(endpoint: endpoint, bucket: name.rawValue, addressing: addressing.forSigning)
@@ -49,20 +49,20 @@ extension Bucket {
     }
 
     private func checkCallback() throws(GatewayError) {
-        try require(callbackVar == nil || callback != nil, "callbackVar", "Variables go with 'callback'.")
+        try require(callbackVar == nil || callback != nil, "callbackVar", "The member requires 'callback'.")
         for (field, text) in [("callback", callback), ("callbackVar", callbackVar)] {
             guard let text else { continue }
-            try require(provider == .oss, field, "Only Alibaba OSS makes callbacks.")
+            try require(provider == .oss, field, "Only Alibaba OSS supports callbacks.")
             let members = try Self.members(text, field)
             guard field == "callback" else {
                 try require(
                     members.keys.allSatisfy { $0.utf8.starts(with: "x:".utf8) }, field,
-                    "The names of variables begin with 'x:'.")
+                    "The names of variables must begin with 'x:'.")
                 continue
             }
             try require(
                 members["callbackUrl"]?.isEmpty == false && members["callbackBody"]?.isEmpty == false, field,
-                "The JSON has 'callbackUrl' and 'callbackBody'.")
+                "The JSON must have 'callbackUrl' and 'callbackBody'.")
         }
     }
 
@@ -73,33 +73,33 @@ extension Bucket {
             let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
         else {
             throw .invalidArgument(
-                field: field, reason: "Base64 of one JSON object is expected, 4,096 bytes at the most.")
+                field: field, reason: "The value must be base64 of one JSON object of at most 4,096 bytes.")
         }
         return members.compactMapValues { $0 as? String }
     }
 
     private func checkOrigins() throws(GatewayError) {
-        try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins.")
+        try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins are allowed.")
         for (index, text) in allowedOrigins.enumerated() {
             let origin = try? StoreEndpoint(text)
             // Browsers omit the default port and compare origins byte by byte.
             try require(
                 origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
-                "allowedOrigins[\(index)]", "An origin is 'http(s)://host[:port]' in lower case, as browsers send it.")
+                "allowedOrigins[\(index)]", "An origin must be 'http(s)://host[:port]' in lower case, as browsers send it.")
         }
         try require(
-            Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "An origin stands there twice.")
+            Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "The list names an origin twice.")
     }
 
     /// Checks the rules of Alibaba OSS for names and addresses.
     private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
         guard provider == .oss else { return }
         try require(
-            !region.utf8.starts(with: "oss-".utf8), "region", "The region reads 'cn-hangzhou', without 'oss-' in front."
+            !region.utf8.starts(with: "oss-".utf8), "region", "The region must not begin with 'oss-': for example, 'cn-hangzhou'."
         )
         try require(
             addressing != .path || endpoint.isAddress, "addressing",
-            "OSS takes the bucket in the path only at an IP address; use 'virtual' or 'cname'."
+            "OSS accepts the bucket in the path only if the endpoint is an IP address; use 'virtual' or 'cname'."
         )
     }
 
@@ -110,7 +110,7 @@ extension Bucket {
         } catch {
             throw .invalidArgument(field: "endpoint", reason: error.detail)
         }
-        try require(endpoint.path.isEmpty, "endpoint", "An endpoint is 'http(s)://host[:port]', without a path.")
+        try require(endpoint.path.isEmpty, "endpoint", "The endpoint must be 'http(s)://host[:port]', without a path.")
         return endpoint
     }
 }
@@ -160,20 +160,20 @@ extension StorageCredential {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> StorageCredential {
-        try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
+        try require(name.isLine(1...128), "name", "The name must be one line of 1 to 128 bytes.")
         switch secretKind {
         case .accessKey: try checkAccessKey()
         case .serviceAccount: try checkServiceAccount()
         }
         try require(
             sessionToken?.reveal().isVisible(1...8192) ?? true, "sessionToken",
-            "A session token is 1 to 8,192 visible ASCII characters."
+            "The session token must be 1 to 8,192 visible ASCII characters."
         )
         try require(
-            expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token end."
+            expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token can expire."
         )
         try require(
-            sessionRole == nil || secretKind == .accessKey, "sessionRole", "Service accounts assume no roles here."
+            sessionRole == nil || secretKind == .accessKey, "sessionRole", "A service account cannot have a session role."
         )
         var credential = self
         credential.sessionRole = try sessionRole?.validated()
@@ -184,11 +184,11 @@ extension StorageCredential {
         // A slash would end the access key id within the credential scope.
         try require(
             accessKeyID.isVisible(1...128) && !accessKeyID.utf8.contains(UInt8(ascii: "/")), "accessKeyID",
-            "An access key is 1 to 128 visible ASCII characters without '/'."
+            "The access key must be 1 to 128 visible ASCII characters without '/'."
         )
         try require(
             secretAccessKey.reveal().isVisible(1...1024), "secretAccessKey",
-            "A secret is 1 to 1,024 visible ASCII characters."
+            "The secret must be 1 to 1,024 visible ASCII characters."
         )
     }
 
@@ -196,12 +196,12 @@ extension StorageCredential {
         try require(
             accessKeyID.isVisible(3...254) && accessKeyID.utf8.count { $0 == UInt8(ascii: "@") } == 1
                 && !accessKeyID.utf8.contains(where: "/:".utf8.contains),
-            "serviceAccount.client_email", "The e-mail address of a service account is expected."
+            "serviceAccount.client_email", "The value must be the e-mail address of a service account."
         )
         let pem = secretAccessKey.reveal()
         try require(
             pem.utf8.count <= 16_384 && (try? RSAPrivateKey(pem: pem)) != nil, "serviceAccount.private_key",
-            "An RSA key of 2,048 bits or more is expected, in PEM and without a password."
+            "The value must be an RSA key of at least 2,048 bits in PEM, without a password."
         )
         try require(sessionToken == nil, "sessionToken", "A service account has no session token.")
     }

@@ -8,23 +8,23 @@ struct BucketAdvice {
     func text(for failure: ProbeFailure, in step: BucketValidation.Step) -> String {
         switch failure {
         case .blocked:
-            "The endpoint's address is not public, so nothing was sent there. If it is meant, list it in "
-                + "SLUICE_OUTBOUND_ALLOW; mind that plain http needs its origin listed."
+            "The endpoint's address is not public, so nothing was sent there. If you mean this address, list it in "
+                + "SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
         case .nameNotFound:
-            "The name in the endpoint stands for no address. Check its spelling"
-                + (bucket.addressing == .virtual ? ", and whether the store takes the bucket in front of it." : ".")
+            "The name in the endpoint has no address. Check its spelling"
+                + (bucket.addressing == .virtual ? ", and whether the store accepts the bucket as part of the host." : ".")
         case .unreachable: "Nothing listens at the endpoint. Check host and port, and firewalls in between."
         case .timedOut: "The store did not answer in time. Check the route to it, or try again when it is less busy."
         case .tls:
-            "There is no TLS at the endpoint, or its certificate is not one for this name that the system trusts."
+            "The endpoint does not use TLS, or the system does not trust its certificate for this name."
                 + (bucket.addressing == .virtual
-                    ? " With the bucket in front of the host, it must cover that too." : "")
-        case .unreadable: "What answers at the endpoint does not speak as a store does. Check host and port."
+                    ? " If the bucket is part of the host, the certificate must cover that name, too." : "")
+        case .unreadable: "The server at the endpoint does not answer like a store. Check the host and port."
         case .redirected(let region): redirect(to: region)
         case .refused(let status, let code): refusal(status, code, in: step)
         case .unexpected: unexpected(in: step)
         case .clockDifference:
-            "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. Keep both in time by NTP: links end "
+            "The clocks of gateway and store differ by \(abs(clockDifference ?? 0)) s. Synchronize both by NTP: links expire "
                 + "too early or too late, and stores refuse signatures that are too far off."
         case .notSignable:
             "Nothing can be signed with these rows. Check the kind of the credential, and that its secret was entered as "
@@ -47,17 +47,17 @@ struct BucketAdvice {
         case "SignatureDoesNotMatch": return signature
         case "InvalidAccessKeyId", "InvalidAccessKeyID", "InvalidSecurity":
             return
-                "The store does not know the access key. Enter key and secret again, and check that they are of this store."
+                "The store does not know the access key. Enter key and secret again, and check that they belong to this store."
         case "RequestTimeTooSkewed", "RequestExpired": return skew
         case "ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidSecurityToken", "SecurityTokenExpired":
-            return "The session token of the credential has ended or is not one of this key. Enter new credentials."
+            return "The session token of the credential has expired or belongs to another key. Enter new credentials."
         case "NoSuchBucket", "InvalidBucketName": return noSuchBucket
         case "PermanentRedirect", "TemporaryRedirect", "AuthorizationHeaderMalformed",
             "IllegalLocationConstraintException",
             "AuthorizationQueryParametersError":
             return redirect(to: nil)
         case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
-            return "The store does not take the bucket in the path. Set 'addressing' to 'virtual'."
+            return "The store does not accept the bucket in the path. Set 'addressing' to 'virtual'."
         case "NotImplemented", "MethodNotAllowed", "SignatureVersionNotSupported":
             return
                 "The store does not do this, or not by the signing scheme '\(bucket.scheme.rawValue)'. Try another scheme."
@@ -65,7 +65,7 @@ struct BucketAdvice {
         }
         switch status {
         case 404 where step == .put: return noSuchBucket
-        case 404: return "The store does not have the object that it took. Check that the endpoint is one store only."
+        case 404: return "The store does not have the object that it accepted. Check that the endpoint is one store only."
         case 401, 403: return permission(for: step)
         case 400..<500:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
@@ -74,7 +74,7 @@ struct BucketAdvice {
     }
 
     private var signature: String {
-        "The store computes another signature: the secret does not belong to the access key, or the store expects another "
+        "The store computes a different signature: the secret does not belong to the access key, or the store expects another "
             + "scheme, region or addressing than '\(bucket.scheme.rawValue)', '\(bucket.region)' and "
             + "'\(bucket.addressing.rawValue)'."
     }
@@ -110,7 +110,7 @@ struct BucketAdvice {
             case .gcs: action[2]
             }
         if step == .absent {
-            return "Without '\(word)' on the bucket the store answers 403 where nothing is, so that it cannot be told "
+            return "Without '\(word)' on the bucket the store answers 403 for missing objects, so the gateway cannot tell "
                 + "which uploads never arrived."
         }
         return
@@ -121,12 +121,12 @@ struct BucketAdvice {
     private func unsigned(_ step: BucketValidation.Step) -> String {
         let what =
             step == .unsignedACL
-            ? "Whoever has a link to upload can publish the object: the store obeys an 'x-amz-acl' that is not signed."
-            : "Whoever has a link to upload can have any object copied that the credential may read: the store obeys an "
+            ? "Anyone who has an upload link can publish the object: the store obeys an 'x-amz-acl' that is not signed."
+            : "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
                 + "'x-amz-copy-source' that is not signed."
         return bucket.honoursUnsignedHeaders
-            ? what + " It does so though the bucket's links bind headers against that. Grant no uploads by links here."
-            : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that keep this out."
+            ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads by links here."
+            : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that prevent this."
     }
 
     private var checksum: String {
@@ -139,11 +139,11 @@ struct BucketAdvice {
     private func unexpected(in step: BucketValidation.Step) -> String {
         switch step {
         case .absent:
-            "The probe object is still there. Remove it, and see whether something keeps objects from deletion."
+            "The probe object still exists. Remove it, and check whether something prevents the deletion of objects."
         case .preflight: preflight
         case .unsignedACL, .unsignedCopy: unsigned(step)
         case .checksum: checksum
-        default: "The store gives back other bytes than it took. Check that the endpoint is one store only."
+        default: "The store returns bytes that differ from those that it accepted. Check that the endpoint is one store only."
         }
     }
 }

@@ -66,7 +66,7 @@ public struct BucketChanges: Sendable {
             } else {
                 let use = try await dependency.use(of: new.credentialID, at: new.endpoint)
                 guard use.signsForEndpoint || use.soleMaker == actor else {
-                    throw Self.invalid("The credential does not sign for this endpoint yet: its secret is needed.")
+                    throw Self.invalid("The credential does not yet sign for this endpoint, so its secret is required.")
                 }
             }
         } catch {

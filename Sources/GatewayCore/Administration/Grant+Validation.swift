@@ -5,20 +5,20 @@ extension Grant {
     /// permitted.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Grant {
-        try require(!actions.isEmpty, "actions", "A grant covers at least one action.")
+        try require(!actions.isEmpty, "actions", "A grant must cover at least one action.")
         if let notBefore, let notAfter {
-            try require(notBefore < notAfter, "notAfter", "The validity ends after it begins.")
+            try require(notBefore < notAfter, "notAfter", "'notAfter' must be later than 'notBefore'.")
         }
         let lines = note.utf8.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\t") })
         try require(
             note.utf8.count <= 1000 && lines.allSatisfy { String(Substring($0)).isLine(0...1000) }, "note",
-            "A note has at most 1,000 bytes and no control characters."
+            "A note must not exceed 1,000 bytes or contain control characters."
         )
         var grant = self
         grant.conditions = try conditions.validated(for: actions)
         try require(
             effect == .allow || grant.conditions == GrantConditions(), "conditions",
-            "A grant that denies has no conditions."
+            "A grant that denies must not have conditions."
         )
         return grant
     }
@@ -46,16 +46,16 @@ extension GrantConditions {
             for (field, isThere) in list {
                 try require(
                     !isThere || actions.contains(action), "conditions." + field,
-                    "The condition has a meaning only for \(action.rawValue)."
+                    "The condition applies only to \(action.rawValue)."
                 )
             }
         }
         try require(
             maxBytes.map { 0...Self.maxObjectSize ~= $0 } ?? true, "conditions.maxBytes",
-            "A size is 0 to 5,497,558,138,880 bytes."
+            "The size must be 0 to 5,497,558,138,880 bytes."
         )
         try require(
-            maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL", "A life is 1 to 604,800 seconds."
+            maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL", "The value must be 1 to 604,800 seconds."
         )
         try Self.check(sourceCIDRs, "conditions.sourceCIDRs", "networks such as '192.0.2.0/24'") {
             IPNetwork($0) != nil
@@ -72,8 +72,8 @@ extension GrantConditions {
         _ list: [String]?, _ field: String, _ form: String, isGood: (String) -> Bool
     ) throws(GatewayError) {
         guard let list else { return }
-        try require(1...maxListCount ~= list.count, field, "The list has 1 to 64 entries.")
-        try require(list.allSatisfy(isGood), field, "The entries are \(form).")
+        try require(1...maxListCount ~= list.count, field, "The list must have 1 to 64 entries.")
+        try require(list.allSatisfy(isGood), field, "The entries must be \(form).")
     }
 }
 
@@ -83,7 +83,7 @@ extension Quota {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Quota {
-        try require(limit >= 0, "limit", "A limit is 0 or more.")
+        try require(limit >= 0, "limit", "The limit must be 0 or more.")
         guard metric == .bytes else { return self }
         try require(action != .getObject, "action", "Bytes are counted for PutObject only.")
         var quota = self
@@ -97,8 +97,8 @@ extension GroupMember {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> GroupMember {
-        try require(group.isGroup, "group", "A group reads 'group:<name>'.")
-        try require(member.isUser, "member", "A member reads 'user:<name>'.")
+        try require(group.isGroup, "group", "A group must have the form 'group:<name>'.")
+        try require(member.isUser, "member", "A member must have the form 'user:<name>'.")
         return self
     }
 }

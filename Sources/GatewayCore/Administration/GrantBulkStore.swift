@@ -183,7 +183,7 @@ public struct GrantImportOptions: Sendable {
                 ("prefix", prefix == nil || prefix == ExactText(grant.prefix.text)),
             ]
             for (field, holds) in isInside {
-                try require(holds, field, "The grant is not among those that the query leaves.")
+                try require(holds, field, "The grant does not match the parameters of the import.")
             }
         }
     }

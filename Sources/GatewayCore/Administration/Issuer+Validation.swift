@@ -12,15 +12,15 @@ extension Issuer {
     /// use its text as the secret.
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> Issuer {
-        try require(issuer.isLine(1...512), "issuer", "An issuer is one line of 1 to 512 bytes.")
+        try require(issuer.isLine(1...512), "issuer", "The issuer must be one line of 1 to 512 bytes.")
         try require(
             1...16 ~= audiences.count && audiences.allSatisfy { $0.isLine(1...512) }, "audiences",
-            "There are 1 to 16 audiences, each one line of 1 to 512 bytes."
+            "There must be 1 to 16 audiences, each one line of 1 to 512 bytes."
         )
         try checkAlgorithms()
         try checkKeys()
         for (field, prefix) in [("principalPrefix", principalPrefix), ("groupPrefix", groupPrefix)] {
-            try require(prefix.isLine(0...128), field, "A prefix is one line of at most 128 bytes.")
+            try require(prefix.isLine(0...128), field, "The prefix must be one line of at most 128 bytes.")
         }
         try checkClaims()
         return self
@@ -33,7 +33,7 @@ extension Issuer {
             !algorithms.isEmpty && Set(algorithms).count == algorithms.count
                 && algorithms.allSatisfy(accepted.contains),
             "algorithms",
-            "With such keys the algorithms are among \(accepted.sorted().joined(separator: ", ")), each once."
+            "Keys of this kind allow only these algorithms: \(accepted.sorted().joined(separator: ", ")), each once."
         )
     }
 
@@ -43,14 +43,14 @@ extension Issuer {
             let isURL = url.utf8.starts(with: "https://".utf8) || url.utf8.starts(with: "http://".utf8)
             try require(
                 isURL && url.isVisible(9...2048), "keys.url",
-                "The URL of a key set begins with 'https://' and has at most 2,048 visible ASCII characters."
+                "The URL of a key set must begin with 'https://' and have at most 2,048 visible ASCII characters."
             )
         case .inline(let text):
-            try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set has 1 to 65,536 bytes of JSON.")
+            try require(1...65_536 ~= text.utf8.count, "keys.inline", "A key set must be 1 to 65,536 bytes of JSON.")
         case .secret(let secret):
             // RFC 7518, section 3.2, requires a key at least as long as the hash.
             try require(
-                32...1024 ~= secret.reveal().utf8.count, "keys.secret", "A secret has 32 to 1,024 bytes."
+                32...1024 ~= secret.reveal().utf8.count, "keys.secret", "The secret must be 32 to 1,024 bytes."
             )
         }
     }
@@ -59,17 +59,17 @@ extension Issuer {
         for (field, claim) in [
             ("subjectClaim", subjectClaim), ("groupsClaim", groupsClaim), ("rolesClaim", rolesClaim),
         ] {
-            try require(claim?.isLine(1...128) ?? true, field, "A claim's name is one line of 1 to 128 bytes.")
+            try require(claim?.isLine(1...128) ?? true, field, "The name of a claim must be one line of 1 to 128 bytes.")
         }
         let areUsable = usableClaims.allSatisfy {
             TemplateVariable(segment: "${claim:\($0)}"[...].utf8) == .claim($0)
         }
         try require(
             usableClaims.count <= 32 && areUsable, "usableClaims",
-            "At most 32 claims, not 'sub', can be used, with names of 1 to 128 letters, digits and '.', '_', ':', '-'."
+            "At most 32 claims are allowed, without 'sub'; their names must be 1 to 128 letters, digits and '.', '_', ':', '-'."
         )
         try require(
-            mayConferRoles.isEmpty || rolesClaim != nil, "rolesClaim", "Roles come from a claim; name it."
+            mayConferRoles.isEmpty || rolesClaim != nil, "rolesClaim", "'mayConferRoles' requires 'rolesClaim'."
         )
     }
 }
@@ -79,9 +79,9 @@ extension APIKey {
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` with the field's JSON name.
     public func validated() throws(GatewayError) -> APIKey {
-        try require(name.isLine(1...128), "name", "A name is one line of 1 to 128 bytes.")
-        try require(principal.isUser, "principal", "A key speaks for a user, 'user:<name>'.")
-        try require(principal != .bootstrapAdmin, "principal", "The name is that of the operator.")
+        try require(name.isLine(1...128), "name", "The name must be one line of 1 to 128 bytes.")
+        try require(principal.isUser, "principal", "An API key must act for a user, 'user:<name>'.")
+        try require(principal != .bootstrapAdmin, "principal", "The name is reserved for the operator.")
         try require(
             groups.count <= 64 && groups.allSatisfy(\.isGroup), "groups",
             "At most 64 groups, each 'group:<name>', are allowed."

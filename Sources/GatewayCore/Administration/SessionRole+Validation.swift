@@ -12,20 +12,20 @@ extension SessionRole {
             }
         try require(
             roleARN.isVisible(1...2048) && roleARN.hasPrefix(prefix) && roleARN.contains(":role/"),
-            "sessionRole.roleARN", "A role of this service reads '\(form)'.")
+            "sessionRole.roleARN", "A role of this service must have the form '\(form)'.")
         try require(
             1...64 ~= region.utf8.count
                 && region.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") },
-            "sessionRole.region", "A region is 1 to 64 letters, digits and '-'.")
+            "sessionRole.region", "The region must be 1 to 64 letters, digits and '-'.")
         try require(
-            SessionRole.durations ~= maxDuration, "sessionRole.maxDuration", "A session lives 900 to 43,200 seconds."
+            SessionRole.durations ~= maxDuration, "sessionRole.maxDuration", "The duration must be 900 to 43,200 seconds."
         )
         try require(
             externalID?.isVisible(2...1224) ?? true, "sessionRole.externalID",
-            "An external id is 2 to 1,224 visible ASCII characters.")
+            "The external ID must be 2 to 1,224 visible ASCII characters.")
         guard let endpoint = try? StoreEndpoint(self.endpoint), endpoint.path.isEmpty else {
             throw .invalidArgument(
-                field: "sessionRole.endpoint", reason: "An endpoint is 'http(s)://host[:port]', without a path.")
+                field: "sessionRole.endpoint", reason: "The endpoint must be 'http(s)://host[:port]', without a path.")
         }
         var role = self
         role.endpoint = "\(endpoint.scheme)://\(endpoint.authority)"

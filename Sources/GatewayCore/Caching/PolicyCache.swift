@@ -177,7 +177,7 @@ public final class PolicyCache: Sendable {
                     rest.append(index)
                 case .tooManyPlaces: results[index] = .failure(Self.tooManyPlaces)
                 case .tooManyGroups:
-                    throw .unauthenticated(reason: "The credential belongs to more groups than are allowed.")
+                    throw .unauthenticated(reason: "The caller belongs to too many groups.")
                 }
             }
             guard !rest.isEmpty else { return results.compactMap(\.self) }
@@ -205,7 +205,7 @@ public final class PolicyCache: Sendable {
         retryAfter: 1, cause: "the cache holds a row of another kind")
     private static let tooManyPlaces = GatewayError.invalidArgument(
         field: "key",
-        reason: "The key has too many '/' for a caller in so many groups that each have a great many grants.")
+        reason: "The key has too many '/' for this caller, who is in many groups with many grants each.")
 
     /// Returns the policy that affects a caller for all keys below a prefix of a bucket.
     ///

@@ -33,7 +33,7 @@ func decide(
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }
     if request.uploads.count > 1, shortest.bucket.binding.form != .types {
-        let reason = "Forms of the bucket's signing scheme bind one content type; ask for each type apart."
+        let reason = "A form of the bucket's signing scheme binds only one content type; request one form per type."
         return .refuse(Refusal(.notEnforceable(reason: reason), grant: shortest.grant))
     }
     return .permit(shortest)

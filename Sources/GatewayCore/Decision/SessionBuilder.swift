@@ -157,7 +157,7 @@ extension SessionBuilder {
         instead.
         """
     private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
-    private static let lifeReason = "Temporary credentials live at least 900 seconds; ask for presigned URLs instead."
+    private static let lifeReason = "Temporary credentials must live at least 900 seconds, longer than the grant allows; ask for presigned URLs instead."
     private static let bindingReason = """
         The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
         ask for presigned URLs or browser forms instead.

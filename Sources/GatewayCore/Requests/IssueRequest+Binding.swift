@@ -56,7 +56,7 @@ extension SchemeBinding {
             } else if form != .none {
                 "use a form, POST /v1/post-policies"
             } else {
-                "use a bucket with a scheme that can, such as 'aws-v4'"
+                "use a bucket with a scheme that binds it, such as 'aws-v4'"
             }
         let what = isPart ? "parts" : "an upload"
         return .notEnforceable(reason: "The bucket's signing scheme cannot bind the size of \(what); \(instead).")
@@ -73,7 +73,7 @@ extension SchemeBinding {
         }
         if !takesQuestionMarks, request.key.rawValue.utf8.contains(UInt8(ascii: "?")) {
             return .invalidArgument(
-                field: "key", reason: "The bucket's signing scheme cannot tell '?' in a key from what follows the key."
+                field: "key", reason: "The bucket's signing scheme cannot sign a key that contains '?'."
             )
         }
         if request.delivery == .postPolicy, form == .none {
@@ -83,9 +83,9 @@ extension SchemeBinding {
         // Only as the hash of the request itself: stores compare checksums of parts only if the upload was started with
         // checksums.
         if request.checksumSHA256 != nil, request.multipart != nil, !closesUploads {
-            return unbound("the SHA-256 of a part; state 'contentMD5'")
+            return unbound("the SHA-256 of a part; use 'contentMD5'")
         }
-        if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; state 'contentMD5'") }
+        if request.checksumSHA256 != nil, !bindsChecksum { return unbound("a SHA-256; use 'contentMD5'") }
         if request.createsOnly, createsOnlyHeader == nil { return unbound("'ifNoneMatch'") }
         if request.process != nil, processParameter == nil { return unbound("'process'") }
         guard request.action == .getObject else { return nil }
@@ -96,7 +96,7 @@ extension SchemeBinding {
         if let version = request.versionID {
             if versionParameter == nil { return unbound("'versionId'") }
             if versionParameter == Self.gcsV4.versionParameter, Int64(version.text) == nil {
-                return .invalidArgument(field: "versionId", reason: "A generation is a number.")
+                return .invalidArgument(field: "versionId", reason: "A generation must be a number.")
             }
         }
         if !signsDownloads, conditions.allowResponseContentType != true || conditions.allowVersions != true {
@@ -117,14 +117,14 @@ extension SchemeBinding {
         guard request.checksumSHA256 != nil else {
             return .invalidArgument(
                 field: "checksumSHA256",
-                reason: "The bucket's store obeys unsigned headers, so that an upload there must state its SHA-256.")
+                reason: "The bucket's store obeys unsigned headers, so 'checksumSHA256' is required.")
         }
         guard let length = request.contentLength else { return .conditionFailed(.contentLengthRequired) }
         guard length > 0 else {
             return .invalidArgument(
                 field: "contentLength",
                 reason:
-                    "The bucket's store obeys unsigned headers, so that an upload there has at least 1 byte; use a form."
+                    "The bucket's store obeys unsigned headers, so the upload must have at least 1 byte; for an empty object, use a form."
             )
         }
         return nil

@@ -79,7 +79,7 @@ public final class IssueRequest: Sendable {
         method = try Self.method(fields.method, for: action)
         bucket = try BucketName(Self.demand(fields.bucket, "bucket"))
         if let misfit = fields.misfit(for: action) {
-            throw .invalidArgument(field: misfit, reason: "The field has no meaning for \(action.rawValue).")
+            throw .invalidArgument(field: misfit, reason: "The member does not apply to \(action.rawValue).")
         }
         key = try Self.key(fields, newName: newName)
         contentType = try Self.contentType(fields.contentType, for: action)
@@ -88,20 +88,20 @@ public final class IssueRequest: Sendable {
         checksumSHA256 = try Self.bytes(32, of: fields.checksumSHA256, "checksumSHA256")
         checksumSHA256Text = fields.checksumSHA256
         if let length = fields.contentLength, !(0...Self.maxContentLength ~= length) {
-            throw .invalidArgument(field: "contentLength", reason: "A length is 0 to 5,368,709,120 bytes.")
+            throw .invalidArgument(field: "contentLength", reason: "The length must be 0 to 5,368,709,120 bytes.")
         }
         contentLength = fields.contentLength
         if let expiresIn = fields.expiresIn, expiresIn < 1 {
-            throw .invalidArgument(field: "expiresIn", reason: "A URL lives at least 1 second.")
+            throw .invalidArgument(field: "expiresIn", reason: "The value must be at least 1 second.")
         }
         expiresIn = fields.expiresIn
         response = if let response = fields.response { try ResponseOverrides(response) } else { .none }
         process = if let process = fields.process { try ObjectProcess(process) } else { nil }
         versionID = if let versionID = fields.versionID { try ObjectVersion(versionID) } else { nil }
-        try require(process == nil || method == .get, "process", "Only a GET is processed.")
+        try require(process == nil || method == .get, "process", "The member applies only to GET.")
         metadata = if let metadata = fields.metadata { try ObjectMetadata(metadata) } else { .none }
         if let condition = fields.ifNoneMatch, condition != "*" {
-            throw .invalidArgument(field: "ifNoneMatch", reason: "Only '*' can be bound.")
+            throw .invalidArgument(field: "ifNoneMatch", reason: "The value must be '*'.")
         }
         createsOnly = fields.ifNoneMatch != nil
     }
@@ -140,7 +140,7 @@ public final class IssueRequest: Sendable {
     }
 
     private static func demand(_ value: String?, _ field: String) throws(GatewayError) -> String {
-        guard let value else { throw .invalidArgument(field: field, reason: "The field is missing.") }
+        guard let value else { throw .invalidArgument(field: field, reason: "The member is required.") }
         return value
     }
 
@@ -148,22 +148,22 @@ public final class IssueRequest: Sendable {
         _ fields: Fields, newName: (() throws(GatewayError) -> UUID)?
     ) throws(GatewayError) -> ObjectKey {
         guard let prefix = fields.keyPrefix, let newName else {
-            try require(fields.keyPrefix == nil, "keyPrefix", "The object must be named here.")
-            try require(fields.keyExtension == nil, "keyExtension", "An extension goes with 'keyPrefix'.")
+            try require(fields.keyPrefix == nil, "keyPrefix", "Use 'key': the request must name the object.")
+            try require(fields.keyExtension == nil, "keyExtension", "The member requires 'keyPrefix'.")
             let key = try ObjectKey(demand(fields.key, "key"))
             return fields.isKeyOnRecord ? key : try key.bounded()
         }
-        try require(fields.key == nil, "key", "A key and 'keyPrefix' exclude each other.")
+        try require(fields.key == nil, "key", "Send either 'key' or 'keyPrefix', not both.")
         try require(
             prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/"), "keyPrefix",
-            "A prefix is empty or ends with '/'."
+            "The prefix must be empty or end with '/'."
         )
         var name = try newName().lowercaseText
         if let ending = fields.keyExtension {
             let parts = ending.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             try require(
                 ending.utf8.count <= 32 && parts.allSatisfy { !$0.isEmpty && $0.allSatisfy(ASCII.isAlphanumeric) },
-                "keyExtension", "An extension has 1 to 32 letters and digits, with single dots between them."
+                "keyExtension", "The extension must be 1 to 32 letters and digits, with single dots between them."
             )
             name += "." + ending
         }
@@ -178,7 +178,7 @@ public final class IssueRequest: Sendable {
         guard let text else { return action == .putObject ? .put : .get }
         guard let method = Method(rawValue: text), method != .post, method.action == action else {
             throw .invalidArgument(
-                field: "method", reason: "The method is 'PUT' for PutObject, 'GET' or 'HEAD' for GetObject."
+                field: "method", reason: "The method must be 'PUT' for PutObject, and 'GET' or 'HEAD' for GetObject."
             )
         }
         return method
@@ -187,7 +187,7 @@ public final class IssueRequest: Sendable {
     private static func contentType(_ text: String?, for action: Action) throws(GatewayError) -> MediaType? {
         guard action == .putObject else { return nil }
         guard let type = MediaType(try demand(text, "contentType")) else {
-            throw .invalidArgument(field: "contentType", reason: "A content type reads 'type/subtype; name=value'.")
+            throw .invalidArgument(field: "contentType", reason: "The content type must have the form 'type/subtype; name=value'.")
         }
         return type
     }
@@ -195,7 +195,7 @@ public final class IssueRequest: Sendable {
     private static func bytes(_ count: Int, of text: String?, _ field: String) throws(GatewayError) -> [UInt8]? {
         guard let text else { return nil }
         guard text.utf8.count <= 64, let bytes = Base64.decode(text), bytes.count == count else {
-            throw .invalidArgument(field: field, reason: "The value is base64 of \(count) bytes.")
+            throw .invalidArgument(field: field, reason: "The value must be base64 of \(count) bytes.")
         }
         return bytes
     }

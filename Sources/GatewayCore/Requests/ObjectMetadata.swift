@@ -33,18 +33,18 @@ public struct ObjectMetadata: Sendable, Equatable {
         var entries: [Entry] = []
         for (name, value) in values {
             guard 1...128 ~= name.utf8.count, name.utf8.allSatisfy(ASCII.isToken) else {
-                throw Self.refusal("A name has 1 to 128 letters, digits and marks of a header's name.")
+                throw Self.refusal("A name must be 1 to 128 characters that a header name allows.")
             }
             guard ASCII.isHeaderValue(value) else {
-                throw Self.refusal("A value has 1 to 1,024 visible ASCII characters and inner spaces.")
+                throw Self.refusal("A value must be 1 to 1,024 visible ASCII characters, with spaces only inside.")
             }
             byteCount += name.utf8.count + value.utf8.count
             entries.append(Entry(name: name.lowercased(), value: value))
         }
-        guard byteCount <= Self.maxByteCount else { throw Self.refusal("Names and values exceed 2,048 bytes.") }
+        guard byteCount <= Self.maxByteCount else { throw Self.refusal("Names and values must not exceed 2,048 bytes in all.") }
         entries.sort { $0.name < $1.name }
         guard !zip(entries, entries.dropFirst()).contains(where: { $0.name == $1.name }) else {
-            throw Self.refusal("Two names differ only in case.")
+            throw Self.refusal("Two names must not differ only in case.")
         }
         self.entries = entries
     }

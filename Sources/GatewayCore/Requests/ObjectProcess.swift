@@ -27,7 +27,7 @@ public struct ObjectProcess: Sendable, Equatable {
             throw .invalidArgument(
                 field: "process",
                 reason:
-                    "Expected is 'style/name', 'image/…' of operations that use no other object, or 'video/snapshot,…'."
+                    "The value must be 'style/name', 'image/…' with operations that use no other object, or 'video/snapshot,…'."
             )
         }
         self.text = text

@@ -12,7 +12,7 @@ public struct ObjectVersion: Sendable, Equatable {
             text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._~+/=".utf8.contains($0) })
         else {
             throw .invalidArgument(
-                field: "versionId", reason: "A version is named by 1 to 1,024 letters, digits and '-._~+/='.")
+                field: "versionId", reason: "The version must be 1 to 1,024 letters, digits and '-._~+/='.")
         }
         self.text = text
     }

@@ -66,7 +66,7 @@ public struct PostPolicyRequest: Sendable {
         bucket = uploads[0].bucket
         target = below.map { .below($0) } ?? .key(uploads[0].key)
         if let status = fields.successActionStatus {
-            try require([200, 201, 204].contains(status), "successActionStatus", "A status is 200, 201 or 204.")
+            try require([200, 201, 204].contains(status), "successActionStatus", "The status must be 200, 201 or 204.")
         }
         successActionStatus = fields.successActionStatus.map { Int($0) }
     }
@@ -74,11 +74,11 @@ public struct PostPolicyRequest: Sendable {
     private static func contentLength(_ fields: Fields) throws(GatewayError) -> ClosedRange<Int64> {
         guard let maxBytes = fields.maxBytes, 0...IssueRequest.maxContentLength ~= maxBytes else {
             throw .invalidArgument(
-                field: "maxBytes", reason: "The largest file is to be stated, 0 to 5,368,709,120 bytes."
+                field: "maxBytes", reason: "State the largest size of the file, 0 to 5,368,709,120 bytes."
             )
         }
         let minBytes = fields.minBytes ?? 0
-        try require(0...maxBytes ~= minBytes, "minBytes", "The smallest file has 0 to 'maxBytes' bytes.")
+        try require(0...maxBytes ~= minBytes, "minBytes", "The smallest size must be 0 to 'maxBytes' bytes.")
         return minBytes...maxBytes
     }
 
@@ -89,7 +89,7 @@ public struct PostPolicyRequest: Sendable {
         let types = fields.contentTypes ?? []
         try require(
             1...Self.maxContentTypes ~= types.count && Set(types).count == types.count, "contentTypes",
-            "There are 1 to 20 content types, each once."
+            "There must be 1 to 20 content types, each only once."
         )
         var upload = IssueRequest.Fields()
         upload.action = Action.putObject.rawValue
@@ -118,11 +118,11 @@ public struct PostPolicyRequest: Sendable {
         guard let prefix = fields.keyStartsWith else { return nil }
         try require(
             fields.key == nil && fields.keyPrefix == nil && fields.keyExtension == nil, "keyStartsWith",
-            "The key is either given, left to the gateway or left to the client."
+            "Send exactly one of 'key', 'keyPrefix' and 'keyStartsWith'."
         )
         try require(
             prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/"), "keyStartsWith",
-            "The text is empty or ends with '/'."
+            "The text must be empty or end with '/'."
         )
         do throws(GatewayError) {
             return ExactText(try KeyPrefix(literal: prefix).text)

@@ -56,13 +56,13 @@ public final class ResponseOverrides: Sendable {
         let disposition = try Self.header(fields.contentDisposition, "contentDisposition")
         if let disposition, !Self.isDisposition(disposition) {
             throw .invalidArgument(
-                field: "response.contentDisposition", reason: "A disposition begins with 'inline' or 'attachment'."
+                field: "response.contentDisposition", reason: "The disposition must begin with 'inline' or 'attachment'."
             )
         }
         if let filename = fields.filename {
             guard disposition == nil else {
                 throw .invalidArgument(
-                    field: "response.filename", reason: "A file name and a disposition exclude each other."
+                    field: "response.filename", reason: "Send either a file name or a disposition, not both."
                 )
             }
             contentDisposition = try Self.attachment(named: filename)
@@ -94,7 +94,7 @@ public final class ResponseOverrides: Sendable {
         else {
             throw .invalidArgument(
                 field: "response.filename",
-                reason: "A file name has 1 to 255 bytes, no '/', '\\' or control character, and is not '.' or '..'."
+                reason: "The file name must be 1 to 255 bytes without '/', '\\' or control characters, and must not be '.' or '..'."
             )
         }
         let plain = String(
@@ -132,7 +132,7 @@ public final class ResponseOverrides: Sendable {
         guard let text else { return nil }
         guard ASCII.isHeaderValue(text) else {
             throw .invalidArgument(
-                field: "response." + field, reason: "A value has 1 to 1,024 visible ASCII characters and inner spaces."
+                field: "response." + field, reason: "A value must be 1 to 1,024 visible ASCII characters, with spaces only inside."
             )
         }
         return text
@@ -142,7 +142,7 @@ public final class ResponseOverrides: Sendable {
         guard let text else { return nil }
         guard let type = MediaType(text) else {
             throw .invalidArgument(
-                field: "response.contentType", reason: "A content type reads 'type/subtype; name=value'."
+                field: "response.contentType", reason: "The content type must have the form 'type/subtype; name=value'."
             )
         }
         return type

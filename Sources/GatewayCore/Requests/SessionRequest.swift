@@ -28,14 +28,14 @@ public struct SessionRequest: Sendable, Equatable {
         self.prefix = ExactText(try KeyPrefix(literal: prefix).text)
         guard KeyArea(prefix: self.prefix).isNameable else {
             throw .invalidArgument(
-                field: "prefix", reason: "A prefix for temporary credentials holds no '*', '?' or control characters.")
+                field: "prefix", reason: "A prefix for temporary credentials must not contain '*', '?' or control characters.")
         }
         if let actions, actions.isEmpty {
-            throw .invalidArgument(field: "actions", reason: "At least one action is needed.")
+            throw .invalidArgument(field: "actions", reason: "At least one action is required.")
         }
         self.actions = actions
         if let duration, !(SessionRole.durations ~= duration) {
-            throw .invalidArgument(field: "durationSeconds", reason: "A session lives 900 to 43,200 seconds.")
+            throw .invalidArgument(field: "durationSeconds", reason: "The duration must be 900 to 43,200 seconds.")
         }
         self.duration = duration
     }

@@ -154,7 +154,7 @@ public struct EventSecrets: Sendable {
     ) async throws(GatewayError) -> (secret: EventSecret, text: Secret<String>) {
         try require(
             0...Int64(Self.maxOverlap) ~= overlap, "overlapSeconds",
-            "The former secret stays good for 0 to 604,800 seconds.")
+            "The overlap must be 0 to 604,800 seconds.")
         guard let random = try? randomBytes(EventSecretText.randomByteCount),
             let text = EventSecretText(randomBytes: random)
         else { throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes") }

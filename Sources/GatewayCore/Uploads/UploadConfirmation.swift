@@ -59,20 +59,20 @@ extension UploadRecord {
     /// Returns bucket and key of the one object that this upload creates.
     fileprivate func place() throws(GatewayError) -> (BucketName, ObjectKey) {
         guard action == Action.putObject.rawValue else {
-            throw .conflict(reason: "What was issued permits no upload, so that there is nothing to confirm.")
+            throw .conflict(reason: "The issuance does not permit an upload, so there is nothing to confirm.")
         }
         switch Delivery(rawValue: delivery) {
         case .presignedURL?, .postPolicy?, .multipartStart?: break
         case .remoteSignature? where method == "PUT": break
         case .multipartPart?, .multipartComplete?:
-            throw .conflict(reason: "An upload in parts is confirmed by its own identifier, not by that of one step.")
+            throw .conflict(reason: "Confirm a multipart upload by its own identifier, not by the identifier of one of its steps.")
         case .sts?:
-            throw .conflict(reason: "Temporary credentials are for many objects; there is not one to confirm.")
-        default: throw .conflict(reason: "What was issued makes no object by itself; there is nothing to confirm.")
+            throw .conflict(reason: "Temporary credentials permit many objects; there is no single object to confirm.")
+        default: throw .conflict(reason: "The issuance does not create an object by itself; there is nothing to confirm.")
         }
         guard let bucket = try? BucketName(bucket), let key = try? ObjectKey(key) else {
             throw .conflict(
-                reason: "The form left the key to its user, so that it is not known which object to look for.")
+                reason: "The form left the key to the client, so the gateway does not know which object to look for.")
         }
         return (bucket, key)
     }

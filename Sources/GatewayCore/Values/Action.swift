@@ -12,7 +12,7 @@ public enum Action: String, Sendable, Hashable, CaseIterable, Codable {
         switch text {
         case "PutObject", "s3:PutObject", "oss:PutObject": self = .putObject
         case "GetObject", "s3:GetObject", "oss:GetObject": self = .getObject
-        default: throw .invalidArgument(field: "action", reason: "An action is 'PutObject' or 'GetObject'.")
+        default: throw .invalidArgument(field: "action", reason: "The action must be 'PutObject' or 'GetObject'.")
         }
     }
 }

@@ -15,7 +15,7 @@ public enum KeyPrefix: Hashable, Sendable {
     public init(literal text: String) throws(GatewayError) {
         try Self.check(text)
         guard !text.utf8.holds("${") else {
-            throw .invalidArgument(field: "prefix", reason: "A literal prefix must not hold '${'; use a template.")
+            throw .invalidArgument(field: "prefix", reason: "A prefix must not contain '${'; use a template.")
         }
         self = .literal(ExactText(text))
     }
@@ -32,13 +32,13 @@ public enum KeyPrefix: Hashable, Sendable {
             guard segment.holds("${") else { continue }
             guard TemplateVariable(segment: segment) != nil else {
                 throw .invalidArgument(
-                    field: "template", reason: "A variable is a whole segment: '${sub}' or '${claim:name}'."
+                    field: "template", reason: "A variable must be a whole segment: '${sub}' or '${claim:name}'."
                 )
             }
             variableCount += 1
         }
         guard variableCount > 0 else {
-            throw .invalidArgument(field: "template", reason: "A template holds '${sub}' or '${claim:name}'.")
+            throw .invalidArgument(field: "template", reason: "A template must contain '${sub}' or '${claim:name}'.")
         }
         self = .template(ExactText(text))
     }
@@ -57,10 +57,10 @@ public enum KeyPrefix: Hashable, Sendable {
 
     private static func check(_ text: String, field: String = "prefix") throws(GatewayError) {
         guard text.utf8.count <= 1023 else {
-            throw .invalidArgument(field: field, reason: "A prefix has at most 1,023 bytes of UTF-8.")
+            throw .invalidArgument(field: field, reason: "A prefix must not exceed 1,023 bytes of UTF-8.")
         }
         guard text.hasBoundedSlashes else {
-            throw .invalidArgument(field: field, reason: "A prefix has at most \(ObjectKey.maxSlashes) '/'.")
+            throw .invalidArgument(field: field, reason: "A prefix must not contain more than \(ObjectKey.maxSlashes) '/'.")
         }
         if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)

@@ -34,7 +34,7 @@ public struct LedgerRange: Sendable, Equatable {
     /// - Throws: `invalidArgument` if the start is not before the end.
     public init(from: Date?, to: Date?, span: TimeInterval, now: Date) throws(GatewayError) {
         if let from, let to, from >= to {
-            throw .invalidArgument(field: "from", reason: "The beginning must lie before the end.")
+            throw .invalidArgument(field: "from", reason: "'from' must be earlier than 'to'.")
         }
         self.from = from ?? (to ?? now).addingTimeInterval(-span)
         self.to = to

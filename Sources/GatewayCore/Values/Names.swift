@@ -14,7 +14,7 @@ public struct BucketName: Hashable, Sendable, Codable, CustomStringConvertible {
             throw .invalidArgument(
                 field: "bucket",
                 reason:
-                    "A bucket's name is 3 to 63 of a-z, 0-9, '.' and '-', and begins and ends with a letter or digit."
+                    "A bucket name must be 3 to 63 characters of a-z, 0-9, '.' and '-', and begin and end with a letter or digit."
             )
         }
         self.rawValue = rawValue
@@ -63,7 +63,7 @@ public struct ObjectKey: ByteExact, CustomStringConvertible {
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for the field.
     func bounded(_ field: String = "key") throws(GatewayError) -> ObjectKey {
         guard rawValue.hasBoundedSlashes else {
-            throw .invalidArgument(field: field, reason: "A key has at most \(Self.maxSlashes) '/'.")
+            throw .invalidArgument(field: field, reason: "A key must not contain more than \(Self.maxSlashes) '/'.")
         }
         return self
     }

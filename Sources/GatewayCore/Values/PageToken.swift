@@ -43,13 +43,13 @@ package struct PageToken: Sendable {
         let parts = plain.utf8.split(separator: 0x1f, omittingEmptySubsequences: false).map { String(Substring($0)) }
         guard parts.count == heading.count + count, parts.first == heading.first else { throw Self.foreign }
         guard parts[1] == heading[1] else {
-            throw .invalidArgument(field: "pageToken", reason: "The token is of a page with other filters.")
+            throw .invalidArgument(field: "pageToken", reason: "The token belongs to a list with other filters.")
         }
         return Array(parts.dropFirst(heading.count))
     }
 
     /// The error for a token that does not belong to a list.
     package static var foreign: GatewayError {
-        .invalidArgument(field: "pageToken", reason: "The token is not of a page of this list.")
+        .invalidArgument(field: "pageToken", reason: "The token does not belong to this list.")
     }
 }

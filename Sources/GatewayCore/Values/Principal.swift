@@ -31,7 +31,7 @@ public struct Principal: ByteExact, Codable, CustomStringConvertible {
         else {
             throw .invalidArgument(
                 field: "principal",
-                reason: "A principal is '*', or 'user:' or 'group:' and a name of 1 to 512 bytes."
+                reason: "A principal must be '*', or 'user:' or 'group:' followed by a name of 1 to 512 bytes."
             )
         }
         self.init(unchecked: rawValue)

@@ -42,7 +42,7 @@ struct Listing: Sendable {
     func filterValues(_ values: [String: String]) throws(GatewayError) -> [String?] {
         for (name, value) in values {
             guard let filter = filters.first(where: { $0.name == name }) else {
-                throw .invalidArgument(field: name, reason: "There is no such filter.")
+                throw .invalidArgument(field: name, reason: "The filter does not exist.")
             }
             guard filter.takes(value) else {
                 throw .invalidArgument(field: name, reason: "No row can have this value.")

@@ -41,7 +41,7 @@ extension PostgresError {
 
     /// The error as the caller of a change sees it.
     var asRefusalOfChange: GatewayError {
-        if refusesData { return .conflict(reason: "The database refuses such a row.") }
+        if refusesData { return .conflict(reason: "The database refused the row.") }
         // Another change is under way. Until it ends, only waiting helps.
         return sqlState == "55P03" ? .unavailable(retryAfter: 1, cause: cause) : asGatewayError
     }

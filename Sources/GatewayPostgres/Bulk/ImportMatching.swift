@@ -108,7 +108,7 @@ struct ImportMatching {
         if let lines = try transaction.execute(Self.repeatedLines).first {
             throw GatewayError.line(
                 Int(lines.again),
-                .invalidArgument(field: "line", reason: "The line is about the same grant as line \(lines.first)."))
+                .invalidArgument(field: "line", reason: "The line refers to the same grant as line \(lines.first)."))
         }
         try transaction.perform(Self.findLive, options.scope)
         // The tables have no indexes. If the planner takes a table for small, it must still not search it row by row.
@@ -124,10 +124,10 @@ struct ImportMatching {
             throw GatewayError.line(
                 Int(refusal.line),
                 refusal.isOutside
-                    ? .invalidArgument(field: "id", reason: "The grant is not among those that the query leaves.")
+                    ? .invalidArgument(field: "id", reason: "The grant does not match the parameters of the import.")
                     : .conflict(
                         reason:
-                            "More than one grant or line is for this principal, bucket, prefix and effect: name the grant by id."
+                            "Several grants or lines have this principal, bucket, prefix and effect; identify the grant by 'id'."
                     ))
         }
         try transaction.runScript("SET LOCAL enable_nestloop = on")

@@ -149,7 +149,7 @@ extension PostgresGrantBulk {
             try transaction.perform(lockImports, ())
         } catch {
             guard error.sqlState == "55P03" else { throw error }
-            throw GatewayError.conflict(reason: "Another import is under way.")
+            throw GatewayError.conflict(reason: "Another import is in progress.")
         }
         try transaction.runScript("SET LOCAL lock_timeout = '2s'")
     }

@@ -89,7 +89,7 @@ public struct PostgresLedgerReports: LedgerReports {
             after = id
         }
         guard range.from <= since else {
-            throw .invalidArgument(field: "from", reason: "The beginning must not lie after 'unusedSince'.")
+            throw .invalidArgument(field: "from", reason: "'from' must not be later than 'unusedSince'.")
         }
         var rows = try await ledger.execute(
             Self.grantUse,

@@ -27,7 +27,7 @@ public struct PostgresQuotaUses: QuotaUses {
     /// Reads a page of holders, highest use first.
     public func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse> {
         for (name, value) in query.filters where name != "holder" || value.utf8.contains(0) {
-            throw .invalidArgument(field: name, reason: "There is no such filter or value.")
+            throw .invalidArgument(field: name, reason: "The filter or its value does not exist.")
         }
         let tokens = PageToken(of: "QuotaUse \(quota.lowercaseText)", filters: query.filters)
         var after: (used: Int64, holder: String)?

@@ -88,7 +88,7 @@ public struct LedgerWatch: Service {
         let difference = reading.server.addingTimeInterval(passed).timeIntervalSince(now())
         guard abs(difference) > maxClockDifference else { return nil }
         let direction = difference > 0 ? "behind" : "ahead of"
-        return "The gateway's clock is \(Int(abs(difference))) s \(direction) PostgreSQL's; "
+        return "The gateway's clock is \(Int(abs(difference))) s \(direction) that of PostgreSQL; "
             + "at most \(Int(maxClockDifference)) s are allowed."
     }
 }

@@ -27,7 +27,7 @@ struct AdminTable<Resource: Sendable>: Sendable {
     let lockRow: Statement<String, LockedRow>
     /// Checks a new state against other rows and overwrites the locked row. Some kinds of rows never change.
     var update: @Sendable (RowUpdate<Resource>, borrowing PostgresTransaction) throws -> Void = { _, _ in
-        throw GatewayError.conflict(reason: "Such a row is there or not; it does not change.")
+        throw GatewayError.conflict(reason: "A row of this kind cannot change; delete and create it instead.")
     }
     /// Checks whether a locked row may be removed, and removes it.
     let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void

@@ -89,13 +89,13 @@ extension AdminTable<Bucket> {
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
             isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:
-                "The credential does not exist or is not of the kind that the scheme signs with, or a quota is for the bucket.",
+                "The credential does not exist, its kind does not fit the scheme, or a quota refers to the bucket.",
             insert: { bucket, transaction in try transaction.perform(BucketTable.insert, bucket) },
             read: BucketTable.read, page: BucketTable.page, lockRow: BucketTable.lock,
             update: { change, transaction in try transaction.perform(BucketTable.update, change.row) },
             delete: { removal, transaction in
                 guard try transaction.execute(BucketTable.hasLiveGrants, removal.id).first == false else {
-                    throw GatewayError.conflict(reason: "There are grants on the bucket.")
+                    throw GatewayError.conflict(reason: "The bucket has grants.")
                 }
                 try transaction.perform(BucketTable.delete, removal.id)
             }, document: BucketTable.document)

@@ -35,7 +35,7 @@ enum GrantTable {
 
     /// Maximum number of templates of one principal in one bucket. Templates are expanded and compared one by one.
     static let maxTemplates: Int64 = 64
-    static let tooManyTemplates = "A principal has at most \(maxTemplates) templates in one bucket."
+    static let tooManyTemplates = "A principal can have at most \(maxTemplates) templates in one bucket."
 
     static let insert = columns.insert(into: "grants")
 

@@ -165,7 +165,7 @@ extension AdminTable<Ticket> {
                 let count = try transaction.perform(TicketTable.insert, (writing, Int64(Ticket.maxLiveCount)))
                 guard count == 1 else {
                     throw GatewayError.conflict(
-                        reason: "At most \(Ticket.maxLiveCount) tickets of a user live at a time; revoke some.")
+                        reason: "A user can have at most \(Ticket.maxLiveCount) live tickets; revoke some.")
                 }
             },
             read: table.read, page: table.page, lockRow: TicketTable.lock,

@@ -30,12 +30,12 @@ public enum KeySyntax {
     ///   does.
     public static func flaw(inKey key: String) -> String? {
         if isPlain(key.utf8Span.span) { return nil }
-        guard 1...1023 ~= key.utf8.count else { return "A key has 1 to 1,023 bytes of UTF-8." }
+        guard 1...1023 ~= key.utf8.count else { return "A key must be 1 to 1,023 bytes of UTF-8." }
         if let flaw = flaw(inSegmentsOf: key, mayEndInSlash: false) { return flaw }
         let bytes = key.utf8Span.span
         for index in 1..<max(1, bytes.count)
         where bytes[index - 1] == UInt8(ascii: "$") && bytes[index] == UInt8(ascii: "{") {
-            return "A key must not hold '${'."
+            return "A key must not contain '${'."
         }
         return nil
     }
@@ -104,7 +104,7 @@ public enum KeySyntax {
         return hasDot
     }
 
-    private static let dotsFlaw = "The segments '.' and '..', and what may be read as one of them, are not allowed."
+    private static let dotsFlaw = "The segments '.' and '..', and segments that may be read as one of them, are not allowed."
 
     private static func forEachSegment(of bytes: Span<UInt8>, _ body: (Span<UInt8>, _ isLast: Bool) -> Void) {
         var start = 0

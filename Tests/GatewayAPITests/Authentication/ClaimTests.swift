@@ -86,7 +86,7 @@ import Testing
     func everyTokenHasANumberForExpiry(value: String?) async throws {
         #expect(
             try await refusal(["exp": value])
-                == .unauthenticated(reason: "The token has no time of expiry."))
+                == .unauthenticated(reason: "The token has no expiry time."))
     }
 
     @Test(arguments: [nil, "null", #""""#, "7", #"["alice"]"#, #""a\n""#, #""a\u0007b""#, #""a\u0085""#])

@@ -29,7 +29,7 @@ extension APIKey: AdminResource {
         var groups: [Principal] = []
         for (index, text) in (try body.strings("groups") ?? []).enumerated() {
             guard let group = try? Principal(text) else {
-                throw body.invalid("groups[\(index)]", "A group is expected: 'group:' and a name.")
+                throw body.invalid("groups[\(index)]", "The value must be a group: 'group:' followed by a name.")
             }
             groups.append(group)
         }

@@ -31,7 +31,7 @@ struct APIKeyEndpoints: Sendable {
         var body = try request.jsonObjectIfAny()
         let overlap = try body.integer("overlapSeconds") ?? 0
         guard 0...Self.longestOverlap ~= overlap else {
-            throw body.invalid("overlapSeconds", "A key overlaps with the one before for 0 to 604,800 seconds.")
+            throw body.invalid("overlapSeconds", "The overlap must be 0 to 604,800 seconds.")
         }
         try body.end()
         guard let id = APIKey.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.apiKey) }

@@ -34,18 +34,18 @@ struct ExplainEndpoints: Sendable {
         let fields = try IssueRequest.Fields(&body)
         try body.end()
         for (name, value) in [("action", fields.action), ("bucket", fields.bucket)] where value == nil {
-            throw body.invalid(name, "The member is missing.")
+            throw body.invalid(name, "The member is required.")
         }
-        guard fields.key != nil || fields.keyPrefix != nil else { throw body.invalid("key", "The member is missing.") }
+        guard fields.key != nil || fields.keyPrefix != nil else { throw body.invalid("key", "The member is required.") }
         var question: ExplainQuestion
         switch (principal, issuer) {
         case (let principal?, nil):
-            guard principal.isUser else { throw body.invalid("principal", "A user is expected.") }
+            guard principal.isUser else { throw body.invalid("principal", "The value must be a user.") }
             let subject = Subject(principal: principal, claims: try Self.texts(claimed))
             question = ExplainQuestion(subject: subject, groups: groups, fields: fields)
         case (nil, let issuer?):
             guard groups.isEmpty else {
-                throw body.invalid("groups", "With an issuer, the claims name the groups.")
+                throw body.invalid("groups", "Omit 'groups': with an issuer, the claims name the groups.")
             }
             do throws(GatewayError) {
                 let token = try await token(of: issuer, claims: claimed, at: at ?? now())
@@ -58,7 +58,7 @@ struct ExplainEndpoints: Sendable {
                 }
             }
         default:
-            throw body.invalid("principal", "Either a principal is needed, or an issuer with the claims of its token.")
+            throw body.invalid("principal", "Send either 'principal', or 'issuer' with the claims of its token.")
         }
         question.delivery = delivery.delivery
         question.sourceAddress = source
@@ -68,7 +68,7 @@ struct ExplainEndpoints: Sendable {
 
     private func sourceAddress(_ body: inout JSONObject) throws(GatewayError) -> IPAddress? {
         guard let text = try body.string("sourceAddress") else { return nil }
-        guard let address = IPAddress(text) else { throw body.invalid("sourceAddress", "An IP address is expected.") }
+        guard let address = IPAddress(text) else { throw body.invalid("sourceAddress", "The value must be an IP address.") }
         return address
     }
 
@@ -76,7 +76,7 @@ struct ExplainEndpoints: Sendable {
         var groups: [Principal] = []
         for (index, text) in (try body.strings("groups", atMost: 512) ?? []).enumerated() {
             guard let group = try? Principal(text), group.isGroup else {
-                throw body.invalid("groups[\(index)]", "A group is expected.")
+                throw body.invalid("groups[\(index)]", "The value must be a group.")
             }
             groups.append(group)
         }
@@ -87,12 +87,12 @@ struct ExplainEndpoints: Sendable {
     private static func texts(_ value: JSONValue?) throws(GatewayError) -> [String: String] {
         guard let value else { return [:] }
         guard case .object(let members) = value, members.count <= 100 else {
-            throw .invalidArgument(field: "claims", reason: "An object of at most 100 members is expected.")
+            throw .invalidArgument(field: "claims", reason: "The value must be an object with at most 100 members.")
         }
         var texts: [String: String] = [:]
         for member in members {
             guard case .string(let text) = member.value else {
-                throw .invalidArgument(field: "claims", reason: "Claims of a principal are strings.")
+                throw .invalidArgument(field: "claims", reason: "The claims of a principal must be strings.")
             }
             texts[member.name] = text
         }
@@ -104,7 +104,7 @@ struct ExplainEndpoints: Sendable {
         of name: String, claims: JSONValue?, at instant: Date
     ) async throws(GatewayError) -> VerifiedToken {
         guard case .object(var members)? = claims else {
-            throw .invalidArgument(field: "claims", reason: "An object with the claims of a token is expected.")
+            throw .invalidArgument(field: "claims", reason: "The value must be an object with the claims of a token.")
         }
         guard 1...512 ~= name.utf8.count, !name.utf8.contains(0), let row = try await useCase.issuer(name) else {
             throw TokenAuthenticator.refusal

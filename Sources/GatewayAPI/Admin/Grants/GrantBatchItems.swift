@@ -19,7 +19,7 @@ struct GrantBatchItems {
         let sentWrites = try body.values("writes", atMost: maxCount)
         let sentDeletes = try body.values("deletes", atMost: maxCount)
         try body.end()
-        guard sentWrites != nil || sentDeletes != nil else { throw body.invalid("writes", "There is nothing to do.") }
+        guard sentWrites != nil || sentDeletes != nil else { throw body.invalid("writes", "The request contains no writes and no deletes.") }
         let (writes, deletes) = (sentWrites ?? [], sentDeletes ?? [])
         guard writes.count + deletes.count <= maxCount else {
             throw body.invalid("deletes", "At most 10,000 items are allowed, writes and deletes together.")
@@ -40,7 +40,7 @@ struct GrantBatchItems {
             var item = try JSONObject(value, at: "writes[\(index)]")
             let id = try name(in: &item)
             let revision = try item.revision("ifMatch")
-            guard id != nil || revision == nil else { throw item.invalid("ifMatch", "A new grant has no state yet.") }
+            guard id != nil || revision == nil else { throw item.invalid("ifMatch", "'ifMatch' requires 'id'.") }
             item.passOver(Grant.ownMembers)
             let grant = try Grant(&item, as: new)
             try item.end()
@@ -58,7 +58,7 @@ struct GrantBatchItems {
     private mutating func addRemoval(_ value: JSONNode, _ index: Int) {
         do throws(GatewayError) {
             var item = try JSONObject(value, at: "deletes[\(index)]")
-            guard let id = try name(in: &item) else { throw item.invalid("id", "The member is missing.") }
+            guard let id = try name(in: &item) else { throw item.invalid("id", "The member is required.") }
             let revision = try item.revision("ifMatch")
             try item.end()
             batch.removals.append(GrantRemoval(id: id, revision: revision))
@@ -70,7 +70,7 @@ struct GrantBatchItems {
     /// Takes the identifier of an item, which no other may have.
     private mutating func name(in item: inout JSONObject) throws(GatewayError) -> UUID? {
         guard let id = try item.uuid("id") else { return nil }
-        guard ids.insert(id).inserted else { throw item.invalid("id", "Another item is about the same grant.") }
+        guard ids.insert(id).inserted else { throw item.invalid("id", "Another item refers to the same grant.") }
         return id
     }
 
@@ -85,7 +85,7 @@ extension JSONObject {
         guard let text = try string(name), !text.utf8.elementsEqual("*".utf8) else { return nil }
         let quote = UInt8(ascii: "\"")
         guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else {
-            throw invalid(name, "An entity tag in quotes is expected, as ETag has it, or '*'.")
+            throw invalid(name, "The value must be a quoted entity tag, as in ETag, or '*'.")
         }
         guard let revision = UUID(uuidString: String(Substring(text.utf8.dropFirst().dropLast()))),
             EntityTag(revision).text == text

@@ -127,7 +127,7 @@ extension APIRequest {
     fileprivate func sampleLimit() throws(GatewayError) -> Int {
         guard let text = try query("samples") else { return 10 }
         guard let limit = Int(text), 0...100 ~= limit else {
-            throw .invalidArgument(field: "samples", reason: "0 to 100 samples are expected.")
+            throw .invalidArgument(field: "samples", reason: "The value must be 0 to 100.")
         }
         return limit
     }

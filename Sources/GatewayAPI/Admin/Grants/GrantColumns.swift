@@ -45,10 +45,10 @@ struct GrantColumns: CSVColumns {
         var columns: [Column] = []
         for name in header {
             guard let column = Column(rawValue: name) else {
-                throw .invalidArgument(field: String(name.prefix(64)), reason: "There is no such column.")
+                throw .invalidArgument(field: String(name.prefix(64)), reason: "The column does not exist.")
             }
             guard !columns.contains(column) else {
-                throw .invalidArgument(field: name, reason: "There are two columns of this name.")
+                throw .invalidArgument(field: name, reason: "Two columns have this name.")
             }
             columns.append(column)
         }
@@ -86,7 +86,7 @@ struct GrantColumns: CSVColumns {
     private static func kind(_ text: String) throws(GatewayError) -> Kind {
         guard let kind = Kind(rawValue: text) else {
             throw .invalidArgument(
-                field: "kind", reason: "One of 'bucket', the whole of it, 'prefix' and 'template' is expected.")
+                field: "kind", reason: "The value must be 'bucket' (the whole bucket), 'prefix' or 'template'.")
         }
         return kind
     }
@@ -94,7 +94,7 @@ struct GrantColumns: CSVColumns {
     private static func member(_ kind: Kind?, _ prefix: String) throws(GatewayError) -> JSONValue.Member {
         guard (kind == .bucket) == prefix.isEmpty else {
             throw .invalidArgument(
-                field: "prefix", reason: "A prefix or template is expected, and none where the kind is 'bucket'.")
+                field: "prefix", reason: "A prefix or template is required, except where 'kind' is 'bucket'.")
         }
         return .init(name: kind == .template ? "template" : "prefix", value: .string(prefix))
     }
@@ -108,7 +108,7 @@ struct GrantColumns: CSVColumns {
         switch text {
         case "true", "TRUE": return true
         case "false", "FALSE": return false
-        default: throw .invalidArgument(field: column.rawValue, reason: "'true' or 'false' is expected.")
+        default: throw .invalidArgument(field: column.rawValue, reason: "The value must be 'true' or 'false'.")
         }
     }
 

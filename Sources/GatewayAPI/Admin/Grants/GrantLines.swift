@@ -54,7 +54,7 @@ actor GrantLines {
         if !grants.isEmpty { isEmpty = false }
         // A file that was cut off, or never written, must not end all access.
         guard !isEmpty || !options.prunes else {
-            throw GatewayError.invalidArgument(field: "prune", reason: "An import that deletes grants has lines.")
+            throw GatewayError.invalidArgument(field: "prune", reason: "An import with 'prune' must have lines.")
         }
         return grants.isEmpty ? nil : grants
     }

@@ -53,7 +53,7 @@ struct GroupMemberEndpoints: Sendable {
 
     private static func group(in request: APIRequest) throws(GatewayError) -> Principal {
         guard let group = try? Principal(request.parameter(0)), group.isGroup else {
-            throw .invalidArgument(field: "group", reason: "A group is expected: 'group:' and a name.")
+            throw .invalidArgument(field: "group", reason: "The value must be a group: 'group:' followed by a name.")
         }
         return group
     }

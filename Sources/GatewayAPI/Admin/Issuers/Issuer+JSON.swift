@@ -42,7 +42,7 @@ extension Issuer: AdminResource {
         var found: [Keys] = []
         if let url = try json.string("url") { found.append(.url(url)) }
         if let set = json.value("inline") {
-            guard case .object = set else { throw json.invalid("inline", "A JWK set is expected, an object.") }
+            guard case .object = set else { throw json.invalid("inline", "The value must be a JWK set, which is an object.") }
             var text = JSONWriter()
             text.value(set)
             found.append(.inline(String(decoding: text.bytes, as: UTF8.self)))
@@ -51,7 +51,7 @@ extension Issuer: AdminResource {
         try json.end()
         if let old, keepsSecret, found.isEmpty { return old }
         guard found.count == 1, let keys = found.first else {
-            throw body.invalid("keys", "Exactly one of url, inline and secret is expected.")
+            throw body.invalid("keys", "Send exactly one of 'url', 'inline' and 'secret'.")
         }
         return keys
     }

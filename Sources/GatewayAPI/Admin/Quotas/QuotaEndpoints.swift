@@ -58,7 +58,7 @@ struct QuotaEndpoints: Sendable {
         let isForAll = try body.bool("all") ?? false
         try body.end()
         guard (holder != nil) != isForAll else {
-            throw body.invalid("holder", "Either name a holder, or say that it is for all of them.")
+            throw body.invalid("holder", "Send either 'holder' or 'all'.")
         }
         let reset = try await uses.reset(id(in: request), of: holder, by: caller.change(in: request))
         return .json(.ok) { json in

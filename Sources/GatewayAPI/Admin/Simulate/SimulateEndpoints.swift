@@ -23,12 +23,12 @@ struct SimulateEndpoints: Sendable {
         var body = try request.jsonObject()
         let days = try body.integer("days") ?? 7
         guard 1...Int64(Self.maxDays) ~= days else {
-            throw body.invalid("days", "A replay goes 1 to \(Self.maxDays) days back.")
+            throw body.invalid("days", "The value must be 1 to \(Self.maxDays) days.")
         }
         let token = try body.string("pageToken")
         let proposal = try PolicyProposal(&body) { try newRow(caller) }
         try body.end()
-        guard !proposal.isEmpty else { throw body.invalid("add", "Nothing would change.") }
+        guard !proposal.isEmpty else { throw body.invalid("add", "The proposal changes nothing.") }
         let simulation = try await useCase.simulate(
             proposal, days: Int(days), label: try Self.label(of: request), pageToken: token)
         return .json(.ok, capacity: 8192) { simulation.write(to: &$0) }
@@ -65,7 +65,7 @@ extension PolicyProposal {
             try item.end()
         }
         for (index, text) in (try body.strings("remove", atMost: SimulateEndpoints.maxItems) ?? []).enumerated() {
-            guard let id = UUID(uuidString: text) else { throw body.invalid("remove[\(index)]", "A UUID is expected.") }
+            guard let id = UUID(uuidString: text) else { throw body.invalid("remove[\(index)]", "The value must be a UUID.") }
             removals.append(id)
         }
         joins = try Self.memberships("addMembers", &body)
@@ -84,8 +84,8 @@ extension PolicyProposal {
             let group = try item.required("group", item.principal("group"))
             let member = try item.required("member", item.principal("member"))
             try item.end()
-            guard group.isGroup else { throw item.invalid("group", "A group is expected.") }
-            guard member.isUser else { throw item.invalid("member", "A user is expected.") }
+            guard group.isGroup else { throw item.invalid("group", "The value must be a group.") }
+            guard member.isUser else { throw item.invalid("member", "The value must be a user.") }
             memberships.insert(Membership(group: group, member: member))
         }
         return memberships

@@ -20,12 +20,12 @@ extension StorageCredential: AdminResource {
             try self.init(&body, new, key, token: token)
         } else {
             guard token == nil else {
-                throw body.invalid("secretAccessKey", "A session token comes with its secret.")
+                throw body.invalid("secretAccessKey", "A new session token requires its 'secretAccessKey'.")
             }
             let key = Key(kind: old.secretKind, accessKeyID: old.accessKeyID, secret: old.secretAccessKey)
             try self.init(&body, new, key, token: old.sessionToken)
             guard sessionRole == nil || sessionRole?.endpoint == old.sessionRole?.endpoint else {
-                throw body.invalid("secretAccessKey", "Another endpoint of the role needs the secret again.")
+                throw body.invalid("secretAccessKey", "A new endpoint of the role requires 'secretAccessKey'.")
             }
         }
         keep(old)
@@ -62,7 +62,7 @@ extension StorageCredential: AdminResource {
             return Key(kind: .accessKey, accessKeyID: accessKeyID, secret: Secret(secret))
         }
         for name in ["accessKeyID", "secretAccessKey"] where try body.string(name) != nil {
-            throw body.invalid(name, "An access key and a service account exclude each other.")
+            throw body.invalid(name, "Send either an access key or a service account, not both.")
         }
         let address = try account.required("client_email", account.string("client_email"))
         let secret = try account.required("private_key", account.string("private_key"))
@@ -75,20 +75,20 @@ extension StorageCredential: AdminResource {
         if old.secretKind == .serviceAccount {
             let repeated = try body.string("accessKeyID")
             guard repeated == nil || repeated == old.accessKeyID else {
-                throw body.invalid("accessKeyID", "The name of a service account changes with its key.")
+                throw body.invalid("accessKeyID", "The name of a service account can change only together with its key.")
             }
         }
         var rest = body
         if try rest.object("serviceAccount") == nil, try rest.string("secretAccessKey") == nil {
             let accessKeyID = try body.string("accessKeyID")
             guard accessKeyID == nil || accessKeyID == old.accessKeyID else {
-                throw body.invalid("secretAccessKey", "A new access key comes with its secret.")
+                throw body.invalid("secretAccessKey", "A new access key requires its 'secretAccessKey'.")
             }
             return nil
         }
         let key = try key(&body)
         guard key.kind == old.secretKind else {
-            throw body.invalid("serviceAccount", "A credential keeps its kind; make another one.")
+            throw body.invalid("serviceAccount", "The kind of a credential cannot change; create another credential.")
         }
         return key
     }

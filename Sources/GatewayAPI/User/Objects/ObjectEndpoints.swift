@@ -45,7 +45,7 @@ struct ObjectEndpoints: Sendable {
     private static func key(of request: APIRequest) throws(GatewayError) -> String {
         guard let segments = request.match.target?.segments.dropFirst(3),
             !segments.contains(where: { $0.contains("/") })
-        else { throw .invalidArgument(field: "key", reason: "A '/' of the key must not be escaped.") }
+        else { throw .invalidArgument(field: "key", reason: "The slashes of the key must not be escaped.") }
         return segments.joined(separator: "/")
     }
 }

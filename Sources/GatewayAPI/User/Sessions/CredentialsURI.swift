@@ -77,7 +77,7 @@ enum CredentialsURI {
 extension SessionOmission {
     /// The reason, in the words of a refusal.
     var reasonText: String {
-        guard reason != .accessDenied else { return "No grant permits it." }
+        guard reason != .accessDenied else { return "No grant permits the action." }
         let problem = Problem(reason)
         return problem.detail ?? problem.kind.title
     }

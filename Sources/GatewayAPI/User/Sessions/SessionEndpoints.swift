@@ -44,14 +44,14 @@ struct SessionEndpoints: Sendable {
         }
         try request.allowQuery(["bucket", "prefix", "actions", "durationSeconds"])
         guard let bucket = try request.query("bucket") else {
-            throw .invalidArgument(field: "bucket", reason: "The parameter is missing.")
+            throw .invalidArgument(field: "bucket", reason: "The parameter is required.")
         }
         var actions: Set<Action>?
         if let text = try request.query("actions") {
             actions = []
             for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 guard let action = try? Action(parsing: String(Substring(name))) else {
-                    throw .invalidArgument(field: "actions", reason: "Actions are 'PutObject', 'GetObject', or both.")
+                    throw .invalidArgument(field: "actions", reason: "The actions must be 'PutObject', 'GetObject', or both.")
                 }
                 actions?.insert(action)
             }

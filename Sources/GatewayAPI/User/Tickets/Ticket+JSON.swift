@@ -17,7 +17,7 @@ extension Ticket: AdminResource {
             "prefix", body.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) })
         let life = try body.integer("expiresIn") ?? Int64(min(Self.defaultLife, maxAge))
         guard 1...Int64(maxAge) ~= life else {
-            throw body.invalid("expiresIn", "A ticket lives 1 to \(maxAge) seconds.")
+            throw body.invalid("expiresIn", "The life of a ticket must be 1 to \(maxAge) seconds.")
         }
         self.init(
             id: new.id, name: "", hash: [], principal: new.actor, groups: new.caller.groups, claims: new.caller.claims,
@@ -31,13 +31,13 @@ extension Ticket: AdminResource {
             createdAt: new.now
         )
         guard 1...Self.maxUses ~= maxUses else {
-            throw body.invalid("maxUses", "A ticket can be used 1 to 100,000 times.")
+            throw body.invalid("maxUses", "The number of uses must be 1 to 100,000.")
         }
     }
 
     func validated() throws(GatewayError) -> Ticket {
         guard !actions.isEmpty else {
-            throw .invalidArgument(field: "actions", reason: "A ticket is for at least one action.")
+            throw .invalidArgument(field: "actions", reason: "A ticket requires at least one action.")
         }
         return self
     }

@@ -24,10 +24,10 @@ extension Explainer {
             return State(policy: present, members: members, moment: moment, isCurrent: true)
         }
         guard instant <= now() else {
-            throw .invalidArgument(field: "at", reason: "The time must not lie ahead.")
+            throw .invalidArgument(field: "at", reason: "The time must not be in the future.")
         }
         guard let moment = try await history.moment(at: instant) else {
-            throw .invalidArgument(field: "at", reason: "There was no policy yet.")
+            throw .invalidArgument(field: "at", reason: "There was no policy at that time.")
         }
         return try await state(
             after: moment, of: caller, named: question.groups, at: request.key, like: present, in: request.bucket)

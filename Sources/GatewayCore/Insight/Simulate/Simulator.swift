@@ -94,12 +94,12 @@ public struct Simulator: Sendable {
         var seen: Set<UUID> = []
         for (field, id) in named {
             guard seen.insert(id).inserted else {
-                throw .invalidArgument(field: field, reason: "The grant stands there more than once.")
+                throw .invalidArgument(field: field, reason: "The list names the grant more than once.")
             }
             do throws(GatewayError) {
                 touched.append(try await grants.get(id.lowercaseText).row)
             } catch .notFound {
-                throw .invalidArgument(field: field, reason: "There is no such grant.")
+                throw .invalidArgument(field: field, reason: "The grant does not exist.")
             }
         }
         return touched

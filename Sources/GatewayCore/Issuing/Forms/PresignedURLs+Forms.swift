@@ -49,7 +49,7 @@ struct FormBody: ProvenBody {
                 of: caller.principal, groups: caller.groups, to: request.bucket, around: prefix
             )
             guard let policy else {
-                throw .notEnforceable(reason: "More grants lie below the text than can be looked at; name the key.")
+                throw .notEnforceable(reason: "Too many grants exist below the text; name the key.")
             }
             return policy
         }

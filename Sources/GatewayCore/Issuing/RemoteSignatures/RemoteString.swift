@@ -26,7 +26,7 @@ public enum RemoteString: Sendable {
             return
         }
         guard scheme == .oss else {
-            throw .invalidArgument(field: "canonicalRequest", reason: "Only OSS version 4 strings come with one.")
+            throw .invalidArgument(field: "canonicalRequest", reason: "Only an OSS version 4 string has a canonical request.")
         }
         self = .hashed(
             content,
@@ -63,7 +63,7 @@ public enum RemoteString: Sendable {
             let parts = request.path.utf8.dropFirst().split(
                 separator: UInt8(ascii: "/"), maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2 else {
-                throw .invalidArgument(field: "canonicalRequest", reason: "The path is not that of an object.")
+                throw .invalidArgument(field: "canonicalRequest", reason: "The path does not name an object.")
             }
             let key = try ObjectKey(String(Substring(parts[1]))).bounded("canonicalRequest")
             return (try BucketName(String(Substring(parts[0]))), key)

@@ -61,7 +61,7 @@ struct SessionBody: ProvenBody {
             }
             let text = role.dialect.policy(of: permit.scope)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
-                let reason = "The session policy would have \(text.utf8.count) characters, and 2,048 are allowed; "
+                let reason = "The session policy would have \(text.utf8.count) characters, more than the 2,048 that are allowed; "
                 return .refused(.notEnforceable(reason: reason + Self.otherDeliveries))
             }
             try prove(text, in: role.dialect, by: permit)
@@ -107,9 +107,9 @@ struct SessionBody: ProvenBody {
     private static let otherDeliveries =
         "ask for a narrower prefix, or for presigned URLs (POST /v1/presigned-urls) instead."
     private static let tooManyReason =
-        "More grants bear on the prefix than a session policy can name; " + otherDeliveries
+        "More grants affect the prefix than a session policy can list; " + otherDeliveries
     private static let noRoleReason =
-        "No role is set up for temporary credentials on this bucket; ask for presigned URLs instead."
+        "This bucket's credential has no role for temporary credentials; ask for presigned URLs instead."
 }
 
 /// Temporary credentials that are recorded in the ledger and may leave the process.

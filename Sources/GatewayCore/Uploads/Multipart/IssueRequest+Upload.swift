@@ -12,7 +12,7 @@ extension IssueRequest {
     ) throws(GatewayError) {
         let longest = Self.maxContentLength * Int64(UploadedPart.maxCount)
         if let length = fields.contentLength, !(0...longest ~= length) {
-            throw .invalidArgument(field: "contentLength", reason: "A length is 0 to \(longest) bytes.")
+            throw .invalidArgument(field: "contentLength", reason: "The length must be 0 to \(longest) bytes.")
         }
         var whole = fields
         whole.action = Action.putObject.rawValue

@@ -90,7 +90,7 @@ public struct UploadedPart: Sendable, Equatable {
         guard 1...128 ~= tag.count,
             tag.allSatisfy({ ASCII.isAlphanumeric($0) || "-_+/=.:".utf8.contains($0) })
         else {
-            throw .invalidArgument(field: "etag", reason: "An entity tag is what the store answered to the part.")
+            throw .invalidArgument(field: "etag", reason: "Send the entity tag that the store answered for the part.")
         }
         self.number = number
         self.etag = String(Substring(tag))
@@ -99,7 +99,7 @@ public struct UploadedPart: Sendable, Equatable {
     /// Checks that a part number is in range.
     static func check(number: Int) throws(GatewayError) {
         guard 1...maxCount ~= number else {
-            throw .invalidArgument(field: "partNumber", reason: "The number of a part is 1 to 10,000.")
+            throw .invalidArgument(field: "partNumber", reason: "The part number must be 1 to 10,000.")
         }
     }
 }

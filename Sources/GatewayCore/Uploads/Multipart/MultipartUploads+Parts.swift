@@ -32,7 +32,7 @@ extension MultipartUploads {
         do throws(GatewayError) {
             found = try await store.parts(of: upload, after: last, atMost: query.pageSize)
         } catch .notFound {
-            throw .conflict(reason: "The store does not know the upload any more.")
+            throw .conflict(reason: "The store no longer knows the upload.")
         }
         return Page(items: found.parts, nextPageToken: found.next.map { token.text(after: [String($0)]) })
     }

@@ -90,7 +90,7 @@ public struct MultipartUploads: Sendable {
             throw Self.takesNoParts
         }
         guard Set(wishes.map(\.number)).count == wishes.count else {
-            throw .invalidArgument(field: "parts", reason: "A part stands there more than once.")
+            throw .invalidArgument(field: "parts", reason: "The list names a part more than once.")
         }
         var drafts: [Result<IssueRequest, GatewayError>] = []
         for (place, wish) in wishes.enumerated() {
@@ -129,7 +129,7 @@ public struct MultipartUploads: Sendable {
         _ id: UUID, parts: [UploadedPart], in context: RequestContext
     ) async throws(GatewayError) -> MultipartUpload {
         guard zip(parts, parts.dropFirst()).allSatisfy({ $0.number < $1.number }), !parts.isEmpty else {
-            throw .invalidArgument(field: "parts", reason: "The parts of an object are listed by ascending number.")
+            throw .invalidArgument(field: "parts", reason: "List the parts in ascending order of their numbers.")
         }
         var upload = try await upload(id, of: context.caller)
         if upload.state == .completed, upload.parts == parts { return upload }
@@ -140,7 +140,7 @@ public struct MultipartUploads: Sendable {
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
         let issued = try await urls.issue(wanted, in: context)
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
-            throw .conflict(reason: "The upload was aborted or completed meanwhile.")
+            throw .conflict(reason: "The upload was aborted or completed in the meantime.")
         }
         upload.parts = parts
         upload.etag = try await complete(upload, by: issued)
@@ -160,7 +160,7 @@ public struct MultipartUploads: Sendable {
             case .notFound:
                 // An earlier attempt reached the store, and its answer was lost or is still on its way.
                 guard let etag = upload.expectedETag, try await store.holdsObject(of: upload) else {
-                    throw .conflict(reason: "The store does not know the upload any more.")
+                    throw .conflict(reason: "The store no longer knows the upload.")
                 }
                 _ = try await rows.move(upload.id, from: [.completing], to: .completed(etag: etag))
                 return etag
@@ -185,7 +185,7 @@ public struct MultipartUploads: Sendable {
         if !issuances.isEmpty { try await rows.release(issuances) }
     }
 
-    private static var takesNoParts: GatewayError { .conflict(reason: "The upload takes no parts now.") }
+    private static var takesNoParts: GatewayError { .conflict(reason: "The upload does not accept parts now.") }
 }
 
 extension IssueRequest {

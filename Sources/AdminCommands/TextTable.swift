@@ -14,7 +14,7 @@ enum TextTable {
         "issuances": ["id", "issuedAt", "principal", "bucket", "key", "actions", "delivery", "expiresAt"],
         "tickets": ["id", "principal", "bucket", "prefix", "actions", "maxUses", "expiresAt"],
         "multipart-uploads": ["id", "principal", "bucket", "key", "state", "contentLength", "expiresAt"],
-        "audit": ["at", "actor", "operation", "kind", "resourceID", "requestID"],
+        "audit": ["changedAt", "actor", "operation", "kind", "resourceID", "requestId"],
     ]
 
     /// The maximum length of a cell on a terminal, in characters. Output to a file is not shortened.

@@ -103,7 +103,7 @@ import Testing
         #expect(found.map { $0["size"].integer } == bodies.map(\.count))
         #expect(found.map { $0["etag"].text } == bodies.map { DigestAlgorithm.md5.digest(of: $0).hex })
         for part in found {
-            let text = (part["lastModified"].text ?? "").replacing(/\.\d+/, with: "")
+            let text = (part["lastModifiedAt"].text ?? "").replacing(/\.\d+/, with: "")
             let time = try Date(text, strategy: .iso8601)
             #expect(abs(time.timeIntervalSinceNow) < 300)
         }

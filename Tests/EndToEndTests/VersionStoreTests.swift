@@ -71,8 +71,8 @@ struct VersionStoreTests {
             let grant = try await deployment.grant(
                 ["GetObject"], to: user.principal, in: bucket, options: ["conditions": open])
             let newest = JSON.download(key, from: bucket)
-            let wanted = newest.with(["versionId": "\(older)"])
-            let path = "/v1/objects/\(bucket)/\(key)?versionId=\(older)"
+            let wanted = newest.with(["versionID": "\(older)"])
+            let path = "/v1/objects/\(bucket)/\(key)?versionID=\(older)"
 
             // Without the condition.
             let refused = try await user.ask(wanted)

@@ -41,7 +41,7 @@ struct GrantBatchTests {
         // A tag that is none of ours fits no state.
         #expect(batch.removals.map(\.revision) == [uuid("00000000-0000-0000-0000-000000000000")])
         #expect(answer.number("created") == 1 && answer.number("deleted") == 1 && answer.number("unchanged") == 0)
-        #expect(answer.string("change") == MemoryGrantBulk.change.lowercaseText)
+        #expect(answer.string("changeID") == MemoryGrantBulk.change.lowercaseText)
         let writes = answer.json["writes"] as? [[String: String]] ?? []
         #expect(writes.map { $0["result"] } == ["created", "updated", "updated"])
         #expect(writes[1]["id"] == Self.id && writes[1]["etag"] == "\"\(MemoryGrantBulk.change.lowercaseText)\"")
@@ -50,7 +50,7 @@ struct GrantBatchTests {
     @Test("a dry run says so, to the store and in the answer")
     func dryRun() async {
         let answer = await apply(#"{"dryRun": true, "writes": [{\#(Self.grant)}]}"#)
-        #expect(answer.json["dryRun"] as? Bool == true && answer.json["change"] == nil)
+        #expect(answer.json["dryRun"] as? Bool == true && answer.json["changeID"] == nil)
         #expect(batches.map(\.isDryRun) == [true])
         #expect(await apply(#"{"deletes": []}"#).status == 200)
     }

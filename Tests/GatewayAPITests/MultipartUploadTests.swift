@@ -96,7 +96,7 @@ struct MultipartUploadTests {
         let items = try #require(first.json["items"] as? [[String: Any]])
         #expect(items.map { $0["partNumber"] as? Int } == [2, 4])
         #expect(items[0]["etag"] as? String == tag && items[0]["size"] as? Int == 7)
-        #expect(items[0]["lastModified"] as? String == "2030-03-17T17:46:40Z")
+        #expect(items[0]["lastModifiedAt"] as? String == "2030-03-17T17:46:40Z")
         let token = try #require(first.string("nextPageToken"))
         let rest = await gateway.send(.get, path + "?pageSize=2&pageToken=" + token, token: "user-token")
         #expect((rest.json["items"] as? [[String: Any]])?.map { $0["partNumber"] as? Int } == [6])

@@ -77,15 +77,15 @@ struct RedirectTests {
 
     @Test("leads to a version under grants that allow it")
     func versions() async throws {
-        let path = "/v1/objects/photos/uploads/a?versionId=3sL4kqtJlcpXroDTDmJ"
+        let path = "/v1/objects/photos/uploads/a?versionID=3sL4kqtJlcpXroDTDmJ"
         let refused = await TestGateway().send(.get, path, token: "user-token")
         #expect(refused.status == 403 && refused.string("condition") == "allowVersions", "\(refused.text)")
         let gateway = TestGateway(policy: StubPolicy(conditions: GrantConditions(allowVersions: true)))
         let answer = await gateway.send(.get, path, token: "user-token")
         #expect(answer.status == 303, "\(answer.text)")
         #expect(answer.headers[.location]?.contains("&versionId=3sL4kqtJlcpXroDTDmJ&") == true)
-        let wrong = await gateway.send(.get, "/v1/objects/photos/uploads/a?versionId=a%26acl", token: "user-token")
-        #expect(wrong.status == 400 && wrong.string("field") == "versionId", "\(wrong.text)")
+        let wrong = await gateway.send(.get, "/v1/objects/photos/uploads/a?versionID=a%26acl", token: "user-token")
+        #expect(wrong.status == 400 && wrong.string("field") == "versionID", "\(wrong.text)")
     }
 
     @Test("can be followed by pages of allowed origins, and varies with both")

@@ -178,7 +178,7 @@ struct StoreEventTests {
         let gateway = TestGateway()
         let path = "/admin/v1/buckets/photos/event-secret"
         let made = await gateway.send(.post, path, token: "admin-token", json: #"{"overlapSeconds":60}"#)
-        #expect(made.status == 201 && made.string("previousUntil") != nil, "\(made.text)")
+        #expect(made.status == 201 && made.string("previousExpiresAt") != nil, "\(made.text)")
         let secret = try #require(made.string("secret"))
         #expect(await post(gateway, [Self.s3(key: "a")], token: secret).status == 200)
         let read = await gateway.send(.get, path, token: "auditor-token")

@@ -195,8 +195,8 @@ import Testing
 
     @Test(arguments: ["", "a b", "a&acl", "é", "a?b", "a%26", String(repeating: "a", count: 1025)])
     func `a version is named by a token`(text: String) {
-        #expect(refusedField { try Fixture.get { $0.versionID = text } } == "versionId")
-        #expect(refusedField { try Fixture.put { $0.versionID = "1" } } == "versionId")
+        #expect(refusedField { try Fixture.get { $0.versionID = text } } == "versionID")
+        #expect(refusedField { try Fixture.put { $0.versionID = "1" } } == "versionID")
     }
 
     @Test(arguments: schemes) func `objects are processed at Alibaba OSS alone`(scheme: Bucket.Scheme) throws {

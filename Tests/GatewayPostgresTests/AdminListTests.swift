@@ -62,7 +62,7 @@ import Testing
         #expect(try await pages(of: stores.buckets, size: 1, filters: filter).flatMap(\.self) == [first])
         #expect(try await pages(of: stores.buckets, size: 1, filters: ["provider": "aws"]).flatMap(\.self).isEmpty)
         #expect(
-            try await pages(of: stores.credentials, size: 1).flatMap(\.self).map(\.name) == ["of alpha", "of beta0"])
+            try await pages(of: stores.credentials, size: 1).flatMap(\.self).map(\.name) == ["of beta0", "of alpha"])
         #expect(
             try await pages(of: stores.credentials, size: 1, filters: ["name": "of beta0"]).flatMap(\.self).count == 1)
         for name in ["user:a", "user:b", "user:c"] {

@@ -112,7 +112,7 @@ import Testing
             seen += page.items.map(\.id)
             token = page.nextPageToken
         } while token != nil
-        #expect(try seen == (1...5).map { try upload($0).id })
+        #expect(try seen == (1...5).reversed().map { try upload($0).id })
         #expect(try await rows.list(ListQuery(filters: ["principal": "user:bob"])).items.count == 1)
         #expect(try await rows.list(ListQuery(filters: ["state": "open"])).items.isEmpty)
         #expect(try await rows.list(ListQuery(filters: ["state": "starting", "bucket": "demo"])).items.count == 5)

@@ -4,7 +4,7 @@ import GatewayCore
 extension IssuanceFilter {
     /// Query parameters that narrow.
     static let parameterNames: Set<String> = [
-        "from", "to", "principal", "bucket", "prefix", "action", "delivery", "grant", "credential", "alive",
+        "from", "to", "principal", "bucket", "prefix", "action", "delivery", "grantID", "credentialID", "alive",
     ]
 
     /// Takes the query parameters of a request.
@@ -17,8 +17,8 @@ extension IssuanceFilter {
         prefix = try request.query("prefix").map { ExactText($0) }
         action = try request.parsed("action") { text throws(GatewayError) in try Action(parsing: text) }
         delivery = try request.word("delivery", Delivery.self)
-        grantID = try request.identifier("grant")
-        credentialID = try request.identifier("credential")
+        grantID = try request.identifier("grantID")
+        credentialID = try request.identifier("credentialID")
         isAlive = try request.flag("alive")
     }
 }

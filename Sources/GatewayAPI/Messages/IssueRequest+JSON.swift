@@ -23,7 +23,7 @@ extension IssueRequest.Fields {
         metadata = try body.dictionary("metadata", atMost: ObjectMetadata.maxCount)
         ifNoneMatch = try body.string("ifNoneMatch")
         process = try body.string("process")
-        versionID = try body.string("versionId")
+        versionID = try body.string("versionID")
     }
 }
 

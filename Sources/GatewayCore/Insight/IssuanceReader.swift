@@ -16,7 +16,7 @@ public protocol IssuanceReader: Sendable {
 
 /// Aggregates the ledger into reports.
 public protocol LedgerReports: Sendable {
-    /// Counts issuances by hour or day and by the requested dimensions, oldest first.
+    /// Counts issuances by hour or day and by the requested dimensions, newest first.
     ///
     /// - Throws: The errors of ``IssuanceReader/issuances(_:)``, like the methods below unless they say otherwise.
     func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage>

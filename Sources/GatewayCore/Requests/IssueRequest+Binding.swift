@@ -94,9 +94,9 @@ extension SchemeBinding {
             return unbound("'\(wrong.0.rawValue)'")
         }
         if let version = request.versionID {
-            if versionParameter == nil { return unbound("'versionId'") }
+            if versionParameter == nil { return unbound("'versionID'") }
             if versionParameter == Self.gcsV4.versionParameter, Int64(version.text) == nil {
-                return .invalidArgument(field: "versionId", reason: "A generation must be a number.")
+                return .invalidArgument(field: "versionID", reason: "A generation must be a number.")
             }
         }
         if !signsDownloads, conditions.allowResponseContentType != true || conditions.allowVersions != true {

@@ -67,7 +67,7 @@ extension IssueRequest.Fields {
         case .putObject:
             if response != nil { return "response" }
             if process != nil { return "process" }
-            if versionID != nil { return "versionId" }
+            if versionID != nil { return "versionID" }
         case .getObject:
             if contentType != nil { return "contentType" }
             if contentMD5 != nil { return "contentMD5" }

@@ -6,13 +6,13 @@ public struct ObjectVersion: Sendable, Equatable {
     /// Validates an identifier.
     ///
     /// - Parameter text: 1 to 1,024 letters, digits and `-._~+/=`.
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `versionId`.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `versionID`.
     public init(_ text: String) throws(GatewayError) {
         guard 1...1024 ~= text.utf8.count,
             text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._~+/=".utf8.contains($0) })
         else {
             throw .invalidArgument(
-                field: "versionId", reason: "The version must be 1 to 1,024 letters, digits and '-._~+/='.")
+                field: "versionID", reason: "The version must be 1 to 1,024 letters, digits and '-._~+/='.")
         }
         self.text = text
     }

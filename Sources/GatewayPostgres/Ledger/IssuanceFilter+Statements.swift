@@ -26,8 +26,8 @@ extension IssuanceFilter {
         texts["prefix"] = prefix?.rawValue
         texts["action"] = action?.rawValue
         texts["delivery"] = delivery?.rawValue
-        texts["grant"] = grantID?.lowercaseText
-        texts["credential"] = credentialID?.lowercaseText
+        texts["grantID"] = grantID?.lowercaseText
+        texts["credentialID"] = credentialID?.lowercaseText
         texts["alive"] = isAlive ? "true" : nil
         return texts
     }

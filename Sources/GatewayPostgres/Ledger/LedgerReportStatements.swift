@@ -61,8 +61,8 @@ extension PostgresLedgerReports {
         WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
             AND ($3::text IS NULL OR g.principal = $3)
             AND ($4 OR (g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)))
-            AND ($6::uuid IS NULL OR g.id > $6)
-        ORDER BY g.id LIMIT $7
+            AND ($6::uuid IS NULL OR g.id < $6)
+        ORDER BY g.id DESC LIMIT $7
         """, onlyReads: true
     ) {
         [

@@ -17,7 +17,7 @@ public struct PostgresLedgerReports: LedgerReports {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Counts issuances by hour or day and by the dimensions of the query, oldest first.
+    /// Counts issuances by hour or day and by the dimensions of the query, newest first.
     public func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "usage", filters: query.texts)

@@ -20,7 +20,8 @@ struct UsageRequest: Sendable {
     private static let dimensions: [UsageQuery.Dimension] = [.principal, .bucket, .grant, .action, .delivery]
 
     private var parameters: [any PostgresValue] {
-        var values = query.filter.parameters(from: after.map { max($0.start, from) } ?? from, to: to)
+        var values = query.filter.parameters(
+            from: from, to: after.map { min($0.start.advanced(by: query.step), to) } ?? to)
         values.append(query.step.rawValue)
         for dimension in Self.dimensions { values.append(query.dimensions.contains(dimension)) }
         values.append(after?.start)
@@ -146,10 +147,10 @@ struct UsageRequest: Sendable {
             ) u
             WHERE $17::timestamptz IS NULL OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
                 coalesce(u.grant_id::text, ''), coalesce(u.action, ''), coalesce(u.delivery, ''))
-                > ($17, $18::text, $19::text, $20::text, $21::text, $22::text)
+                < ($17, $18::text, $19::text, $20::text, $21::text, $22::text)
             GROUP BY u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery
-            ORDER BY u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''), coalesce(u.grant_id::text, ''),
-                coalesce(u.action, ''), coalesce(u.delivery, '')
+            ORDER BY u.start DESC, coalesce(u.principal, '') DESC, coalesce(u.bucket, '') DESC,
+                coalesce(u.grant_id::text, '') DESC, coalesce(u.action, '') DESC, coalesce(u.delivery, '') DESC
             LIMIT $23
             """, onlyReads: true
         ) {
@@ -161,5 +162,13 @@ struct UsageRequest: Sendable {
                 urls: try row.next(), bytesBound: try row.next(), bytesReserved: try row.next(),
                 bytesUnsettled: try row.next())
         }
+    }
+}
+
+extension PostgresTimestamp {
+    /// The end of the hour or day, in UTC, that begins at this instant.
+    fileprivate func advanced(by step: UsageQuery.Step) -> PostgresTimestamp {
+        let seconds: Int64 = step == .hour ? 3600 : 86_400
+        return PostgresTimestamp(microsecondsSince1970: microsecondsSince1970 + seconds * 1_000_000)
     }
 }

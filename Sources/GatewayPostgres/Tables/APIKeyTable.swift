@@ -54,8 +54,8 @@ enum APIKeyTable {
         WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.prefix = $2)
             AND ($3::text IS NULL OR k.roles @> ARRAY[$3::text])
             AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
-            AND ($5::text IS NULL OR k.id > $5::text::uuid)
-        ORDER BY k.id LIMIT $6
+            AND ($5::text IS NULL OR k.id < $5::text::uuid)
+        ORDER BY k.id DESC LIMIT $6
         """, onlyReads: true
     ) {
         $0.parameters

@@ -59,8 +59,8 @@ enum AuditTable {
     static let listing = Listing(
         name: "Audit",
         filters: [
-            .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"),
-            .instant("from"), .instant("until"),
+            .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"),
+            .instant("from"), .instant("to"),
         ],
         order: [.uuid("id")])
 

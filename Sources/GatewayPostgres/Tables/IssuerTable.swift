@@ -49,8 +49,8 @@ struct IssuerTable: Sendable {
         page = Statement(
             """
             SELECT \(Self.columns.selected(of: "i")) FROM issuers i
-            WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id > $2::text::uuid)
-            ORDER BY i.id LIMIT $3
+            WHERE ($1::text IS NULL OR i.issuer = $1) AND ($2::text IS NULL OR i.id < $2::text::uuid)
+            ORDER BY i.id DESC LIMIT $3
             """, onlyReads: true
         ) {
             $0.parameters

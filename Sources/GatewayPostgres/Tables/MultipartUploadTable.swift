@@ -150,13 +150,13 @@ enum MultipartUploadTable {
     static let listing = Listing(
         of: .multipartUpload, filters: [.text("state"), .text("bucket"), .text("principal")], order: [.uuid("id")])
 
-    /// Reads a page of uploads, oldest first.
+    /// Reads a page of uploads, newest first.
     static let page = Statement<PageRequest, MultipartUpload>(
         """
         SELECT \(columns.selected(of: "u")) FROM multipart_uploads u
         WHERE ($1::text IS NULL OR u.state = $1) AND ($2::text IS NULL OR u.bucket = $2)
-            AND ($3::text IS NULL OR u.principal = $3) AND ($4::text IS NULL OR u.id > $4::text::uuid)
-        ORDER BY u.id
+            AND ($3::text IS NULL OR u.principal = $3) AND ($4::text IS NULL OR u.id < $4::text::uuid)
+        ORDER BY u.id DESC
         LIMIT $5
         """, onlyReads: true
     ) {

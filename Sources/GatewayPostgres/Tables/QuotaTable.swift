@@ -34,8 +34,8 @@ enum QuotaTable {
         SELECT \(columns.selected(of: "q")) FROM quotas q
         WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
             AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
-            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id > $6::text::uuid)
-        ORDER BY q.id LIMIT $7
+            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id < $6::text::uuid)
+        ORDER BY q.id DESC LIMIT $7
         """, onlyReads: true
     ) {
         $0.parameters

@@ -52,8 +52,8 @@ struct StorageCredentialTable: Sendable {
             """
             SELECT \(Self.all.selected(of: "c")) FROM storage_credentials c
             WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.kind = $2)
-                AND ($3::text IS NULL OR c.id > $3::text::uuid)
-            ORDER BY c.id LIMIT $4
+                AND ($3::text IS NULL OR c.id < $3::text::uuid)
+            ORDER BY c.id DESC LIMIT $4
             """, onlyReads: true
         ) {
             $0.parameters

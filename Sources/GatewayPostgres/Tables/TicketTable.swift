@@ -50,8 +50,8 @@ struct TicketTable: Sendable {
             SELECT \(Self.columns.selected(of: "t")) FROM tickets t
             WHERE ($1::text IS NULL OR t.principal = $1) AND ($2::text IS NULL OR t.bucket = $2)
                 AND ($3::text IS NULL OR t.expires_at > $3::text::timestamptz)
-                AND ($4::text IS NULL OR t.id > $4::text::uuid)
-            ORDER BY t.id LIMIT $5
+                AND ($4::text IS NULL OR t.id < $4::text::uuid)
+            ORDER BY t.id DESC LIMIT $5
             """, onlyReads: true
         ) {
             $0.parameters

@@ -69,7 +69,7 @@ public struct PostgresMultipartUploads: MultipartUploadRows {
         _ = try await execute(MultipartUploadTable.audit, (entry, id, change))
     }
 
-    /// Reads a page of uploads, oldest first.
+    /// Reads a page of uploads, newest first.
     public func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload> {
         let listing = MultipartUploadTable.listing
         let request = try listing.request(query)

@@ -6,8 +6,8 @@ import StrictJSON
 /// `/admin/v1/audit`: who changed what, when.
 struct AuditEndpoints: Sendable {
     private static let filters: [ListFilter] = [
-        .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestID"), .instant("from"),
-        .instant("until"),
+        .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"), .instant("from"),
+        .instant("to"),
     ]
 
     let reader: any AuditReader
@@ -55,7 +55,7 @@ struct AuditEndpoints: Sendable {
 extension AuditRecord {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("id", id)
-        json.member("at", at)
+        json.member("changedAt", at)
         json.member("actor", actor)
         json.member("requestId", requestID)
         json.member("operation", operation)

@@ -46,6 +46,6 @@ extension EventSecret {
         json.member("bucket", bucket.rawValue)
         json.member("name", name)
         json.member("createdAt", createdAt)
-        json.member("previousUntil", previousUntil)
+        json.member("previousExpiresAt", previousUntil)
     }
 }

@@ -42,7 +42,7 @@ extension Explanation {
             json.name("policy")
             json.object { json in
                 json.member("sequence", moment.sequence)
-                json.member("at", moment.at)
+                json.member("changedAt", moment.at)
                 json.member("isCurrent", isCurrent)
             }
         }

@@ -29,7 +29,7 @@ struct GrantBulkEndpoints: Sendable {
         return .json(.ok) { json in
             json.member("dryRun", batch.isDryRun)
             result.counts.write(to: &json)
-            if let change = result.change { json.member("change", change) }
+            if let change = result.change { json.member("changeID", change) }
             json.name("writes")
             json.array(result.writes) { json, write in
                 json.object { json in
@@ -98,7 +98,7 @@ struct GrantBulkEndpoints: Sendable {
         return .json(.ok) { json in
             json.member("dryRun", options.isDryRun)
             result.counts.write(to: &json)
-            if let change = result.change { json.member("change", change) }
+            if let change = result.change { json.member("changeID", change) }
             json.name("samples")
             json.array(result.samples) { json, sample in json.object { sample.write(to: &$0) } }
         }

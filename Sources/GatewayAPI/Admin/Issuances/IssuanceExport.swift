@@ -51,7 +51,7 @@ enum IssuanceExport: String, CaseIterable {
     private static let columns = [
         "id", "issuedAt", "expiresAt", "delivery", "principal", "matchedPrincipal", "grantID", "credentialID",
         "actions",
-        "method", "bucket", "key", "contentType", "contentMD5", "contentLength", "requestID", "policySequence",
+        "method", "bucket", "key", "contentType", "contentMD5", "contentLength", "requestId", "policySequence",
     ]
 
     private static func cells(_ row: RecordedIssuance) -> [String] {

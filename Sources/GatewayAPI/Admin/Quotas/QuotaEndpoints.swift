@@ -78,7 +78,7 @@ extension QuotaUseSummary {
     fileprivate func write(to json: inout JSONWriter) {
         json.name("use")
         json.object { json in
-            json.member("periodStart", periodStart)
+            json.member("startsAt", periodStart)
             json.member("resetsAt", resetsAt)
             json.member("used", used)
             json.member("highest", highest)

@@ -142,7 +142,7 @@ extension Simulation {
         }
         json.member("from", range.from)
         json.member("to", range.to)
-        json.member("examinedBackTo", examinedBackTo)
+        json.member("examinedFrom", examinedBackTo)
         json.member("isComplete", nextPageToken == nil)
         json.member("policySequence", policySequence)
         json.member("nextPageToken", nextPageToken)

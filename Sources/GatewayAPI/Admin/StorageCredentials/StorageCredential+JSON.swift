@@ -116,7 +116,7 @@ extension StorageCredential: AdminResource {
             json.name("previousKey")
             json.object { json in
                 json.member("accessKeyID", previousKey.accessKeyID)
-                json.member("neededUntil", previousKey.neededUntil)
+                json.member("removableAt", previousKey.neededUntil)
             }
         }
         json.member("createdAt", createdAt)

@@ -24,7 +24,7 @@ struct StorageCredentialEndpoints: Sendable {
             json.name("previousKey")
             json.object { json in
                 json.member("accessKeyID", previous.accessKeyID)
-                json.member("neededUntil", previous.neededUntil)
+                json.member("removableAt", previous.neededUntil)
                 json.name("alive")
                 json.object { former.write(to: &$0) }
                 json.member("isRemovable", former.count == 0)
@@ -36,6 +36,6 @@ struct StorageCredentialEndpoints: Sendable {
 extension CredentialDependents.Alive {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("count", count)
-        json.member("until", until)
+        json.member("lastExpiresAt", until)
     }
 }

@@ -6,7 +6,7 @@ import StrictJSON
 extension Usage {
     /// Writes the members of a count.
     func write(to json: inout JSONWriter) {
-        json.member("start", start)
+        json.member("startsAt", start)
         json.member("principal", principal)
         json.member("bucket", bucket)
         json.member("grantID", grantID?.lowercaseText)
@@ -25,7 +25,7 @@ extension Usage {
 extension CountedDenial {
     /// Writes the members of a count.
     func write(to json: inout JSONWriter) {
-        json.member("minute", minute)
+        json.member("startsAt", minute)
         json.member("principal", principal)
         json.member("bucket", bucket)
         json.member("code", code)
@@ -48,7 +48,7 @@ extension BlastRadius {
     /// Writes the members of a report.
     func write(to json: inout JSONWriter) {
         json.member("count", count)
-        json.member("aliveUntil", aliveUntil)
+        json.member("lastExpiresAt", aliveUntil)
         json.member("principalCount", principalCount)
         let lists = [
             ("principals", principals), ("deliveries", deliveries), ("buckets", buckets),
@@ -60,7 +60,7 @@ extension BlastRadius {
                 json.object { json in
                     json.member("name", share.name)
                     json.member("count", share.count)
-                    json.member("aliveUntil", share.aliveUntil)
+                    json.member("lastExpiresAt", share.aliveUntil)
                 }
             }
         }

@@ -27,6 +27,6 @@ extension StoredPart {
         json.member("partNumber", part.number)
         json.member("etag", part.etag)
         json.member("size", size)
-        json.member("lastModified", modifiedAt)
+        json.member("lastModifiedAt", modifiedAt)
     }
 }

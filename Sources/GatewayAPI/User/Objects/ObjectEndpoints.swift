@@ -11,13 +11,13 @@ struct ObjectEndpoints: Sendable {
 
     /// Redirects to a presigned GET, or to a presigned HEAD where the request is one.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["ticket", "versionId"])
+        try request.allowQuery(["ticket", "versionID"])
         var fields = IssueRequest.Fields()
         fields.action = Action.getObject.rawValue
         fields.method = request.method.rawValue
         fields.bucket = request.parameter(0)
         fields.key = try Self.key(of: request)
-        fields.versionID = try request.query("versionId")
+        fields.versionID = try request.query("versionID")
         let issued = try await useCase.issue(
             IssueRequest(fields, delivery: .redirect), in: request.context(of: caller, timeout: timeout)
         )

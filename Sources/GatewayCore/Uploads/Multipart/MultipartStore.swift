@@ -63,7 +63,7 @@ public protocol MultipartUploadRows: Sendable {
     /// Writes to the audit log that an admin aborts an upload.
     func noteAbort(of id: UUID, by change: ChangeContext) async throws(GatewayError)
 
-    /// Reads a page of uploads, oldest first; the filters are `state`, `bucket` and `principal`.
+    /// Reads a page of uploads, newest first; the filters are `state`, `bucket` and `principal`.
     ///
     /// - Throws: `invalidArgument` for an unknown filter or an invalid token.
     func list(_ query: ListQuery) async throws(GatewayError) -> Page<MultipartUpload>

@@ -264,7 +264,7 @@ struct SessionStoreTests {
             #expect(try fetch(address) == "refused")
             let refused = try await client.call("GET", path)
             #expect(refused.json["Code"].text == "NotEnforceable", "\(refused.text)")
-            // Sessions issued earlier appear in a list of live issuances.
+            // Sessions issued earlier appear in the blast radius of their credential.
             let credential = try #require(row.json["credentialID"].text)
             let alive = try await deployment.admin.call(
                 "GET", "/admin/v1/storage-credentials/\(credential)/blast-radius")

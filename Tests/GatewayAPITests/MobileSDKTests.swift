@@ -7,13 +7,13 @@ import Testing
 
 @testable import GatewayAPI
 
-/// What Alibaba's own SDK for Python makes of the gateway's answers, judged by our verifiers of both versions.
+/// Runs Alibaba's own SDK for Python on the gateway's answers. Our verifiers of both versions judge the result.
 private struct OSS2 {
     static let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"]
     static var isAvailable: Bool { python != nil }
     static var isRequired: Bool { ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
 
-    /// What the SDK made.
+    /// The output of the SDK.
     struct Output: Decodable {
         struct Remote: Decodable {
             let stringToSign: String

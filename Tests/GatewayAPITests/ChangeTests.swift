@@ -141,7 +141,7 @@ struct ChangeTests {
                 json: #"{"name": "\#(name)", "endpoint": "https://\#(host).example", "region": "r","#
                     + #" "credentialID": "\#(id)"\#(rest)}"#)
         }
-        // Who has just entered the secret need not enter it again.
+        // An admin who has just entered the secret need not enter it again.
         #expect(await bucket("one", "one").status == 201)
         #expect(await bucket("two", "one").status == 201)
         for rest in ["", #", "secretAccessKey": "TheSecretOfTheStorf""#, #", "secretAccessKey": """#] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AdminCommands
 
-/// The commands that are made from the contract.
+/// The commands that are derived from the contract.
 @Suite struct AdminCommandTests {
     private let model: ContractModel
     private let commands: [AdminOperation]
@@ -78,7 +78,7 @@ import Testing
         let list = try read("issuances list", ["--principal", "user:a b", "--alive", "--limit", "3", "--json"])
         #expect(list.query.map(\.name) == ["principal", "alive"] && list.query.map(\.value) == ["user:a b", "true"])
         #expect(list.limit == 3 && list.isJSON)
-        // Only a list has a limit that is not a quota's.
+        // `limit` is a list's page size everywhere except in a quota.
         #expect(try read("quotas create", ["--limit", "7"]).body["limit"] == .integer(7))
     }
 
@@ -160,7 +160,7 @@ import Testing
         #expect(AdminProgress.line("Sent", bytes: 0, lines: 0, of: 0).hasSuffix(", 0 lines"))
     }
 
-    /// Splits as a shell does where there are single quotes alone.
+    /// Splits a line as a shell does if it contains no other quotes than single ones.
     private static func shellWords(_ line: String) throws -> [String] {
         var words: [String] = []
         var word: String?

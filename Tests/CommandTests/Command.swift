@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The built program, run as a process of its own.
+/// Runs the built program as a separate process.
 struct Command {
     struct Result {
         let status: Int32
@@ -9,7 +9,7 @@ struct Command {
         let errors: String
     }
 
-    /// The program lies beside the tests, where the build put both.
+    /// The path of the program, beside the tests, where the build put both.
     static let program: URL = {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent()
@@ -18,7 +18,7 @@ struct Command {
 
     /// Runs the program to its end.
     ///
-    /// - Parameter environment: All that it gets of one; `nil` for that of the tests.
+    /// - Parameter environment: Its whole environment; `nil` for the environment of the tests.
     static func run(
         _ arguments: [String], input: Data = Data(), environment: [String: String]? = nil
     ) throws -> Result {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An answer of `sluice sign`, as a reader of the JSON sees it.
+/// An answer of `sluice sign`, as read from its JSON.
 struct SignAnswer: Decodable, Equatable {
     struct Failure: Decodable, Equatable {
         var code: String
@@ -21,7 +21,7 @@ struct SignAnswer: Decodable, Equatable {
     var requiredHeaders: [String: String]?
     var error: Failure?
 
-    /// What the built program answers to some lines.
+    /// The exit status and the answers of the built program for some lines of input.
     static func of(_ input: Data) throws -> (status: Int32, answers: [SignAnswer]) {
         let result = try Command.run(["sign"], input: input)
         let answers = try result.output.split(separator: "\n").map {

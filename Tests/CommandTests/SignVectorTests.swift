@@ -3,7 +3,7 @@ import Testing
 
 @Suite("sluice sign, vectors", .timeLimit(.minutes(5)))
 struct SignVectorTests {
-    /// Vectors of one scheme in a file.
+    /// The vectors of one scheme in a file.
     struct File: Sendable, CustomTestStringConvertible {
         var scheme: String
         var name: String
@@ -11,7 +11,7 @@ struct SignVectorTests {
 
         var testDescription: String { scheme }
 
-        /// The vectors; a policy that the SDK made is among the inputs, to be signed as it is.
+        /// The vectors. A policy made by the SDK is among the inputs, to be signed unchanged.
         func vectors() throws -> [[String: Any]] {
             let url = URL(filePath: #filePath).deletingLastPathComponent()
                 .appending(path: "../SigningTests/Vectors/\(name).json")
@@ -71,7 +71,7 @@ struct SignVectorTests {
             if let body = text("body") { #expect(answer.body == body) }
             if let policy = text("policy_base64") { #expect(answer.policyBase64 == policy) }
             if let fields = expected["fields"] as? [String: String] { #expect(answer.fields == fields) }
-            // The tests of the iOS SDK publish the signature alone, and no headers.
+            // The tests of the iOS SDK publish only the signature, without headers.
             guard !answer.isOfIOSTests else { continue }
             #expect(answer.requiredHeaders == expected["required_headers"] as? [String: String])
             guard let path = text("path") else { continue }
@@ -101,7 +101,7 @@ struct SignVectorTests {
         }
     }
 
-    /// Whether the signature covers an input: that of a policy covers nothing else.
+    /// Whether the signature covers an input. The signature of a policy covers only the policy.
     private static func isSigned(_ name: String, in scheme: String) -> Bool {
         if scheme.hasSuffix("-post") {
             return name == "secret_access_key" || name == "policy_base64" || name == "now" && !scheme.hasPrefix("gcs")
@@ -143,7 +143,7 @@ struct SignVectorTests {
         }
     }
 
-    /// The conditions as texts; their order is free.
+    /// The conditions as texts; their order does not matter.
     private static func conditions(_ policy: NSDictionary) throws -> Set<String> {
         Set(
             try (policy["conditions"] as? [Any] ?? []).map {
@@ -157,6 +157,6 @@ extension SignAnswer {
 }
 
 extension String {
-    /// Without the space that some SDKs write after the commas of an authorization.
+    /// Drops the space that some SDKs write after the commas of an authorization.
     fileprivate var compact: String { replacing(", ", with: ",") }
 }

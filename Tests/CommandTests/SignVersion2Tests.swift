@@ -36,7 +36,7 @@ struct SignVersion2Tests {
             if let fields = expected["fields"] as? [String: String] {
                 #expect(answer["fields"] as? [String: String] == fields)
             }
-            // Published examples of headers do not always show them all.
+            // Published examples do not always show all headers.
             let required = try #require(expected["required_headers"] as? [String: String])
             if !scheme.hasSuffix("-header") || !required.isEmpty {
                 let lowercased = Dictionary(uniqueKeysWithValues: required.map { ($0.key.lowercased(), $0.value) })

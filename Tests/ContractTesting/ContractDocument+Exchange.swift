@@ -1,19 +1,20 @@
 import Foundation
 
 extension ContractDocument {
-    /// Header fields that any answer may have, by HTTP or the Fetch standard rather than by the contract.
+    /// Header fields that any answer may have under HTTP or the Fetch standard, whatever the contract says.
     private static let generalFields: Set<String> = [
         "content-type", "content-length", "date", "connection", "transfer-encoding", "vary",
         "access-control-allow-origin", "access-control-allow-methods", "access-control-allow-headers",
         "access-control-max-age", "access-control-expose-headers",
     ]
 
-    /// Statuses of requests that lead to no operation.
+    /// Statuses of requests that match no operation.
     private static let statusesOfNone: Set<Int> = [400, 404, 405, 408, 413, 414, 417, 431, 500, 503]
 
-    /// What an answer has that the contract does not describe, or lacks that it does; one line each.
+    /// Lists what an answer has that the contract does not describe, and what it lacks that the contract requires, one
+    /// line each.
     ///
-    /// The request is held against the contract too where it was accepted.
+    /// The request is checked against the contract too, if it was accepted.
     public func flaws(of exchange: Exchange) -> [String] {
         let path = exchange.target.prefix { $0 != "?" }
         let method = exchange.method == "HEAD" ? "GET" : exchange.method
@@ -30,7 +31,8 @@ extension ContractDocument {
         return flaws.map { "\(exchange.method) \(exchange.target): \(exchange.status): \($0)" }
     }
 
-    /// What an answer of an operation has that the contract does not describe, or lacks that it does.
+    /// Lists what an answer of an operation has that the contract does not describe, and what it lacks that the
+    /// contract requires.
     public func flaws(of exchange: Exchange, to operation: Operation) -> [String] {
         if isNoSuchRoute(exchange) { return problemFlaws(of: exchange) }
         guard let described = operation.responses[String(exchange.status)] else {
@@ -43,14 +45,14 @@ extension ContractDocument {
         return flaws
     }
 
-    /// Whether the body of an answer says what the status does not: that something asked for was refused.
+    /// Whether the body of an answer reports a refusal that the status does not show.
     private func tellsRefusal(_ exchange: Exchange) -> Bool {
         guard let value = try? JSONNode(json: exchange.body) else { return false }
         if let told = value.StatusCode?.integer { return told != exchange.status }
         return (value.results?.items ?? []).contains { ($0.status?.integer ?? 0) >= 400 }
     }
 
-    /// A listener need not serve every path of the contract.
+    /// Whether the path is not served. A listener need not serve every path of the contract.
     private func isNoSuchRoute(_ exchange: Exchange) -> Bool {
         exchange.status == 404 && (try? JSONNode(json: exchange.body))?.code?.text == "NoSuchRoute"
     }
@@ -88,7 +90,7 @@ extension ContractDocument {
         return flaws
     }
 
-    /// The type of which every line is a value of the schema; one that is empty or cut off counts for nothing.
+    /// The type in which every line is a value of the schema. Empty or truncated lines are ignored.
     private static let ndjson = "application/x-ndjson"
 
     private func lineFlaws(of body: [UInt8], against schema: JSONNode?) -> [String] {
@@ -105,7 +107,7 @@ extension ContractDocument {
         let names = Dictionary(described.map { ($0.key.lowercased(), $0.value) }) { $1 }
         for (name, value) in exchange.headers where !Self.generalFields.contains(name.lowercased()) {
             guard let header = names[name.lowercased()] else {
-                // That nobody keeps an answer needs no saying.
+                // An answer that is not to be stored needs no mention of it.
                 if name.lowercased() == "cache-control", value == "no-store" { continue }
                 flaws.append("the header \(name) is not described")
                 continue
@@ -123,7 +125,7 @@ extension ContractDocument {
         return flaws
     }
 
-    /// What was accepted has to be what the contract asks for.
+    /// Checks that an accepted request meets the contract.
     private func requestFlaws(of exchange: Exchange, _ operation: Operation) -> [String] {
         var flaws: [String] = []
         let parameters = operation.parameters.map { resolved($0) }
@@ -148,12 +150,12 @@ extension ContractDocument {
         return flaws + objections.map { "the request was accepted, but \($0)" }
     }
 
-    /// Whether a body of a media type is one JSON value; lines of JSON are many.
+    /// Whether a body of a media type is one JSON value. NDJSON has many.
     private static func isJSON(_ type: String) -> Bool {
         type == "application/json" || type.hasSuffix("+json")
     }
 
-    /// Whether a path is one of a template's. The last parameter of objects stands for all that is left.
+    /// Whether a path matches a template. The last parameter of an object path matches everything that is left.
     static func matches(_ path: some StringProtocol, _ template: String) -> Bool {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         let wanted = template.split(separator: "/", omittingEmptySubsequences: false)
@@ -168,7 +170,7 @@ extension ContractDocument {
         }
     }
 
-    /// Templates that say more go before those that say less.
+    /// The rank of a template. More specific templates take precedence.
     private static func rank(_ template: String) -> Int {
         template.split(separator: "/").reduce(0) { $0 * 3 + ($1.hasSuffix("}") ? 0 : $1.hasPrefix("{") ? 1 : 2) }
     }

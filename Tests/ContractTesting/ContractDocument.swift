@@ -1,27 +1,27 @@
 public import Foundation
 
-/// `openapi/sluice.yaml`, read for tests.
+/// The contract, `openapi/sluice.yaml`, parsed for tests.
 public struct ContractDocument: Sendable {
-    /// One operation.
+    /// One operation of the contract.
     public struct Operation: Sendable {
-        /// In capitals.
+        /// The method, in capitals.
         public let method: String
         /// The template, with `{parameters}`.
         public let path: String
-        /// What the contract says of it.
+        /// The operation object in the contract.
         public let body: JSONNode
 
-        /// Who may call it, in the contract's own words.
+        /// Who may call the operation, in the contract's own words.
         public var access: String? { body["x-sluice-access"]?.text }
-        /// The parameters, each perhaps a reference.
+        /// The parameters. Each may be a reference.
         public var parameters: [JSONNode] { body.parameters?.items ?? [] }
-        /// The answers by status, each perhaps a reference.
+        /// The answers by status. Each may be a reference.
         public var responses: [String: JSONNode] { body.responses?.members ?? [:] }
-        /// Method and path, as tests tell them.
+        /// Method and path, for test reports.
         public var name: String { "\(method) \(path)" }
     }
 
-    /// The repository that the tests were built in.
+    /// The repository in which the tests were built.
     public static let repository = URL(filePath: #filePath).appending(path: "../../..").standardized
 
     /// The contract of this checkout, read once.
@@ -29,18 +29,18 @@ public struct ContractDocument: Sendable {
 
     /// The whole document.
     public let root: JSONNode
-    /// Every operation, by path and method.
+    /// All operations, by path and method.
     public let operations: [Operation]
-    /// Holds values against the document's schemas.
+    /// Checks values against the document's schemas.
     public let schemas: JSONSchema
 
-    /// Reads the file.
+    /// Parses the contract of this checkout.
     public init() throws {
         let file = Self.repository.appending(path: "openapi/sluice.yaml")
         try self.init(yaml: try String(contentsOf: file, encoding: .utf8))
     }
 
-    /// Reads a text.
+    /// Parses a contract.
     public init(yaml: String) throws {
         root = try JSONNode(yaml: yaml)
         schemas = JSONSchema(root: root)
@@ -50,22 +50,22 @@ public struct ContractDocument: Sendable {
         }.sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The operation of a method and a template.
+    /// Returns the operation for a method and a template.
     public func operation(_ method: String, _ path: String) -> Operation? {
         operations.first { $0.method == method && $0.path == path }
     }
 
-    /// What a node is, or what its reference stands for.
+    /// Resolves a node that may be a reference.
     public func resolved(_ node: JSONNode?) -> JSONNode { schemas.resolved(node) ?? .null }
 
-    /// Examples of a media type's value, by name.
+    /// Returns the examples for a media type, by name.
     public func examples(in content: JSONNode?, _ type: String) -> [String: JSONNode] {
         (content?[type]?.examples?.members ?? [:]).compactMapValues { $0.value }
     }
 
-    /// A contract that cannot be read.
+    /// The error of a contract that cannot be read.
     public struct Flaw: Error {
-        /// What is wrong with it.
+        /// Description of the fault.
         public let text: String
     }
 }

@@ -1,14 +1,14 @@
 import Foundation
 
-/// A request and the answer to it, as they were sent.
+/// A request and its answer, as they were sent.
 public struct Exchange: Sendable {
     /// The request's method.
     public var method: String
     /// The request's target, with its query.
     public var target: String
-    /// The request's body; empty where it had none.
+    /// The request's body; empty where there was none.
     public var sent: [UInt8]
-    /// The media type of the request's body.
+    /// The media type of the request's body; `nil` where there was none.
     public var sentType: String?
     /// The answer's status.
     public var status: Int
@@ -31,10 +31,10 @@ public struct Exchange: Sendable {
         self.body = body
     }
 
-    /// Value of the first header field of that name, whatever its case.
+    /// Value of the first header field with this name, whatever its case.
     subscript(name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
-    /// Type of the answer's body, without parameters.
+    /// Media type of the answer's body, without parameters.
     var type: String? { self["Content-Type"].map(Self.essence) }
 
     /// A media type without its parameters.

@@ -1,12 +1,12 @@
 import Synchronization
 public import Testing
 
-/// How often each operation was seen to answer with each status.
+/// How often each operation has answered with each status.
 private let seen = Mutex<[String: Int]>([:])
 
-/// Records an issue for everything in which an exchange is not what the contract describes.
+/// Records an issue for each deviation of an exchange from the contract.
 ///
-/// - Parameter most: Of the same method, target and status, only as many are looked at; all where it is `nil`.
+/// - Parameter most: Largest number of exchanges to check with the same method, target and status; `nil` for all.
 public func expectContractKept(
     _ exchange: Exchange, atMost most: Int? = nil, sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// A JSON value in which whole numbers are told from others, and numbers from truth values.
+/// A JSON value that distinguishes whole numbers from other numbers, and numbers from booleans.
 @dynamicMemberLookup
 public enum JSONNode: Sendable, Hashable {
     case null
@@ -12,12 +12,12 @@ public enum JSONNode: Sendable, Hashable {
     case array([JSONNode])
     case object([String: JSONNode])
 
-    /// Reads a JSON document.
+    /// Parses a JSON document.
     public init(json bytes: [UInt8]) throws {
         self = try JSONDecoder().decode(JSONNode.self, from: Data(bytes))
     }
 
-    /// Reads a YAML document that says what JSON could say.
+    /// Parses a YAML document with content that JSON can express.
     public init(yaml text: String) throws {
         self.init(try Yams.load(yaml: text))
     }
@@ -40,16 +40,16 @@ public enum JSONNode: Sendable, Hashable {
         return members[name]
     }
 
-    /// A member of an object, by a name that Swift can write.
+    /// A member of an object, under a name that is a Swift identifier.
     public subscript(dynamicMember name: String) -> JSONNode? { self[name] }
 
-    /// The text of a string.
+    /// The text of a string; `nil` for anything else.
     public var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// A whole number, also one that is written as `1.0`.
+    /// A whole number, also one written as `1.0`; `nil` for anything else.
     public var integer: Int? {
         switch self {
         case .integer(let number): number
@@ -58,7 +58,7 @@ public enum JSONNode: Sendable, Hashable {
         }
     }
 
-    /// Any number.
+    /// Any number; `nil` for anything else.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -67,19 +67,19 @@ public enum JSONNode: Sendable, Hashable {
         }
     }
 
-    /// A truth value.
+    /// A boolean; `nil` for anything else.
     public var flag: Bool? {
         guard case .bool(let flag) = self else { return nil }
         return flag
     }
 
-    /// The items of an array, none for anything else.
+    /// The items of an array; none for anything else.
     public var items: [JSONNode] {
         guard case .array(let items) = self else { return [] }
         return items
     }
 
-    /// The members of an object, none for anything else.
+    /// The members of an object; none for anything else.
     public var members: [String: JSONNode] {
         guard case .object(let members) = self else { return [:] }
         return members
@@ -101,7 +101,7 @@ public enum JSONNode: Sendable, Hashable {
 }
 
 extension JSONNode: Codable {
-    /// Reads any value.
+    /// Decodes any value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
@@ -121,7 +121,7 @@ extension JSONNode: Codable {
         }
     }
 
-    /// Writes the value.
+    /// Encodes the value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {

@@ -15,17 +15,18 @@ extension JSONSchema {
         return left == right
     }
 
-    /// Whether a regular expression of ECMA-262 is found in a text. There, `$` is the very end, without a line break.
+    /// Whether a regular expression of ECMA-262 matches somewhere in a text. In ECMA-262, `$` matches only the very end
+    /// of the text, not before a final line break.
     static func matches(_ text: String, _ pattern: String) -> Bool {
         var pattern = pattern
         if pattern.hasSuffix("$"), !pattern.hasSuffix("\\$") { pattern = pattern.dropLast() + "\\z" }
         return text.range(of: pattern, options: .regularExpression) != nil
     }
 
-    /// Every format that is understood.
+    /// Every supported format.
     public static let formats: Set<String> = ["uuid", "date-time", "uri", "uri-reference", "int32", "int64"]
 
-    /// Whether a text is in a format; never in one that is not known here.
+    /// Whether a text has a format; `false` for an unknown format.
     static func isInFormat(_ format: String, _ text: String) -> Bool {
         switch format {
         case "uuid":
@@ -38,7 +39,7 @@ extension JSONSchema {
         case "uri-reference":
             matches(text, "^[\\x21-\\x7e]*$") && (text.isEmpty || URL(string: text) != nil)
         case "int32", "int64":
-            // Formats of numbers, which say nothing of texts.
+            // Formats of numbers do not apply to texts.
             true
         default:
             false

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Holds values against schemas of one document, by JSON Schema 2020-12.
+/// Checks values against schemas of one document, by JSON Schema 2020-12.
 ///
-/// Formats are asserted. A keyword that is not known here is a flaw, so that no schema can demand what nobody checks.
+/// Formats are asserted. An unknown keyword is reported, so no schema can demand something that is never checked.
 public struct JSONSchema: Sendable {
-    /// The document that references are looked up in.
+    /// The document in which references are looked up.
     let root: JSONNode
 
-    /// What says nothing about a value.
+    /// Keywords that do not restrict the value.
     private static let annotations: Set<String> = [
         "title", "description", "default", "examples", "example", "deprecated", "readOnly", "writeOnly", "$comment",
     ]
 
-    /// Every keyword that is understood.
+    /// Every supported keyword.
     public static let keywords = annotations.union([
         "$ref", "type", "enum", "const", "allOf", "anyOf", "oneOf", "not", "if", "then", "else",
         "minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
@@ -21,12 +21,12 @@ public struct JSONSchema: Sendable {
         "maxProperties", "dependentRequired",
     ])
 
-    /// Reads schemas of a document.
+    /// Makes a checker for the schemas of a document.
     public init(root: JSONNode) {
         self.root = root
     }
 
-    /// What a reference stands for, however many lead on to the next; `nil` where one leads nowhere.
+    /// Follows references, through any number of steps; `nil` where one leads nowhere.
     public func resolved(_ node: JSONNode?) -> JSONNode? {
         var node = node
         for _ in 0..<32 {
@@ -39,7 +39,7 @@ public struct JSONSchema: Sendable {
         return nil
     }
 
-    /// What keeps a value from its schema, one line each; empty where it fits.
+    /// Lists the reasons why a value does not match its schema, one line each; empty where it matches.
     public func flaws(of value: JSONNode, against schema: JSONNode?, at path: String = "$") -> [String] {
         guard let schema else { return ["\(path): there is no schema"] }
         if let flag = schema.flag { return flag ? [] : ["\(path): nothing is allowed here"] }

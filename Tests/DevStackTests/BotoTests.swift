@@ -7,7 +7,7 @@ import Testing
 
 @testable import DevStack
 
-/// URLs from AWS's own SDK for Python, so that the store does not agree with this project's signer alone.
+/// URLs made by AWS's own SDK for Python, so that the store is not checked against this project's signer alone.
 @Suite(.enabled(if: Boto.isAvailable || Boto.isRequired, "SLUICE_TEST_PYTHON names no Python that has boto3"))
 struct BotoTests {
     @Test func `an upload with type, digests, length and metadata is bound to them`() async throws {

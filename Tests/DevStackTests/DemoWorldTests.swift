@@ -39,7 +39,7 @@ import Testing
     }
 }
 
-/// Answers as the gateway documents, for whoever knows the token.
+/// Answers as the gateway documents, for a caller that knows the token.
 private final class StandInGateway: HTTPResponder {
     private struct Asked: Decodable {
         let action: String

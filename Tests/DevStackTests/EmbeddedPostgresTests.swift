@@ -6,7 +6,7 @@ import Testing
 
 @testable import DevStack
 
-/// A data directory that PostgreSQL's user can reach, gone at the end, and the server in it too.
+/// Runs `body` with a data directory that PostgreSQL's user can reach. Afterwards, removes it with the server in it.
 private func withDataDirectory(
     _ body: (DataDirectory) async throws -> Void
 ) async throws {
@@ -19,7 +19,7 @@ private func withDataDirectory(
     }
     if let left = server(in: directory) { kill(left.processID, SIGQUIT) }
     try await eventually { server(in: directory) == nil }
-    // Sessions of a server that was killed may still write there for a moment.
+    // Sessions of a killed server may still write there for a moment.
     try await eventually {
         try? FileManager.default.removeItem(atPath: directory.path)
         return !FileManager.default.fileExists(atPath: directory.path)
@@ -66,7 +66,7 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
 
             let sockets = try FileManager.default.attributesOfItem(atPath: "\(directory.postgres)/run")
             #expect(sockets[.posixPermissions] as? Int == 0o700)
-            // A session of its own: a signal from our terminal does not reach it.
+            // A separate session: signals from the tests' terminal do not reach it.
             let stat = try String(contentsOfFile: "/proc/\(postgres.processID)/stat", encoding: .utf8)
             let afterName = try #require(stat.split(separator: ") ").last).split(separator: " ")
             #expect(afterName[3] == "\(postgres.processID)")
@@ -95,7 +95,7 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
 
     @Test func `a server that outlived its program is taken over with its connections`() async throws {
         try await withDataDirectory { directory in
-            // What is left of a program that was killed: a server, and no lock.
+            // The remains of a killed program: a running server, and no lock.
             let first = try await start(in: directory)
             first.lock.release()
 
@@ -207,7 +207,7 @@ private func start(in directory: DataDirectory) async throws -> EmbeddedPostgres
             } throws: { error in
                 "\(error)".contains("pg_control")
             }
-            // Nothing is kept: the same again gives the same answer, not that the directory is in use.
+            // Nothing is kept: a second attempt gives the same answer, not that the directory is in use.
             await #expect {
                 _ = try await start(in: directory)
             } throws: { error in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import DevStack
 
-/// A store with the bucket `demo` in a directory of its own, gone with the fixture, and a signer for it.
+/// A store with the bucket `demo` in its own directory, and a signer for it. The directory is removed with the fixture.
 final class StoreFixture: Sendable {
     /// 2026-01-02T03:04:05Z.
     static let signedAt = instant(1_767_323_045)
@@ -35,13 +35,13 @@ final class StoreFixture: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// An instant that there is, given as seconds since 1970.
+    /// An existing instant, given in seconds since 1970.
     static func instant(_ epochSeconds: Int64) -> SigningInstant {
         guard let instant = SigningInstant(epochSeconds: epochSeconds) else { preconditionFailure("no such instant") }
         return instant
     }
 
-    /// A URL of this store's as the gateway signs it.
+    /// A URL of this store, signed as the gateway signs it.
     func url(
         _ method: HTTPRequest.Method, _ key: String, bound: [String: String] = [:], query: [NamedValue] = [],
         expiresIn: Int = 60, bucket: String = "demo", authority: String = StoreFixture.authority,
@@ -69,7 +69,7 @@ final class StoreFixture: Sendable {
         return try await Answer(store.respond(to: ServerRequest(head: head, body: body ?? .collected([]))))
     }
 
-    /// Uploads with the headers that the URL binds, and the length.
+    /// Uploads with the headers that the URL binds, and with the length.
     @discardableResult
     func put(
         _ key: String, _ text: String, bound: [String: String] = [:], extra: [String: String] = [:]
@@ -89,7 +89,7 @@ final class StoreFixture: Sendable {
             .get, try url(.get, key, bound: bound, query: query, at: instant), headers: bound.merging(extra) { $1 })
     }
 
-    /// Every regular file below the directory.
+    /// The number of regular files below the directory.
     var fileCount: Int {
         let all = FileManager.default.enumerator(atPath: directory)?.allObjects ?? []
         return all.compactMap { $0 as? String }.filter { path in

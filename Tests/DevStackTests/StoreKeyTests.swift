@@ -5,7 +5,7 @@ import Testing
 
 @testable import DevStack
 
-/// Keys that are easily mangled on their way.
+/// Keys that are easily altered in transit.
 let difficultKeys = [
     "a b", "a+b", "100%", "%41", "文字/鍵.txt", "emoji 🦥👩‍👩‍👧", "quotes '\"`", "~tilde", "star*", "a=b&c;d,e", "a\\b",
     "trailing/", "e\u{301}", "\u{E9}", "..hidden", "dots../x", "(){}[]|^<>!$@:",

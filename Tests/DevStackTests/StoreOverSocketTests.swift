@@ -27,7 +27,7 @@ func withServer(_ responder: any HTTPResponder, _ body: (UInt16) async throws ->
 }
 
 @Suite struct StoreOverSocketTests {
-    /// What curl prints, and the status of the answer as the last line.
+    /// Runs curl; returns its output, with the status of the answer as the last line.
     private func curl(_ arguments: [String]) async throws -> [Substring] {
         let words = ["/usr/bin/curl", "-sS", "--path-as-is", "-w", "\n%{http_code}"] + arguments
         return try await Command(words).run().output.replacing("\r\n", with: "\n")

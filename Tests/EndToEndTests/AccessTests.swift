@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What callers may do, as rows made by the admin's API say, at the running program.
+/// The permissions of callers at the running program, as set by rows made through the admin API.
 @Suite(.deployment) struct AccessTests {
     @Test func `who has no grant, and a bucket that is not there, get the same refusal`() async throws {
         let site = try Deployment.current
@@ -43,7 +43,7 @@ import Testing
         let known = try await site.makeUser("known", roles: ["admin"]).client.token
         for token in [
             "", "nonsense", "a.b.c", "sluice_abcdefghijkl_\(String(repeating: "A", count: 43))",
-            // The public part of a key that exists.
+            // The public part of an existing key.
             "\(known.prefix(20))\(String(repeating: "A", count: 43))",
         ] {
             for (method, path) in [("POST", "/v1/presigned-urls"), ("GET", "/v1/access"), ("GET", "/admin/v1/grants")] {
@@ -152,7 +152,7 @@ import Testing
             options: ["conditions": ["sourceCIDRs": ["192.0.2.0/24"]]])
         let request = JSON.download("k", from: "conditions")
         #expect(try await elsewhere.ask(request).json["condition"] == "sourceCIDRs")
-        // Nobody was told to trust this header.
+        // No proxy is trusted to set this header.
         let spoofed = try await elsewhere.ask(request, headers: [(name: "X-Forwarded-For", value: "192.0.2.1")])
         #expect(spoofed.json["condition"] == "sourceCIDRs")
     }

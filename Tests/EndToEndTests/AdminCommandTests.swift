@@ -4,7 +4,7 @@ import Testing
 
 /// `sluice admin` against a running gateway.
 @Suite(.deployment) struct AdminCommandTests {
-    /// What a run of the command left.
+    /// The results of one run of the command.
     private struct Run {
         let status: Int32
         let output: String
@@ -14,7 +14,7 @@ import Testing
         var rows: [JSONNode] { json["items"]?.items ?? [] }
     }
 
-    /// Runs a command; neither stream ever holds the key.
+    /// Runs a command and checks that neither output stream contains the key.
     private func admin(
         _ arguments: [String], key: String? = nil, at port: UInt16? = nil, input: String? = nil
     ) async throws -> Run {
@@ -143,7 +143,7 @@ import Testing
         #expect(lines.count == (form == "csv" ? 6 : 5))
         let same = try await done(["grants", "import", "--bucket", bucket, "--prune", "--file", file.path(), "--json"])
         #expect(same.json.unchanged == .integer(5) && same.json.deleted == .integer(0))
-        // Without the last line, by standard input.
+        // Without the last line, through standard input.
         let shorter = lines.dropLast().joined(separator: "\n") + "\n"
         let arguments = ["grants", "import", "--bucket", bucket, "--prune", "--file-type", form, "--json"]
         let dry = try await done(arguments + ["--dry-run"], input: shorter)

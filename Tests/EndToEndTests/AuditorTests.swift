@@ -6,14 +6,13 @@ import Logging
 import PostgresTesting
 import Testing
 
-/// What an auditor's key can do at the running program: read everything, change nothing. The operations are those of
-/// the contract.
+/// The permissions of an auditor's key at the running program: it reads everything and changes nothing. The operations
+/// come from the contract.
 @Suite struct AuditorTests {
-    /// Every row of the database that a request could change, as digests by table.
+    /// Digests, by table, of every database row that a request could change.
     private func state(of site: Deployment) async throws -> [String: String] {
         let session = try site.session()
-        // Refusals are counted, and that is all that a refused request may leave. Gateways make themselves known all
-        // the time.
+        // A refused request may leave only a count of refusals. Gateways update their own rows all the time.
         let tables = try await session.texts(
             """
             SELECT c.relname::text FROM pg_class c
@@ -30,7 +29,7 @@ import Testing
         return state
     }
 
-    /// A path of an operation, with identifiers of rows that are there.
+    /// The path of an operation, with identifiers of existing rows.
     private func path(_ template: String, _ ids: [String: String]) -> String {
         let collection = template.split(separator: "/").dropFirst(2).first.map(String.init) ?? ""
         return template.replacing("{id}", with: ids[collection] ?? UUID().uuidString.lowercased())
@@ -56,7 +55,7 @@ import Testing
             let writing = operations.filter { $0.access == "admin" }
             #expect(writing.count >= 25)
             for operation in writing {
-                // A key must not help, and an empty body must not be what it is refused for.
+                // A valid idempotency key must not help, and an empty body must not be the reason for the refusal.
                 let headers = [
                     (name: "If-Match", value: "*"), (name: "Idempotency-Key", value: "auditor"),
                 ]
@@ -68,7 +67,7 @@ import Testing
                     #expect(answer.json["type"] == "/problems/role-required", "\(operation.name)")
                 }
             }
-            // What changes something is for admins; what an auditor may POST says that it only reads.
+            // Operations that change something are for admins. Any POST that an auditor may send only reads.
             for operation in operations where operation.access != "admin" {
                 let readsOnly = operation.method == "GET" || operation.body["x-sluice-reads-only"]?.flag == true
                 #expect(readsOnly, "\(operation.name) is not for admins only, and not said to read only")
@@ -108,7 +107,7 @@ import Testing
                 #expect(try await site.admin.call("GET", "/admin/v1/grants/\(id)").json["note"].text == kept)
                 expected.insert(kept)
             }
-            // Nothing is lost: every change that was answered is in the audit, and in the history of the grant.
+            // No change is lost: the audit and the history of the grant contain every change that was answered.
             let audit = try await site.admin.call("GET", "/admin/v1/audit?kind=Grant&operation=update&resourceID=\(id)")
             #expect(Set(audit.json["items"].items.compactMap { $0["after"]["note"].text }) == expected)
             #expect(try await site.number("SELECT count(*) FROM grants WHERE id = '\(id)'") == 21)
@@ -165,7 +164,7 @@ import Testing
             let id = try #require(made["id"].text)
             let patched = try await site.admin.call(
                 "PATCH", "/admin/v1/quotas/\(id)", ["limit": 6], headers: [(name: "If-Match", value: "*")])
-            // What was read can be sent back, with its use.
+            // A row can be sent back as it was read, including its use.
             let read = try await site.admin.call("GET", "/admin/v1/quotas/\(id)")
             #expect(read.json["use"]["used"].integer == 0 && read.json["use"]["resetsAt"].text != nil)
             let put = try await site.admin.call(
@@ -188,7 +187,7 @@ import Testing
             #expect(found.json["items"].items.count == 1)
             let export = try await auditor.client.call("GET", "/admin/v1/audit:export?kind=Quota")
             #expect(export.text.split(separator: "\n").count == 5)
-            // The gateway's login appends to the audit and the ledger, and changes neither.
+            // The gateway's login appends to the audit and the ledger, but cannot change either.
             let gateway = PostgresConnection(
                 try PostgresConfiguration(
                     connectionString: site.cluster.connectionString(database: site.databaseName),

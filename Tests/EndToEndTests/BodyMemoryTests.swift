@@ -2,7 +2,7 @@ import Foundation
 import HTTPTesting
 import Testing
 
-/// What bodies take of the memory of the program.
+/// The memory that request bodies take in the program.
 @Suite(.timeLimit(.minutes(2)))
 struct BodyMemoryTests {
     private static let apply = "/admin/v1/grants:apply"
@@ -13,7 +13,7 @@ struct BodyMemoryTests {
             + (token.map { "Authorization: Bearer \($0)\r\n" } ?? "") + "Content-Length: \(length)\r\n\r\n"
     }
 
-    /// What the kernel says of a process's memory at its highest, in MB.
+    /// The peak memory of a process as the kernel reports it, in MB.
     private static func highest(of gateway: GatewayProcess) throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(gateway.process.processID)/status", encoding: .utf8)
         let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") })
@@ -32,7 +32,7 @@ struct BodyMemoryTests {
                     var client = try RawConnection(port: port)
                     let token = number.isMultiple(of: 2) ? nil : "nobody"
                     try client.send(Self.head(path, length: length, token: token))
-                    // It is answered, and may be cut off, before it has sent all.
+                    // The client gets its answer, and may be cut off, before it has sent everything.
                     try? client.send(body)
                     let answer = String(decoding: try client.receive(), as: UTF8.self)
                     #expect(answer.hasPrefix("HTTP/1.1 401 "))
@@ -51,7 +51,7 @@ struct BodyMemoryTests {
             try await withConnection(to: port) { first in
                 try first.send(Self.head(Self.apply, length: length, token: token))
                 try first.send([UInt8](repeating: 0x20, count: length - 1))
-                // There is room for 24 MiB of long bodies; a little more than that is sent.
+                // Long bodies have room for 24 MiB; this sends slightly more.
                 var second = try RawConnection(port: port)
                 try second.send(Self.head(Self.apply, length: length, token: token))
                 try? second.send([UInt8](repeating: 0x20, count: 10_000_000))

@@ -4,13 +4,14 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// A web front end in a real browser: it asks the gateway and uploads to a store, all from other origins than its own.
+/// A web front end in a real browser. It asks the gateway and uploads to a store; both have other origins than the
+/// page.
 @Suite struct BrowserTests {
-    /// What a page learns of an answer, or of a refusal to send, that CORS keeps from it.
+    /// What a page sees when CORS hides an answer from it, or refuses to send the request.
     private static let unreadable: JSON = "TypeError: Failed to fetch"
     private static let body = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
 
-    /// Opens the page in a browser and gives what came of each of its steps.
+    /// Opens the page in a browser and returns the result of each of its steps.
     private func results(of site: PageServer, at origin: String, _ bench: StoreBench, _ folder: String) async throws
         -> JSON
     {
@@ -49,10 +50,10 @@ import Testing
         }
     }
 
-    /// What was signed is done, and nothing else.
+    /// Expects that the browser can do what was signed, and nothing else.
     private func expectBound(_ results: JSON) {
         #expect(results["put"] == "200")
-        // The store gives no page leave to read that a signature does not fit.
+        // The store does not let the page read the refusal of a signature that does not match.
         #expect(results["put of another type"] == Self.unreadable)
         #expect(results["put of the type after all"] == "200")
         #expect(results["put of more"] == Self.unreadable)
@@ -76,12 +77,12 @@ import Testing
         }
     }
 
-    /// The gateway lets the other site ask, but the store does not let it put.
+    /// Expects that the gateway answers the other site, but that the store does not let it upload.
     private func expectKeptOut(_ results: JSON, _ bench: StoreBench, _ folder: String) async throws {
         for name in ["put", "form", "get"] {
             #expect(results[name] == Self.unreadable, "\(name)")
         }
-        // The browser asks before it puts. A form needs no leave, as it never did: only its answer is kept back.
+        // The browser asks before a PUT. A form has never needed permission: the browser only withholds its answer.
         #expect(try await bench.downloadLink(folder + "put.png").use().status == 404)
         #expect(results["form without script"] == "loaded")
         #expect(try await bench.downloadLink(folder + "plain.png").use().status == 200)

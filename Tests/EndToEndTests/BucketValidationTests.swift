@@ -4,7 +4,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// Buckets that are tried out at stores that verify signatures.
+/// Validation of buckets at stores that verify signatures.
 @Suite(.storeBenches) struct BucketValidationTests {
     private func validate(_ bench: StoreBench, _ bucket: String) async throws -> JSON {
         let answer = try await bench.deployment.admin.call("POST", "/admin/v1/buckets/\(bucket):validate")
@@ -21,7 +21,7 @@ import Testing
         let bench = try StoreBench.at(kind)
         let found = try await validate(bench, bench.bucket)
         #expect(found["valid"] == true && found["probeLeft"] == false, "\(found)")
-        // Ceph 16 obeys headers that are not signed, and compares no checksum.
+        // Ceph 16 obeys unsigned headers and compares no checksum.
         let unsigned = kind == .radosgw ? "warned" : "passed"
         #expect(
             steps(found) == ["put", "get", "head"].map { "\($0) passed" }

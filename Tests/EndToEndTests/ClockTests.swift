@@ -4,11 +4,11 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-/// Clocks that do not agree: those of gateway and database are really other ones, that of the store is this machine's.
-/// Whatever they say, no more bytes land at the store than the quota allows.
+/// Clocks that disagree. The clocks of gateway and database are really shifted; the store uses this machine's clock.
+/// Whatever they say, the store receives no more bytes than the quota allows.
 @Suite struct ClockTests {
-    /// Seconds that the clocks of gateway and database are ahead of the store's, once a link is out: more than it
-    /// lives, and more than the time that uploads have afterwards.
+    /// Seconds by which the clocks of gateway and database run ahead of the store's once a link is issued. It is more
+    /// than the lifetime of the link plus the time that uploads have afterwards.
     struct Shift: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let gateway: Int
@@ -26,8 +26,7 @@ import Testing
         Shift(testDescription: "the store's is ahead", gateway: -far, database: -far),
         Shift(testDescription: "the store's is behind", gateway: far, database: far),
     ]
-    /// A gateway under libfaketime now and then stands still when it starts, and has to be started again: those take
-    /// long.
+    /// A gateway under libfaketime sometimes hangs at start and must be restarted, so these cases take long.
     static let shifts =
         ProcessInfo.processInfo.environment["SLUICE_TEST_CLOCKS"] == nil ? all.filter { $0.gateway == 0 } : all
 
@@ -77,7 +76,7 @@ import Testing
 }
 
 extension Deployment {
-    /// Starts one more gateway, which settles what is due at once, and ends it after `body`.
+    /// Starts one more gateway, which immediately settles what is due, and ends it after `body`.
     func withSettling<Value>(
         _ settings: [String: String] = [:], _ body: (GatewayProcess) async throws -> Value
     ) async throws -> Value {
@@ -89,7 +88,7 @@ extension Deployment {
                     gateway.log.contains("no reservation is due")
                 }
             } catch  where attempt < 3 {
-                // A thread under libfaketime now and then waits for ever.
+                // A thread under libfaketime sometimes waits for ever.
                 attempt += 1
                 await end(gateway) { await gateway.crash() }
                 continue

@@ -4,8 +4,8 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// Ceph 16 obeys `x-amz-acl` and `x-amz-copy-source` though no signature lists them, and compares no checksum. What its
-/// bucket may bind against that, at the real store.
+/// Uploads to Ceph 16. It obeys `x-amz-acl` and `x-amz-copy-source` although no signature lists them, and compares no
+/// checksum. These tests check at the real store what a bucket there may still bind.
 @Suite(.storeBenches) struct ClosedUploadTests {
     private static let body = Array("the bytes of an object".utf8)
     private static let digest = DigestAlgorithm.sha256.digest(of: body)

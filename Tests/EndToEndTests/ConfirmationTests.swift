@@ -4,7 +4,7 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// Uploads that are confirmed, at stores that verify signatures.
+/// Confirmation of uploads at stores that verify signatures.
 @Suite(.storeBenches) struct ConfirmationTests {
     private static let body = Array("the bytes of an object".utf8)
 
@@ -53,7 +53,7 @@ import Testing
         let landed = try await confirm(bench, issued.id)
         #expect(landed.json["state"] == "landed" && landed.json["contentType"] == "image/png", "\(landed.text)")
         #expect(landed.json["size"] == .number(Self.body.count) && landed.json["etag"].text?.isEmpty == false)
-        // Another upload of the same key, which the first object is not.
+        // Another upload of the same key, for which the first object does not count.
         #expect(try await state(bench, second.id) == "mismatched")
         #expect(try await second.link.use(Array("abc".utf8)).status == 200)
         #expect(try await state(bench, second.id) == "landed")
@@ -150,7 +150,7 @@ import Testing
     @Test("frees no reserved bytes, and is 503 while the store is down", arguments: StoreKind.allCases)
     func reserved(kind: StoreKind) async throws {
         let bench = try StoreBench.at(kind)
-        // A user of its own: under a quota of bytes the forms of other tests would be refused.
+        // A user of its own: under a quota of bytes, the forms of other tests would be refused.
         let user = try await bench.deployment.makeUser("carol-\(UUID().uuidString.lowercased())")
         try await bench.deployment.grant(["PutObject"], to: user.principal, in: bench.bucket)
         let quota = try await bench.deployment.quota(

@@ -2,7 +2,7 @@ import ContractTesting
 import HTTPTesting
 import Testing
 
-/// Who may call what, by the contract, at the running program.
+/// The access rules of the contract, checked at the running program.
 @Suite(.deployment) struct ContractAccessTests {
     @Test func `an auditor changes nothing and an app user reads nothing, by any operation there is`() async throws {
         let site = try Deployment.current
@@ -31,7 +31,7 @@ import Testing
         #expect(try await site.number(changes) == before)
     }
 
-    /// A path that the template is of.
+    /// A path that matches the template.
     private func sample(_ template: String) -> String {
         template.replacing("{bucket}", with: "some-bucket").replacing("{group}", with: "group:g")
             .replacing("{member}", with: "user:u").replacing("{id}", with: "0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a69")

@@ -6,14 +6,14 @@ import Synchronization
 import Testing
 
 extension LoadTests {
-    /// The gateway, and PostgreSQL, are killed again and again while clients ask; what a client received is on record.
+    /// The gateway and PostgreSQL are killed repeatedly while clients ask. Whatever a client received must be recorded.
     @Suite struct CrashTests {
         private static let clients = 35
         private static let kills = setting("SLUICE_TEST_KILLS", default: 6)
-        /// How much is issued in each way between two kills.
+        /// Number of credentials issued in each way between two kills.
         private static let issued = 10
 
-        /// The port that clients are to call; gateways come and go.
+        /// The port that clients call, since gateways come and go.
         private final class Target: Sendable {
             private let current: Mutex<UInt16>
 
@@ -79,14 +79,14 @@ extension LoadTests {
             }
         }
 
-        /// A gateway on a server that keeps what it says is committed, as the very sessions that record have seen; and
-        /// a user.
+        /// Runs `body` with a gateway on a durable server, and a user. Durability is checked in the very sessions that
+        /// record.
         private func withDurableDeployment(_ body: (Deployment, Asker, [Way]) async throws -> Void) async throws {
             var options = ClusterOptions()
             options.fsync = true
             let cluster = try await TestCluster(options)
             try await Deployment.with(cluster: cluster, settings: AskingGround.settings) { site in
-                // The gateway does not rely on how the database is set.
+                // The gateway does not rely on the settings of the database.
                 try await site.session().runScript(
                     "ALTER DATABASE \(site.databaseName) SET synchronous_commit = off; \(Self.watchSettings)")
             } _: { site in
@@ -114,7 +114,7 @@ extension LoadTests {
             CREATE TRIGGER settings_are_seen AFTER INSERT ON issuances FOR EACH STATEMENT EXECUTE FUNCTION see_settings();
             """
 
-        /// Runs `body` while clients ask without a pause, also after their connection was lost.
+        /// Runs `body` while clients ask without a pause, even after their connection was lost.
         private func underLoad(
             by asker: Asker, _ ways: [Way], at target: Target, _ tallies: [Tally], expected: Set<Int>,
             _ body: @escaping @Sendable () async throws -> Void

@@ -2,9 +2,9 @@ import Foundation
 import LibPQ
 import Testing
 
-/// Changes of policy at a gateway that holds the old state in memory, and that no notification reaches.
+/// Changes of policy at a gateway that holds the old state in memory and receives no notification.
 ///
-/// Each change is made at another gateway, and the request after it is the first thing that could tell.
+/// Each change is made at another gateway, and the following request is the first event that could reveal it.
 @Suite struct DeafGatewayTests {
     private static let mute = """
         DO $$ BEGIN
@@ -13,8 +13,7 @@ import Testing
         END $$;
         """
 
-    /// A deployment of two gateways without notifications, with a bucket and a user who may download everything from
-    /// it.
+    /// A deployment of two gateways without notifications, with a bucket and a user who may download everything in it.
     private func withDeafGateway(
         _ body: (_ site: Deployment, _ alice: User, _ ask: () async throws -> Answer) async throws -> Void
     ) async throws {

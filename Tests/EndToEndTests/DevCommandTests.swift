@@ -3,7 +3,7 @@ import Glibc
 import HTTPTesting
 import Testing
 
-/// `sluice dev` as a newcomer meets it: started with nothing, its printed lines pasted into a shell.
+/// `sluice dev` as a newcomer uses it: started without configuration, with its printed lines pasted into a shell.
 @Suite(.serialized) struct DevCommandTests {
     @Test func `the printed lines work as they stand, and a second start takes up where the first left off`()
         async throws
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// What the store of the demo refuses.
+    /// Expects the refusals of the demo's store.
     private func expectRefusals(by dev: DevProcess) async throws {
         let user = try dev.user
         let upload = try await user.ask(
@@ -69,12 +69,12 @@ import Testing
         #expect(try await link.use(Array("hello".utf8)).status == 200)
     }
 
-    /// A directory for `sluice dev` to keep everything in; goes with what is in it.
+    /// A directory in which `sluice dev` keeps everything. It is deleted with this object.
     final class Place: Sendable {
         let directory = "/tmp/sluice-dev-\(UUID().uuidString.prefix(8))"
 
         deinit {
-            // A server that outlived a crash of the test has its data there.
+            // A server that outlived a crash of the test has its data here.
             if let text = try? String(contentsOfFile: "\(directory)/postgres/data/postmaster.pid", encoding: .utf8),
                 let id = text.split(separator: "\n").first.flatMap({ pid_t($0) })
             {
@@ -106,8 +106,7 @@ import Testing
             return await process.exitStatus()
         }
 
-        /// Pastes what is printed between the first line and the words after the commands; gives what the shell shows
-        /// besides links.
+        /// Pastes the printed commands into a shell; returns its output except links.
         func paste() async throws -> [String] {
             let lines = process.output.split(separator: "\n", omittingEmptySubsequences: false)
             let start = try #require(lines.firstIndex { $0.contains("is ready at") })
@@ -128,7 +127,7 @@ import Testing
         var user: APIClient { get throws { try client { $0.contains("Bearer") } } }
         var stranger: APIClient { get throws { try client { $0.hasPrefix("sluice_") } } }
 
-        /// A caller whose token stands in a line.
+        /// A caller whose token is in a printed line.
         private func client(_ isWanted: @escaping (Substring) -> Bool) throws -> APIClient {
             let line = try #require(process.output.split(separator: "\n").first(where: isWanted))
             let start = try #require(line.firstRange(of: "sluice_")).lowerBound

@@ -4,7 +4,8 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// One user takes nothing from the others: neither by requests nor by tickets; and what gateways tell of themselves.
+/// One user takes nothing from others, neither by requests nor by tickets. Also: the information that gateways publish
+/// about themselves.
 @Suite struct FairUseTests {
     private func redirect(_ ticket: JSON, to key: String = "a") throws -> String {
         "/v1/objects/fair/\(key)?ticket=\(try #require(ticket["ticket"].text))"
@@ -32,7 +33,7 @@ import Testing
             let before = (lines: try await site.number(lines), audit: try await site.number(audit))
             let request = try alice.client.request("POST", "/v1/tickets", ["bucket": "fair", "prefix": ""])
             let port = site.gateways[0].port
-            // Held all the while: nobody who makes a ticket waits for the lock that changes of policy take.
+            // The lock is held all the time: making a ticket does not wait for the lock that policy changes take.
             let holder = try site.session()
             _ = try await holder.number("SELECT count(pg_advisory_lock(7310868744))")
             try await onThreads(4) { _ in
@@ -48,7 +49,7 @@ import Testing
             #expect(try await site.number(lines) == before.lines)
             #expect(try await site.number(audit) == before.audit)
 
-            // Revoking them takes the lock, and so is bounded.
+            // Revoking tickets takes the lock, and so its rate is limited.
             let list = try await alice.client.call("GET", "/v1/tickets?pageSize=40").json["items"].items
             var statuses: [Int] = []
             for ticket in list {
@@ -134,7 +135,8 @@ import Testing
         }
     }
 
-    /// Longer than its heartbeat counts, so that the log went on without it and was pruned of what it knew.
+    /// The stop lasts longer than a heartbeat is valid, so the log moves on and loses the entries that the gateway
+    /// knew.
     @Test func `a gateway that was stopped issues nothing on what the log has forgotten`() async throws {
         try await Deployment.with(gateways: 2) { site in
             try await site.makeBucket("fair")
@@ -149,7 +151,7 @@ import Testing
             try await site.delete("grants", grant)
             try await site.makeBucket("other")
             let session = try site.session()
-            // The other one says how far it has read with its next heartbeat.
+            // The other gateway reports with its next heartbeat how far it has read.
             try await waitUntil("all lines but the last are pruned") {
                 try await session.runScript(
                     """

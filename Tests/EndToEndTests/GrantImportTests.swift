@@ -4,11 +4,11 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// Imports at the built program: what is killed, stalls or hangs up in the middle leaves nothing behind.
+/// Imports at the built program: an import that is killed, stalls or hangs up midway leaves nothing behind.
 @Suite struct GrantImportTests {
     private static let lines = 5000
 
-    /// A file of grants of as many users.
+    /// A file of grants, each for another user.
     private static func file(_ note: String) -> [UInt8] {
         Array(
             (0..<lines).map {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// All grants, or none, are of an import; each of its grants has its line in the audit.
+    /// Whether all grants belong to one import; either all do or none. Each of its grants must have its audit row.
     private func isThere(_ note: String, at site: Deployment) async throws -> Bool {
         let count = try await site.number(
             "SELECT count(*) FROM grants WHERE removed_at IS NULL AND note = '\(note)'")
@@ -74,7 +74,7 @@ import Testing
     func `a gateway that is killed in the middle has imported all or nothing`(stage: String) async throws {
         try await withGrants { site in
             let gateway = site.gateways[0]
-            // The last step of all is the one that can be held up without anybody's noticing.
+            // Only the very last step can be held up without being noticed.
             let session = try site.session()
             if stage.isEmpty { _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))") }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -89,7 +89,7 @@ import Testing
                     ) > 0 {
                         return true
                     }
-                    // It may be through before anybody has looked.
+                    // The import may finish before anybody has looked.
                     return try await session.number("SELECT count(*) FROM admin_audit WHERE operation = 'import'") == 2
                 }
                 await site.end(gateway) { await gateway.crash() }

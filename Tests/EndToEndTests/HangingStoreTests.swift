@@ -3,7 +3,7 @@ import HTTPTesting
 import Synchronization
 import Testing
 
-/// Stores that hang, at the running program, and what others get meanwhile.
+/// Stores that hang, and the service that others get meanwhile, at the running program.
 @Suite struct HangingStoreTests {
     private static let deadline = 2
     private static let issuers = 5
@@ -15,7 +15,7 @@ import Testing
         func add(_ number: Int) { count.add(number, ordering: .acquiringAndReleasing) }
     }
 
-    /// Does what the gateway asks a store for, in three ways; gives how long each answer took.
+    /// Calls three operations for which the gateway asks a store; returns how long each answer took.
     private static func askForStores(
         _ site: Deployment, _ user: User, buckets: [String], calls: Int, _ sent: Counter
     ) async throws -> [Duration] {
@@ -45,7 +45,7 @@ import Testing
                         sent.add(1)
                         let start = ContinuousClock.now
                         let answer = try connection.response()
-                        // A validation ends with findings; the others with a 503, of the store's or of the deadline.
+                        // A validation ends with findings; the others end with a 503, of the store or of the deadline.
                         #expect([200, 429, 503].contains(answer.status), "\(answer.status) \(answer.text)")
                         return .now - start
                     }
@@ -82,7 +82,7 @@ import Testing
         return buckets
     }
 
-    /// Issuers that the gateway has not heard of yet, each with a token.
+    /// Makes issuers that are new to the gateway, each with a token.
     private static func makeIssuers(_ site: Deployment, keysAt origin: String, _ signer: TokenTests.TokenIssuer)
         async throws -> [String]
     {
@@ -101,8 +101,8 @@ import Testing
         return tokens
     }
 
-    /// A name server that hangs is among them where this user may have one; elsewhere the tests of the client have one
-    /// in its place.
+    /// A hanging name server is included where this user may run one. Elsewhere, the tests of the outbound client cover
+    /// it.
     @Test func `tokens of new issuers are verified at once while stores hang, and every answer comes in time`()
         async throws
     {
@@ -114,7 +114,7 @@ import Testing
         let keys = PageServer()
         keys.show(String(decoding: try await signer.keySet().bytes, as: UTF8.self))
         try await keys.serve { origin in
-            // By its name, so that it has to be looked up.
+            // By name, so that it must be looked up.
             let origin = origin.replacing("127.0.0.1", with: "localhost")
             let settings = [
                 "SLUICE_OUTBOUND_ALLOW": (stores.map(\.origin) + [origin]).joined(separator: ","),

@@ -4,7 +4,7 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// Requests with idempotency keys at the running program, on two gateways and through their deaths.
+/// Requests with idempotency keys at the running program, on two gateways that are killed in between.
 @Suite struct IdempotencyTests {
     private func send(
         _ target: String, _ body: JSON, key: String, as client: APIClient
@@ -12,7 +12,7 @@ import Testing
         try await client.call("POST", target, body, headers: [(name: "Idempotency-Key", value: key)])
     }
 
-    /// Sends the same request many times at once, to all gateways in turn, until each is answered for good.
+    /// Sends the same request many times at once, to all gateways in turn, until each has a final answer.
     private func sendManyTimes(
         _ target: String, _ body: JSON, key: String, as client: APIClient, at site: Deployment
     ) async throws -> [Answer] {
@@ -25,7 +25,7 @@ import Testing
                         let answer = try await send(target, body, key: key, as: client.at(ports[index % ports.count]))
                         last = answer
                         guard answer.code == "IdempotencyKeyInUse" else { return true }
-                        // Its gateway lives.
+                        // The gateway that holds the claim is alive.
                         #expect(answer.status == 409 && answer["Retry-After"] == "1")
                         return false
                     }
@@ -67,7 +67,7 @@ import Testing
             }
             #expect(try await site.number("SELECT count(*) FROM issuances") == 5)
             #expect(try await site.number("SELECT used FROM quota_usage") == 5)
-            // White space is another body; another caller has keys of his own.
+            // Other white space makes another body; another caller has its own keys.
             let spaced = try alice.client.request(
                 "POST", "/v1/presigned-urls", .upload("a", to: "once"),
                 headers: [(name: "Idempotency-Key", value: "key-0")], keepsConnection: false)
@@ -81,7 +81,7 @@ import Testing
             #expect(
                 try await send("/v1/presigned-urls", .upload("a", to: "once"), key: "key-0", as: bob.client).status
                     == 403)
-            // Nothing of it stands in the table that could be used.
+            // The table contains nothing that could be used as a credential.
             let rows = try await site.session().texts("SELECT k::text FROM idempotency_keys k")
             #expect(rows.count == 4)
             #expect(rows.allSatisfy { !$0.contains("X-Amz") && !$0.contains("key-") && !$0.contains("store.example") })
@@ -107,7 +107,7 @@ import Testing
             try await site.startGateway()
             let again = try await send("/admin/v1/api-keys", body, key: "a", as: site.admin)
             #expect(again.text == answers[0].text && again["Idempotency-Replayed"] == "true")
-            // What a key was made for can be taken back; the answer that is given again does not bring it back.
+            // What was made under a key can be removed; the repeated answer does not bring it back.
             try await site.delete("api-keys", try #require(again.json["id"].text))
             let late = try await send("/admin/v1/api-keys", body, key: "a", as: site.admin)
             #expect(late.text == answers[0].text)
@@ -129,7 +129,7 @@ import Testing
             let issued = try await send("/v1/presigned-urls", download, key: "k", as: alice.client)
             let made = try await send("/admin/v1/quotas", quota, key: "k", as: site.admin)
             site.keepSecret(urlOf: issued)
-            // As it stands when the gateway is killed after its commit: the claim has run out, no answer was kept.
+            // The state after a kill that follows the commit: the claim has expired, and no answer was kept.
             try await site.session().runScript(
                 "UPDATE idempotency_keys SET answered_at = NULL, sealed = NULL, key_id = NULL, claimed_until = now()")
             let again = try await send("/v1/presigned-urls", download, key: "k", as: alice.client)
@@ -139,7 +139,7 @@ import Testing
             #expect(try await site.number("SELECT count(*) FROM issuances") == 1)
             #expect(try await site.number("SELECT count(*) FROM quotas") == 1)
             #expect(made.status == 201)
-            // A link whose life is over is not given again.
+            // A link that has expired is not issued again.
             try await site.session().runScript(
                 """
                 UPDATE idempotency_keys SET issuance_ids = ARRAY(
@@ -190,7 +190,7 @@ import Testing
                 let answers = try await sendBoth(number)
                 site.keepSecret(urlOf: answers[0])
                 #expect(answers[0].status == 201, "\(answers[0].text)")
-                // Where the answer was not kept, the change was made all the same.
+                // The change was made even where the answer was not kept.
                 #expect(answers[1].status == 201 || answers[1].code == "IdempotentAnswerGone", "\(answers[1].text)")
             }
             #expect(try await site.number("SELECT count(*) FROM issuances") == count)

@@ -1,4 +1,4 @@
 import Testing
 
-/// What puts the machine under load, one after the other, so that nothing else explains a late answer.
+/// Tests that put the machine under load. They run one after the other, so that nothing else explains a late answer.
 @Suite(.serialized) enum LoadTests {}

@@ -4,9 +4,9 @@ import HTTPTesting
 import LibPQ
 import Testing
 
-/// Requests with idempotency keys whose gateway is killed, or stops, before they are answered.
+/// Requests with idempotency keys whose gateway is killed or stops before it answers.
 @Suite struct LostClaimTests {
-    /// A request with a key of its own.
+    /// A request with its own key.
     private struct Sent: Sendable {
         let target: String
         let body: JSON
@@ -17,11 +17,11 @@ import Testing
             try await client.at(port).call("POST", target, body, headers: [(name: "Idempotency-Key", value: key)])
         }
 
-        /// Whether the answer is signed again, not kept.
+        /// Whether the answer is signed again instead of kept.
         var isIssuing: Bool { ["presigned-urls", "batch", "post-policies"].contains { target.hasSuffix($0) } }
     }
 
-    /// The same kinds of requests for each number.
+    /// The same kinds of requests, for each number.
     private static func requests(_ count: Int, _ alice: User, _ site: Deployment) -> [Sent] {
         (0..<count).flatMap { number in
             let batch: [JSON] = [.download("b\(number)", from: "lost"), .download("c\(number)", from: "lost")]
@@ -45,11 +45,11 @@ import Testing
         }
     }
 
-    /// Sends a request as a client does that minds `Retry-After`, until it is answered for good.
+    /// Sends a request as a client that respects `Retry-After`, until it has a final answer.
     private func answerInTheEnd(_ request: Sent, from port: UInt16) async throws -> Answer {
         while true {
             let answer = try await request.send(to: port)
-            // Where processors are few, a change may take too long and be given up.
+            // With few processors, a change may take too long and be given up.
             guard answer.code == "IdempotencyKeyInUse" || answer.status == 503 else { return answer }
             let seconds = try #require(answer["Retry-After"].flatMap { Int($0) })
             #expect(1...5 ~= seconds)
@@ -66,7 +66,8 @@ import Testing
             let count = 8
             let requests = Self.requests(count, alice, site)
             let holder = try site.session()
-            // Whoever records or commits a change waits, so that some have an effect and some only a claim in the end.
+            // Requests that record or commit a change wait, so that some end up with an effect and some only with a
+            // claim.
             _ = try await holder.number("SELECT count(pg_advisory_lock(7310868744))")
             let answers = try await withThrowingTaskGroup(of: (Int, Answer?).self) { group in
                 for (place, request) in requests.enumerated() {
@@ -93,9 +94,9 @@ import Testing
                     return try await group.reduce(into: [Int: Answer]()) { $0[$1.0] = $1.1 }
                 }
                 let time = ContinuousClock.now - start
-                // A key whose claim nobody ends is free after five seconds; without that it would be after minutes.
+                // A key whose claim nobody ends is free after five seconds; otherwise it would take minutes.
                 #expect(time < .seconds(30), "the last key was answered after \(time)")
-                // Whoever lost its claim wakes up.
+                // The process that lost its claims wakes up.
                 stopped.process.signal(SIGCONT)
                 var late: [Int: Answer] = [:]
                 for try await (place, answer) in group { late[place] = answer }
@@ -107,7 +108,7 @@ import Testing
                 let isGone = final.code == "IdempotentAnswerGone" && !request.isIssuing
                 #expect(200..<300 ~= final.status || isGone, "\(request.target): \(final.text)")
                 guard let late = answers.late[place] else { continue }
-                // Of a batch each item is answered for itself.
+                // A batch is answered item by item.
                 let items = late.json["results"].items.isEmpty ? [late.json] : late.json["results"].items
                 let finals = final.json["results"].items.isEmpty ? [final.json] : final.json["results"].items
                 for (item, then) in zip(items, finals) {

@@ -5,7 +5,7 @@ import LibPQ
 import TestSupport
 import Testing
 
-/// Uploads in parts at stores that verify signatures.
+/// Multipart uploads at stores that verify signatures.
 @Suite(.storeBenches) struct MultipartTests {
     private static let partLength = 5 << 20
 
@@ -41,7 +41,7 @@ import Testing
         return answer
     }
 
-    /// Uploads parts by their links; gives the list that completes the upload.
+    /// Uploads parts by their links; returns the list that completes the upload.
     private func put(_ bench: StoreBench, _ upload: String, _ bodies: [[UInt8]]) async throws -> JSON {
         let answer = try await parts(bench, upload, bodies)
         try #require(answer.status == 200, "\(answer.text)")
@@ -107,7 +107,7 @@ import Testing
             let time = try Date(text, strategy: .iso8601)
             #expect(abs(time.timeIntervalSinceNow) < 300)
         }
-        // The start and each part have their rows, and the lists have none.
+        // The start and each part have their own ledger rows; lists have none.
         let rows = "SELECT count(*) FROM issuances WHERE principal = '\(bob.principal)'"
         #expect(try await bench.deployment.number(rows) == 1 + 3)
         #expect(try await bench.user.client.call("GET", "\(upload)/parts").status == 404)
@@ -143,7 +143,7 @@ import Testing
         #expect(try await (400...403).contains(link.use(Array("b part".utf8)).status))
         #expect(try await link.use(body).status == 200)
         for path in [upload, other] { #expect(try await bench.user.client.call("DELETE", path).status == 204) }
-        // The store has forgotten it, and so the link is worth nothing.
+        // The store has forgotten the upload, so the link is useless.
         #expect(try await link.use(body).status == 404)
     }
 
@@ -218,7 +218,7 @@ import Testing
         let list = try await bench.deployment.admin.call(
             "GET", "/admin/v1/multipart-uploads?state=starting&bucket=\(bench.bucket)")
         #expect(list.json["items"].items.contains { $0["id"].text == String(ids[1]) })
-        // Each gateway does a round when it starts.
+        // Each gateway runs one round of upkeep when it starts.
         let second = try await bench.deployment.startGateway()
         let ended =
             "SELECT count(*) FROM multipart_uploads WHERE id IN ('\(ids[0])', '\(ids[1])') AND state = 'aborted'"
@@ -259,7 +259,7 @@ import Testing
 }
 
 extension Sequence where Element: Sendable {
-    /// Maps one by one.
+    /// Maps elements one at a time.
     fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async throws -> [Value] {
         var values: [Value] = []
         for element in self { values.append(try await body(element)) }

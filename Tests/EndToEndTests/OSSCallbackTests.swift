@@ -8,10 +8,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Callbacks signed by a made-up key, which a peer serves that stands for Alibaba OSS, as does the store behind the
-/// bucket.
+/// Callbacks signed with a made-up key. A peer serves the key in place of Alibaba OSS, and also plays the store behind
+/// the bucket.
 @Suite struct OSSCallbackTests {
-    /// Serves a key, and one object that can be asked for.
+    /// Serves a key, and one object that can be requested.
     private final class Peer: HTTPResponder {
         let key = Mutex<[UInt8]>([])
         let object = Mutex("")
@@ -89,7 +89,7 @@ import Testing
                     return list.json["items"].items.map { $0["id"].text }
                 }
                 let body = "bucket=\(bucket)&object=a.bin&size=99&etag=X&reqId=5C06A3B67B8B5A3DA422299D"
-                // Nothing lies there yet, whoever says otherwise.
+                // The store has no object yet, whatever the callback says.
                 #expect(try await call(body) == 200)
                 #expect(try await states().isEmpty)
                 peer.object.withLock { $0 = "a.bin" }

@@ -3,17 +3,17 @@ import HTTPTesting
 import PostgresTesting
 import Testing
 
-/// Hostile bytes at the running program: each gets the answer that the documents name, and then all is as before.
+/// Hostile bytes at the running program. Each input gets the documented answer, and afterwards everything is as before.
 @Suite(.deployment) struct ProbeTests {
-    /// What is sent, and what comes back.
+    /// The bytes to send, and the expected answer.
     struct Probe: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let request: String
         let status: Int
-        /// The problem's code; `nil` where there is none.
+        /// The code of the problem; `nil` where there is none.
         var code: String?
 
-        /// A request without a body, by its request line and further header lines.
+        /// A request without a body, given by its request line and further header lines.
         static func head(
             _ line: String, _ status: Int, _ code: String?, headers: String = "", _ description: String? = nil
         ) -> Probe {
@@ -22,7 +22,7 @@ import Testing
                 status: status, code: code)
         }
 
-        /// A request whose header section is all that is wrong with it.
+        /// A request in which only the header section is wrong.
         static func headers(_ lines: String, body: String = "", _ description: String) -> Probe {
             Probe(
                 testDescription: description,
@@ -191,7 +191,7 @@ import Testing
             let answer = try await user.ask(.download(key, from: "probe-keys"))
             #expect(answer.status == status, "\(key.debugDescription): \(answer.text)")
             if status == 400 {
-                // No text of any body may hold NUL.
+                // No text in any body may contain NUL.
                 let field = key.utf8.contains(0) ? "body" : "key"
                 #expect(answer.json["field"].text == field, "\(key.debugDescription)")
             } else {

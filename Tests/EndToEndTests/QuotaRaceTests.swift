@@ -3,13 +3,13 @@ import PostgresTesting
 import Testing
 
 extension LoadTests {
-    /// Hundreds of clients of three gateways use up what there is, to the last URL and not one more.
+    /// Hundreds of clients of three gateways use up a quota, to the last URL and not one more.
     @Suite struct QuotaRaceTests {
         private static let limit = 1000
         private static let gateways = 3
         private static let clientsPerGateway = 64
 
-        /// How the URLs are limited.
+        /// The kinds of limits on URLs.
         enum Limits: String, CaseIterable, Sendable {
             case one = "one quota of a user"
             case two = "two quotas for each request"

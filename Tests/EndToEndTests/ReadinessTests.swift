@@ -4,7 +4,7 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// What `/readyz` says, and whether anything is issued, while something is wrong; both recover when it ends.
+/// The answer of `/readyz`, and whether anything is issued, while something is wrong. Both recover when the fault ends.
 @Suite(.timeLimit(.minutes(3))) struct ReadinessTests {
     @Test func `what goes wrong with a database is named, and nothing is issued`() async throws {
         try await Deployment.with { site in
@@ -57,7 +57,7 @@ import Testing
         try await cluster.stop()
     }
 
-    /// Takes connections and never answers on them.
+    /// Accepts connections and never answers on them.
     private static let listener = """
         use Socket; $| = 1;
         socket(S, PF_INET, SOCK_STREAM, 0) && bind(S, sockaddr_in(0, INADDR_LOOPBACK)) && listen(S, 9) or die;
@@ -75,7 +75,7 @@ import Testing
         return user
     }
 
-    /// Asks whether a gateway is ready, which is answered at once whatever hangs.
+    /// Asks whether a gateway is ready; the answer comes at once, whatever hangs.
     private func readiness(at port: UInt16) async throws -> Answer {
         let start = ContinuousClock.now
         let answer = try await APIClient(port: port).call("GET", "/readyz")
@@ -83,13 +83,13 @@ import Testing
         return answer
     }
 
-    /// Lets a fault happen and pass.
+    /// Applies a fault, checks its effects, and ends it.
     private func expect(_ fault: Fault, at site: Deployment, _ user: User) async throws {
         let link = JSON.download("k", from: "ready")
         #expect(try await user.ask(link).status == 201, "before: \(fault.name)")
         try await fault.begin(site)
         if let flaw = fault.flaw {
-            // Side by side, since a recording that hangs is waited for.
+            // Both at once, since a recording that hangs is waited for.
             async let isRefused: Void = waitUntil("\(fault.name): answer \(fault.status)", seconds: 20) {
                 try await user.ask(link).status == fault.status
             }
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Stays ready through several looks, over the connections that there are.
+    /// Expects that the gateway stays ready through several checks, over its existing connections.
     private func expectReady(_ fault: Fault, at site: Deployment, _ user: User) async throws {
         let session = try #require(site.heldSessions.first)
         var looks: Set<Int> = []
@@ -138,13 +138,13 @@ import Testing
         #expect(try await readiness(at: user.client.port).status == 200, "\(fault.name)")
     }
 
-    /// When a gateway last looked whether recordings succeed, in microseconds.
+    /// The time when a gateway last checked whether recordings succeed, in microseconds.
     private static let lastLook = """
         SELECT coalesce(max(extract(epoch FROM query_start) * 1000000), 0) FROM pg_stat_activity
         WHERE application_name = 'sluice' AND query LIKE '%INSERT INTO reservations%WHERE false%'
         """
 
-    /// From the commit of a migration on not one link is issued, whatever the gateway holds in memory.
+    /// Expects that no link is issued after the commit of a migration, whatever the gateway holds in memory.
     private func expectNothingIssuedAfterMigration(at site: Deployment, _ user: User) async throws {
         let link = JSON.download("k", from: "ready")
         #expect(try await user.ask(link).status == 201)
@@ -162,7 +162,8 @@ import Testing
         try await waitUntil("links flow again", seconds: 15) { try await user.ask(link).status == 201 }
     }
 
-    /// An outage under load: a line when it begins, one when it ends, and none in between but those of requests.
+    /// Expects two log lines for an outage under load: one when it begins, one when it ends, and between them only
+    /// lines of requests.
     private func expectTwoLines(about fault: Fault, at site: Deployment, _ user: User) async throws {
         let gateway = site.gateways[0]
         try await waitUntil("the outage before is over") {
@@ -179,7 +180,7 @@ import Testing
                 try await onThreads(8) { index in
                     var connection = KeptConnection()
                     while !isOver.isRaised {
-                        // Different stores of rows are asked.
+                        // The requests ask different stores of rows.
                         let answer = try connection.exchange(index == 0 ? request : asking, port: gateway.port)
                         tally.note(answer, expected: [200, 201, 503])
                         if answer.status == 503 { Thread.sleep(forTimeInterval: 0.005) }

@@ -6,10 +6,10 @@ import Synchronization
 import Testing
 
 extension LoadTests {
-    /// Grants are revoked and given back by the admin's API while 64 clients of three gateways ask under them in every
-    /// way; the server's own commit times judge.
+    /// Grants are revoked and given back through the admin API while 64 clients of three gateways ask under them in
+    /// every way. The server's own commit times decide.
     ///
-    /// The judge is shown to be able to convict: on a copy of the recording function that has lost its lock, it does.
+    /// The check is shown to work: it finds violations on a copy of the recording function that has lost its lock.
     @Suite struct RevokeRaceTests {
         private static let clients = 64
         private static let users = 8
@@ -26,7 +26,7 @@ extension LoadTests {
             #expect(findings.rows.values.allSatisfy { $0 >= Self.revokes / 4 }, "\(findings.rows)")
             #expect(findings.wrong.isEmpty)
             #expect(!findings.serverLog.contains("deadlock detected"))
-            // A gateway that has to wait for a processor gives up a change, and the admin asks again.
+            // A gateway that must wait for a processor gives up a change, and the admin asks again.
             #expect(findings.repeats <= Self.revokes / 10, "\(findings.complaints)")
             if Self.revokes > 240 {
                 print("\(findings.revokes) revokes, rows \(findings.rows), \(findings.repeats) changes repeated")
@@ -39,25 +39,25 @@ extension LoadTests {
             if Self.revokes > 240 { print("without the lock: late \(findings.lateRows) of \(findings.rows)") }
         }
 
-        /// What came of a race.
+        /// The results of a race.
         struct Findings: Sendable {
             var revokes = 0
             var issued = 0
-            /// The ways in which was asked, as in `rows`.
+            /// The ways of asking that were used, as in `rows`.
             var ways: Set<String> = []
-            /// Rows of the ledger by how they left, batches apart.
+            /// Rows of the ledger by delivery, batches counted separately.
             var rows: [String: Int] = [:]
-            /// Of these, those that were committed later than the revoke of their grant.
+            /// Those of these rows that were committed after the revoke of their grant.
             var lateRows: [String: Int] = [:]
-            /// URLs and forms that were asked for after the revoke of their grant had been answered.
+            /// URLs and forms that were requested after the revoke of their grant had been answered.
             var lateAnswers = 0
             /// Answers that are neither a URL nor a refusal.
             var wrong: [String] = []
-            /// How often an admin was told to ask again.
+            /// Number of times an admin was told to ask again.
             var repeats = 0
             var serverLog = ""
 
-            /// What the server complained about, and how often.
+            /// The messages in the server's log, with their counts.
             var complaints: [String: Int] {
                 let lines = serverLog.split(separator: "\n").compactMap { line in
                     (line.firstRange(of: "ERROR: ") ?? line.firstRange(of: "FATAL: ")).map { line[$0.lowerBound...] }
@@ -92,7 +92,7 @@ extension LoadTests {
             return findings
         }
 
-        /// What the racers tell each other.
+        /// State that the racing clients share.
         private final class Course: Sendable {
             struct Sighting: Sendable {
                 let name: String
@@ -103,7 +103,7 @@ extension LoadTests {
             let isOver = Flag()
             let repeats = Atomic(0)
             let sightings = Mutex<[Sighting]>([])
-            /// When the revoke of a grant was answered.
+            /// The time when the revoke of each grant was answered.
             let revoked = Mutex<[String: ContinuousClock.Instant]>([:])
             private let issued: Mutex<[Int]>
 
@@ -153,7 +153,7 @@ extension LoadTests {
             }
         }
 
-        /// Gives a grant and takes it away while URLs are issued under it.
+        /// Gives and revokes a grant while URLs are issued under it.
         private static func grantAndRevoke(
             _ user: Int, _ asker: Asker, over connection: inout KeptConnection, _ admin: APIClient, _ course: Course
         ) throws {
@@ -168,14 +168,14 @@ extension LoadTests {
                 Thread.sleep(forTimeInterval: 0.0002)
             }
             let removed = try change("DELETE", "/admin/v1/grants/\(id)", over: &connection, admin, course)
-            // One that was told to ask again may find it done.
+            // An admin that was told to ask again may find the change already made.
             guard removed.status == 204 || removed.status == 404 else {
                 return course.tally.complain("revoke: \(removed.text)")
             }
             course.revoked.withLock { $0[id] = .now }
         }
 
-        /// Asks for a change until it is answered for good; what is made is made once.
+        /// Requests a change until it has a final answer. A row is created only once.
         private static func change(
             _ method: String, _ target: String, _ body: JSON? = nil, over connection: inout KeptConnection,
             _ admin: APIClient, _ course: Course
@@ -217,7 +217,7 @@ extension LoadTests {
             return findings
         }
 
-        /// Counts rows of the ledger and their grants by how they left; what shared its request with others left in a
+        /// Counts rows of the ledger with their grants, by delivery. Rows that shared a request with others count as a
         /// batch.
         private func rows(at site: Deployment, where condition: String) async throws -> [String: Int] {
             let counts = try await site.session().texts(

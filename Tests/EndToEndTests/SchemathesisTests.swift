@@ -2,14 +2,14 @@ import ContractTesting
 import Foundation
 import Testing
 
-/// What schemathesis makes of the contract, sent to a gateway: requests as described and requests that break each of
-/// the rules, alone and in sequences. `Schemathesis` holds what it has to be told.
+/// Sends what schemathesis derives from the contract to a gateway: requests as described, and requests that break each
+/// rule, alone and in sequences. `Schemathesis` holds its settings.
 @Suite(
     .enabled(
         if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has schemathesis"),
     .serialized, .timeLimit(.minutes(30)))
 struct SchemathesisTests {
-    /// Who asks.
+    /// The callers.
     enum Asker: String, CaseIterable, Sendable {
         case admin, auditor, user
     }
@@ -54,18 +54,18 @@ struct SchemathesisTests {
             #expect(result.operations?.tested?.integer == operations)
             #expect(result.test_cases?.generated?.integer ?? 0 > 20 * operations)
             let after = try await deployment.number(Self.changes)
-            // Whoever is no admin was let change nothing; an admin was let change something.
+            // Callers other than admins were able to change nothing; an admin was able to change something.
             #expect((after == before) == (asker != .admin))
             #expect(try await deployment.number("SELECT count(*) FROM issuances") > 0)
         }
     }
 
-    /// How often something was changed that admins alone may change.
+    /// The number of changes that only admins may make.
     private static let changes = "SELECT count(*) FROM admin_audit WHERE kind NOT ILIKE '%ticket%'"
 }
 
 extension Deployment {
-    /// Makes what the contract's examples speak of, so that they come to something; gives who is to ask.
+    /// Makes the rows that the contract's examples name, so that the examples have an effect; returns the caller.
     fileprivate func furnish(for asker: SchemathesisTests.Asker) async throws -> APIClient {
         try await makeBucket("photos", options: ["allowsRedirects": true])
         for principal in ["*", "group:staff"] {

@@ -2,23 +2,23 @@ import Foundation
 import HTTPTesting
 import Testing
 
-/// Ceph with its security token service; CONTRIBUTING.md says how to start it.
+/// Ceph with its security token service. CONTRIBUTING.md says how to start it.
 private enum CephSTS {
     static func value(_ name: String) -> String? {
         ProcessInfo.processInfo.environment["SLUICE_TEST_" + name]
     }
 
-    /// True when the store runs, or has to.
+    /// Whether the store runs, or is required to.
     static var isExpected: Bool {
         value("RADOSGW_STS_ENDPOINT") != nil || value("REQUIRE_STORES") == "1"
     }
 }
 
-/// Temporary credentials of the gateway, tried at a store by AWS's own SDK.
+/// Temporary credentials of the gateway, used at a store by AWS's own SDK.
 @Suite(.enabled(if: CephSTS.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"))
 struct SessionStoreTests {
 
-    /// What lets a session download.
+    /// The conditions under which a session may download.
     private static let open: [String: JSON] = ["conditions": ["allowResponseContentType": true]]
 
     private static let script = """
@@ -53,7 +53,7 @@ struct SessionStoreTests {
                 print(error.response["ResponseMetadata"]["HTTPStatusCode"])
         """
 
-    /// What the store answers to each attempt.
+    /// The status that the store answers to each attempt.
     private func attempt(_ attempts: [(String, String)], with session: JSON, endpoint: String) throws -> [Int] {
         let job: JSON = [
             "credentials": session["credentials"], "endpoint": "\(endpoint)", "region": session["region"],
@@ -91,7 +91,7 @@ struct SessionStoreTests {
                         "region": "\(try value("REGION"))",
                     ],
                 ])
-            // Requests with a session token go to the port that has the service.
+            // Requests with a session token go to the port that offers the token service.
             try await deployment.create(
                 "buckets",
                 [
@@ -178,7 +178,7 @@ struct SessionStoreTests {
             deployment.keepSecret(ticket)
             let path = try #require(made.json["path"].text)
             let bare = deployment.client()
-            // The SDK asks again when less than 300 s are left; what it gets meanwhile is the same session.
+            // The SDK asks again when less than 300 s are left; until then it gets the same session.
             var tokens: Set<String> = []
             for _ in 0..<3 {
                 let answer = try await bare.call("GET", path)
@@ -227,12 +227,12 @@ struct SessionStoreTests {
         except CredentialException: print("refused")
         """
 
-    /// What Alibaba Cloud's credentials library makes of an address; nothing of it is printed that is secret.
+    /// Runs Alibaba Cloud's credentials library on an address; returns its result without secrets.
     private func fetch(_ address: String) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: try #require(CephSTS.value("PYTHON"), "SLUICE_TEST_PYTHON"))
         process.arguments = ["-c", Self.library, address]
-        // It logs refusals, and with them the address.
+        // The library logs refusals, and the address with them.
         process.standardError = FileHandle.nullDevice
         let output = Pipe()
         process.standardOutput = output
@@ -264,7 +264,7 @@ struct SessionStoreTests {
             #expect(try fetch(address) == "refused")
             let refused = try await client.call("GET", path)
             #expect(refused.json["Code"].text == "NotEnforceable", "\(refused.text)")
-            // What was given before is told to whoever asks what is alive.
+            // Sessions issued earlier appear in the blast radius of their credential.
             let credential = try #require(row.json["credentialID"].text)
             let alive = try await deployment.admin.call(
                 "GET", "/admin/v1/storage-credentials/\(credential)/blast-radius")

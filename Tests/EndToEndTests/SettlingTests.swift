@@ -5,18 +5,18 @@ import Signing
 import TestSupport
 import Testing
 
-/// What a byte quota gives back after the links are dead, by what a real store says.
+/// The bytes that a quota gives back after the links are dead, according to a real store.
 @Suite struct SettlingTests {
-    /// Which bucket it is about.
+    /// The kinds of buckets in these tests.
     enum BucketKind: Sendable {
         case plain
         /// The store keeps former versions.
         case versioned
-        /// It does too, and the gateway was told that others delete there: this store does not tell it by itself.
+        /// As before, and the gateway is told that others delete there: this store does not report that by itself.
         case emptied
     }
 
-    /// What happens to an upload of 100 bytes, and what stays counted of it.
+    /// The fate of an upload of 100 bytes, and the amount that remains counted.
     struct Fate: Sendable {
         let name: String
         let counted: Int
@@ -25,7 +25,7 @@ import Testing
         let happens: @Sendable (Place) async throws -> Void
     }
 
-    /// A user with a link, or a form.
+    /// A user with a link or a form.
     struct Place: Sendable {
         let bench: StoreBench
         let user: User
@@ -33,7 +33,7 @@ import Testing
         let key: String
         let issued: JSON
 
-        /// Uses the link, or sends the form with so many bytes.
+        /// Uses the link, or sends the form, with `count` bytes.
         func use(_ count: Int = 100) async throws {
             if issued["fields"].members.isEmpty {
                 let status = try await Link(issued).use([UInt8](repeating: 0x61, count: count)).status
@@ -45,7 +45,7 @@ import Testing
             }
         }
 
-        /// What other tools do.
+        /// Acts as another tool would.
         func others(_ method: String, body: String = "") async throws {
             let answer = try await bench.asOwner(method, key, in: bucket, body: body)
             try #require((200...204).contains(answer.status), "\(answer.text)")
@@ -109,7 +109,7 @@ import Testing
                 try await fate.happens(place)
                 places.append((fate, place))
             }
-            // The links died an hour ago.
+            // The links expired an hour ago.
             try await bench.deployment.session().runScript(
                 "UPDATE reservations SET dead_at = now() - interval '1 hour', check_at = now() - interval '1 hour'")
             try await bench.deployment.withSettling { _ in }
@@ -151,7 +151,7 @@ extension SettlingTests.Fate {
 }
 
 extension SettlingTests.Place {
-    /// Has the link issued a minute later, so that what lies there now is older.
+    /// Moves the issuance of the link a minute later, so that the object there now is older.
     fileprivate func makeYounger() async throws {
         let id = try #require(issued["id"].text)
         try await bench.deployment.session().runScript(
@@ -160,7 +160,7 @@ extension SettlingTests.Place {
 }
 
 extension StoreBench {
-    /// One more bucket, which keeps former versions of its objects if wanted.
+    /// Makes one more bucket, which keeps former versions on request.
     fileprivate func anotherBucket(isVersioned: Bool = false, options: [String: JSON] = [:]) async throws -> String {
         let name = "settling-\(UUID().uuidString.lowercased())"
         let made = try await asOwner("PUT", in: name)

@@ -4,7 +4,7 @@ import PostgresTesting
 import Testing
 
 extension LoadTests {
-    /// SIGTERM: what was accepted is answered, and what is on record was answered.
+    /// SIGTERM: accepted requests are answered, and recorded issuances were answered.
     @Suite struct ShutdownTests {
         private static let clients = 32
 
@@ -14,7 +14,7 @@ extension LoadTests {
                 let request = try user.client.request("POST", "/v1/presigned-urls", .download("k", from: "stop"))
                 let gateway = site.gateways[0]
                 let tally = Tally()
-                // Holds up every recording until the gateway was told to end.
+                // Holds up every recording until the gateway has been told to end.
                 let session = try site.session()
                 #expect(try await user.ask(.download("k", from: "stop")).status == 201)
                 _ = try await session.number("SELECT count(pg_advisory_lock(7310868744))")

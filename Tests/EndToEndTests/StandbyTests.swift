@@ -36,7 +36,7 @@ import Testing
         try await pair.standby.kill()
     }
 
-    /// Asks in each way; ten links.
+    /// Asks in each way, for ten links.
     private func ask(_ tally: Tally, by user: User, at site: Deployment) async throws {
         for way in Way.byURL {
             let request = try way.request(for: "k", by: Asker(user: user, bucket: "pair"))
@@ -50,7 +50,7 @@ import Testing
         try await site.admin.call("DELETE", "/admin/v1/grants/\(grant)")
     }
 
-    /// Has an admin of the database cancel what waits for the standby, until `body` has returned.
+    /// Runs `body` while a database admin cancels statements that wait for the standby.
     private func cuttingWaitsShort<Result: Sendable>(
         at site: Deployment, _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {

@@ -4,7 +4,7 @@ import Logging
 import PostgresTesting
 import Testing
 
-/// What a gateway refuses to start with.
+/// Configurations with which a gateway refuses to start.
 @Suite(.deployment) struct StartTests {
     private func failure(at site: Deployment, _ key: String) async throws -> ProgramError {
         site.keepSecret(key)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `the bootstrap key and the password of the database may come from files`() async throws {
-        // Of its own: the test before gives the secrets in its database another master key.
+        // A deployment of its own: the previous test gives the secrets in its database another master key.
         try await Deployment.with { site in
             let (login, key) = ("\(site.databaseName)_login", "from-a-file-\(UUID().uuidString.lowercased())")
             let password = "pass word 'of' \\ é-\(UUID().uuidString)"
@@ -70,7 +70,7 @@ import Testing
 }
 
 extension Deployment {
-    /// Makes a login of the gateway that PostgreSQL asks for a password, and waits until it does.
+    /// Makes a gateway login for which PostgreSQL asks a password, and waits until it does.
     fileprivate func requirePassword(_ password: String, of login: String) async throws {
         let session = try session()
         let quoted = password.replacing("'", with: "''")

@@ -4,12 +4,13 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-/// Gateways that stop between two statements, as a paused container or a swapped-out process does: what PostgreSQL
-/// holds for them must delay nobody.
+/// Gateways that stop between two statements, like a paused container or a swapped-out process. The state that
+/// PostgreSQL holds for them must delay nobody.
 @Suite struct StoppedGatewayTests {
-    /// How many of the last statements of each kind of work are tried, counted from its end, where all matters is held.
+    /// Number of last statements of each kind of work at which the gateway is stopped. It counts from the end of the
+    /// work, where the gateway holds everything that matters.
     private static let stops = setting("SLUICE_TEST_STOPS", default: 3)
-    /// No revoke may take longer.
+    /// Longest time that a revoke may take.
     private static let patience = Duration.seconds(2)
 
     /// Two gateways on one database; one of them can be stopped.
@@ -23,7 +24,7 @@ import Testing
         let credential: String
         let key: String
 
-        /// Sends a request to the gateway that is stopped; as the admin, unless a user is given.
+        /// Sends a request to the gateway that is stopped, as the admin unless a user is given.
         func send(
             _ method: String, _ target: String, _ body: JSON? = nil, by user: User? = nil, key: String? = nil
         ) async throws -> Answer {
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    /// Something that a gateway does, each time with another number.
+    /// An operation of a gateway, with another number each time.
     private struct Work {
         let name: String
         let run: @Sendable (Scene, Int) async throws -> Answer
@@ -151,7 +152,7 @@ import Testing
         let hasCome = Atomic(false)
     }
 
-    /// Stops the gateway after so many statements of some work, has others do theirs, and lets it go on.
+    /// Stops the gateway after `count` statements of some work, lets others work, and resumes it.
     private func stop(after count: Int, of work: Work, _ number: Int, _ scene: Scene) async throws {
         let revoked = try await scene.site.grant(["GetObject"], to: "user:bob", in: "stops")
         let ending = Ending()
@@ -180,7 +181,7 @@ import Testing
         try await withScene { scene in
             for work in Self.works {
                 var count = 0
-                // Statements are prepared the first time.
+                // The first call prepares the statements.
                 for number in 0..<2 {
                     let before = scene.proxy.passed
                     let answer = try await work.run(scene, number)

@@ -4,7 +4,7 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// The other ways in which links and forms are handed out, judged by stores that verify signatures.
+/// The other deliveries of links and forms, judged by stores that verify signatures.
 @Suite(.storeBenches) struct StoreDeliveryTests {
     static let body = Array("the bytes of an object".utf8)
 
@@ -84,7 +84,7 @@ import Testing
         return process.output
     }
 
-    /// A change of a form, or of what is sent with it, and what the store says.
+    /// A change of a form, or of what is sent with it, and the store's answer.
     struct Misuse: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let change: @Sendable (inout Form) -> Void

@@ -4,7 +4,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// Notifications that radosgw sends of its own accord, of uploads by links of the gateway.
+/// Notifications that radosgw itself sends about uploads by links of the gateway.
 @Suite(.storeBenches) struct StoreEventTests {
     /// Makes a bucket whose notifications go to an address.
     private static let script = """
@@ -67,7 +67,7 @@ import Testing
             deployment.keepSecret(urlOf: answer)
             ids.append(try #require(answer.json["id"].text))
             guard key != "never.bin" else { break }
-            // The store answers once it has told the gateway.
+            // The store answers the upload after it has notified the gateway.
             #expect(try await Link(answer.json).use(Array("12345".utf8)).status == 200)
         }
         let list = "/admin/v1/uploads?bucket=\(bucket)"
@@ -78,7 +78,7 @@ import Testing
         #expect(issued.map { $0["id"].text } == [ids[1]])
         let confirmed = try await deployment.admin.call("POST", "/admin/v1/uploads/\(ids[0]):confirm")
         #expect(confirmed.json["state"] == "landed" && confirmed.json["source"] == "confirmation", "\(confirmed.text)")
-        // Without the secret nothing is taken, of whatever length the body is.
+        // Without the secret nothing is accepted, however long the body is.
         let client = deployment.client()
         #expect(try await client.call("POST", "/v1/events/s3", ["Records": []]).status == 401)
         #expect(try await deployment.admin.call("DELETE", path).status == 204)

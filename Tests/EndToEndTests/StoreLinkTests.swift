@@ -4,7 +4,7 @@ import LibCrypto
 import TestSupport
 import Testing
 
-/// What the gateway issues is used at stores that verify signatures: as it was meant, and otherwise.
+/// Uses what the gateway issues at stores that verify signatures, as intended and otherwise.
 @Suite(.storeBenches) struct StoreLinkTests {
     static let body = Array("the bytes of an object".utf8)
 
@@ -72,7 +72,7 @@ import Testing
         #expect(disposition.contains("filename*=UTF-8''Katze%20%E2%80%93%20%E7%8C%AB.png"))
     }
 
-    /// One way of using a link otherwise than was decided.
+    /// A use of a link that differs from what was decided.
     struct Misuse: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var status = 403
@@ -160,7 +160,7 @@ import Testing
         let downloaded = try await bench.downloadLink(key).use()
         #expect(downloaded.status == 200, "\(downloaded.text)")
         #expect(downloaded.body == body)
-        // Not under what a decoder or a normaliser would make of it.
+        // Not under the key that a decoder or a normaliser would produce.
         for other in [key.removingPercentEncoding, key.precomposedStringWithCanonicalMapping] {
             guard let other, Array(other.utf8) != body, !other.isEmpty else { continue }
             let answer = try await bench.user.ask(.download(other, from: bench.bucket))

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Links and forms for stores that cannot run here are those that the stores' own SDKs for Python make of the same
-/// request at the same instant; `StoreSDKs` has them made and compared.
+/// Links and forms for stores that cannot run here. They must equal those that the stores' own SDKs for Python make of
+/// the same request at the same instant; `StoreSDKs` makes and compares them.
 @Suite(
     .enabled(if: StoreSDK.isAvailable || StoreSDK.isRequired, "SLUICE_TEST_PYTHON names no Python that has the SDKs"),
     .timeLimit(.minutes(3)))
@@ -72,13 +72,13 @@ enum StoreSDK {
         var maxTTL = 604_800
     }
 
-    /// What came of it.
+    /// The result of a comparison.
     struct Report: Decodable {
-        /// How many links agreed, by scheme.
+        /// Number of links that agreed, by scheme.
         let agreed: [String: Int]
-        /// How many forms agreed, by scheme.
+        /// Number of forms that agreed, by scheme.
         let forms: [String: Int]
-        /// How often an answer was changed, by what was changed.
+        /// Number of altered answers, by the altered part.
         let mutations: [String: Int]
         private let differences: [JSON]
         private let unnoticed: [JSON]
@@ -98,7 +98,7 @@ enum StoreSDK {
     static var isAvailable: Bool { environment["SLUICE_TEST_PYTHON"] != nil }
     static var isRequired: Bool { environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
 
-    /// A private key such as Google hands out with a service account.
+    /// A private key in the form in which Google issues it with a service account.
     private static func newAccountKey(_ python: String) async throws -> String {
         let program = """
             from cryptography.hazmat.primitives import serialization
@@ -111,8 +111,8 @@ enum StoreSDK {
         return process.output
     }
 
-    /// Asks a gateway for links for each bucket, and for forms; expects all of them to be what the SDKs make, and none
-    /// of them any longer once it is changed.
+    /// Asks a gateway for links and forms for each bucket. Expects all of them to equal those of the SDKs, and none of
+    /// them to do so after an alteration.
     static func report(on buckets: [Bucket]) async throws -> Report {
         let python = try #require(environment["SLUICE_TEST_PYTHON"], "SLUICE_TEST_PYTHON is required here")
         let script = try #require(
@@ -147,7 +147,7 @@ enum StoreSDK {
 }
 
 extension Deployment {
-    /// Makes a bucket with a credential and a user's grants; gives it with everything that signing takes.
+    /// Makes a bucket with a credential and a user's grants; returns it with everything that signing needs.
     fileprivate func make(_ bucket: StoreSDK.Bucket, _ name: String, for user: User, accountKey: String) async throws
         -> JSON
     {

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Tokens that OpenSSL signed, so that the gateway does not agree with itself alone.
+/// Tokens signed by OpenSSL, so that the gateway is not only checked against itself.
 @Suite(.deployment) struct TokenTests {
-    /// An issuer of tokens with an RSA key of its own; its folder goes with it.
+    /// An issuer of tokens with its own RSA key. Its folder is deleted with it.
     final class TokenIssuer: Sendable {
         let folder: URL
         let name: String
@@ -19,7 +19,7 @@ import Testing
             try? FileManager.default.removeItem(at: folder)
         }
 
-        /// Runs a line of shell beside the key; gives its output.
+        /// Runs a shell command in the folder of the key; returns its output.
         func shell(_ line: String) async throws -> String {
             let process = try RunningProcess(
                 ["/bin/bash", "-euo", "pipefail", "-c", line], environment: [:], folder: folder)
@@ -28,7 +28,7 @@ import Testing
             return process.output.trimmingCharacters(in: .newlines)
         }
 
-        /// The public key as a set.
+        /// The public key as a key set.
         func keySet() async throws -> JSON {
             let digits = Array(try await shell("openssl rsa -in key.pem -noout -modulus | cut -d = -f 2"))
             let modulus = stride(from: 0, to: digits.count, by: 2).compactMap {
@@ -41,7 +41,7 @@ import Testing
             return ["keys": [key]]
         }
 
-        /// A token with these claims, signed.
+        /// A signed token with these claims.
         func token(_ claims: [String: JSON], header: [String: JSON] = [:]) async throws -> String {
             let now = Int(Date().timeIntervalSince1970)
             let standard: JSON = [
@@ -95,7 +95,7 @@ import Testing
 
         try await expectRefusals(of: issuer, token, at: site)
 
-        // The same key of a user of this gateway is somebody else.
+        // The user with the same name and an API key of this gateway is another principal.
         let namesake = try await site.makeUser("alice")
         #expect(try await namesake.ask(.download("own/k", from: "tokens")).status == 403)
 
@@ -129,7 +129,7 @@ import Testing
             site.keepSecret(token)
             let client = site.client(token: token)
             for answer in [
-                // First where no ledger looks at the token once more.
+                // First an operation for which no ledger checks the token again.
                 try await client.call("GET", "/v1/access"), try await client.ask(.download("own/k", from: "tokens")),
             ] {
                 #expect(answer.status == 401, "\(what): \(answer.text)")

@@ -3,7 +3,7 @@ import HTTPTesting
 import TestSupport
 import Testing
 
-/// Older versions of objects at a store that keeps them.
+/// Former versions of objects at a store that keeps them.
 @Suite(.enabled(if: StoreKind.radosgw.isExpected, "radosgw does not run; CONTRIBUTING.md says how to start it"))
 struct VersionStoreTests {
     private static let script = """
@@ -34,7 +34,7 @@ struct VersionStoreTests {
         try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_" + name], "SLUICE_TEST_\(name)")
     }
 
-    /// What the store's own SDK reports.
+    /// The report of the store's own SDK.
     private func run(_ job: JSON) throws -> JSON {
         let process = Process()
         process.executableURL = URL(filePath: try Self.value("PYTHON"))
@@ -83,12 +83,12 @@ struct VersionStoreTests {
             #expect(batch.json["results"].items.map { $0["status"].integer } == [403, nil], "\(batch.text)")
             let plain = try await link(newest, of: user, in: deployment)
             #expect(try await plain.use().text == "newest")
-            // The version is signed: nobody adds one, or another.
+            // The version is signed: nobody can add one, or another.
             var added = plain
             added.url += "&versionId=\(older)"
             #expect(try await added.use().status == 403)
 
-            // With it.
+            // With the condition.
             try await deployment.delete("grants", grant)
             try await deployment.grant(
                 ["GetObject"], to: user.principal, in: bucket,
@@ -121,7 +121,7 @@ struct VersionStoreTests {
         return try Link(answer.json)
     }
 
-    /// Credentials that may read everything in a bucket, at the port of the store that has sessions.
+    /// Issues credentials that may read everything in a bucket, at the store's port for sessions.
     private func session(
         in deployment: Deployment, _ sts: String, bucket: String, for user: User
     ) async throws -> JSON {

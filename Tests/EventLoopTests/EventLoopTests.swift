@@ -28,7 +28,7 @@ struct EventLoopTests {
             async let isWoken = loop.wait(for: -1, events: 0, orReadable: other.output, until: .never)
             other.write()
             #expect(await !isWoken)
-            // What is readable already ends the next waiting at once, and a time that is over too.
+            // Input that is already readable ends the next wait at once; so does a time that has passed.
             #expect(await loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never))
             #expect(await !loop.wait(for: -1, events: 0, orReadable: -1, until: .now))
         }
@@ -118,7 +118,7 @@ struct EventLoopTests {
         let hasStarted = Atomic(false)
         async let left = withTaskExecutorPreference(loop) {
             hasStarted.store(true, ordering: .sequentiallyConsistent)
-            // The end of the loop is no event: whoever waits, waits on.
+            // The end of the loop is not an event: a wait continues.
             while await !loop.wait(for: pipe.output, events: POLLIN, orReadable: -1, until: .never) {}
             return loop.isCurrent
         }
@@ -139,7 +139,7 @@ struct EventLoopTests {
     }
 }
 
-/// Runs `body` with a loop that runs.
+/// Runs `body` with a running loop.
 private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
     let loop = try EventLoop()
     async let thread: Void = onThread { loop.run() }
@@ -159,12 +159,12 @@ extension ContinuousClock.Instant {
     fileprivate static var never: Self { .now + .seconds(3600) }
 }
 
-/// In which order something happened.
+/// Records the order of events.
 private final class Order: Sendable {
     let places = Mutex<[Int]>([])
 }
 
-/// A pipe that a byte is written to.
+/// A pipe to which the test writes bytes.
 private final class Pipe: Sendable {
     let output: Int32
     private let input: Int32
@@ -186,7 +186,7 @@ private final class Pipe: Sendable {
     }
 }
 
-/// Work that reads a byte in each turn that finds one.
+/// Work that reads one byte in each turn, where there is one.
 private final class CountingWork: LoopWork, Sendable {
     let pipe: Pipe
     let reads = Atomic(0)
@@ -208,7 +208,7 @@ private final class CountingWork: LoopWork, Sendable {
     func end() { ends.add(1, ordering: .sequentiallyConsistent) }
 }
 
-/// Work whose one turn lasts until a task has seen what it wrote.
+/// Work with a single turn, which lasts until a task has seen what the turn wrote.
 private final class LongWork: LoopWork, Sendable {
     let isSeen = Atomic(false)
     private let loop: EventLoop
@@ -230,10 +230,10 @@ private final class LongWork: LoopWork, Sendable {
     func end() {}
 }
 
-/// Work that lets tasks go on in each of its turns.
+/// Work that lets tasks continue in each of its turns.
 private final class InterruptedWork: LoopWork, Sendable {
     let turns = Atomic(0)
-    /// Whether a turn began before the one before it was over.
+    /// Whether a turn began before the previous one had ended.
     let isNested = Atomic(false)
     private let isAtWork = Atomic(false)
     private let loop: EventLoop

@@ -53,7 +53,7 @@ struct AccessControlTests {
         let wrong = [
             "{", "[]", "null", #"{"nosuch":1}"#, #"{"name":1,"member":1,"action":1,"principal":1,"issuer":1}"#,
         ]
-        // Changes of rows look for the row first.
+        // Changes of rows look up the row first.
         for body in route.method != .post ? [] : wrong + (Self.takesNothing.contains(route.template) ? [] : ["", "{}"])
         {
             let answer = await gateway.send(
@@ -69,7 +69,7 @@ struct AccessControlTests {
         }
     }
 
-    /// Where nothing has to be said.
+    /// Operations whose body may be empty.
     private static let takesNothing: Set<String> = [
         "/v1/issuances/{id}:confirm", "/admin/v1/uploads/{id}:confirm", "/admin/v1/buckets/{bucket}:validate",
         "/admin/v1/api-keys/{id}:rotate", "/admin/v1/buckets/{bucket}/event-secret",

@@ -13,7 +13,7 @@ struct BodyTests {
     private static let batch = "/v1/presigned-urls/batch"
     private static let quota = #"{"principal":"user:a","metric":"urls","period":"day","limit":5}"#
 
-    /// Knows a caller once.
+    /// Accepts a caller only once.
     private final class ForgettingAuthenticator: Authenticator {
         private let isFirst = Mutex(true)
 
@@ -27,7 +27,7 @@ struct BodyTests {
         }
     }
 
-    /// Sends a request whose body comes in pieces, and tells how many of them were asked for.
+    /// Sends a request whose body arrives in pieces; returns how many of them were read.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, token: String?, headers: HeaderFields = [:],
         pieces: [Result<[UInt8], RequestBodyError>], to gateway: TestGateway = TestGateway()
@@ -194,7 +194,7 @@ struct BodyTests {
         #expect(names.contains { $0.contains(":rotate") } && names.contains { $0.contains(":validate") })
     }
 
-    /// Sends a POST to a row that there is.
+    /// Sends a POST to an existing row.
     private func post(
         _ operation: ContractDocument.Operation, _ json: String?, type: String? = nil, to gateway: TestGateway
     ) async throws -> TestAnswer {

@@ -15,8 +15,8 @@ struct CallbackTests {
         [.contentLength: "99999999999999999999"], [.idempotencyKey: "k", .origin: "https://app.example"],
     ]
 
-    /// A gateway of which no clock, random source, log or page of metrics may be touched once it is put together. Every other
-    /// port is asynchronous, so that a function which is not cannot call it.
+    /// A gateway that fails if a clock, random source, log or metrics page is used after its construction. Every other
+    /// port is asynchronous, so a synchronous function cannot call it.
     private static func untouchable() -> APIResponder {
         var parts = TestGateway().parts
         parts.now = {
@@ -69,7 +69,7 @@ struct CallbackTests {
             let match = try #require(gateway.responder.begin(head).context as? RouteMatch)
             #expect(match.route === gateway.responder.router.match(route.method, path(route)).route)
             #expect(match.route?.template == route.template && match.template == route.template)
-            // The context says what the target no longer does.
+            // The context contains what the target no longer says.
             let moved = RequestHead(method: route.method, target: "/nosuch")
             let answer = await TestAnswer(
                 collecting: gateway.responder.respond(to: ServerRequest(head: moved, context: match)))
@@ -79,7 +79,7 @@ struct CallbackTests {
 
     @Test("a caller who is known, and a decision from memory, are answered without a suspension")
     func answer() async {
-        // The task starts inside of the callback, and the answer is there once that returns.
+        // The task starts inside the callback, and the answer is there when the callback returns.
         let gateway = TestGateway()
         let responder = gateway.responder
         let upload = #"{"action":"PutObject","bucket":"photos","key":"uploads/a","contentType":"image/png"}"#

@@ -112,7 +112,7 @@ struct ChangeTests {
             "buckets",
             #"{"name": "photos", "endpoint": "https://one.example", "region": "r", "credentialID": "\#(id)", "maxTTL": 60}"#
         )
-        // The same origin in another spelling is no move.
+        // Another spelling of the same origin is not a move.
         #expect(await change(.patch, path, #"{"endpoint": "HTTPS://one.example:443", "maxTTL": 90}"#).status == 200)
         for (extra, status) in [
             ("", 400), (#", "secretAccessKey": "TheSecretOfTheStorf""#, 400), (#", "secretAccessKey": """#, 400),
@@ -141,7 +141,7 @@ struct ChangeTests {
                 json: #"{"name": "\#(name)", "endpoint": "https://\#(host).example", "region": "r","#
                     + #" "credentialID": "\#(id)"\#(rest)}"#)
         }
-        // Who has just entered the secret need not enter it again.
+        // An admin who has just entered the secret need not enter it again.
         #expect(await bucket("one", "one").status == 201)
         #expect(await bucket("two", "one").status == 201)
         for rest in ["", #", "secretAccessKey": "TheSecretOfTheStorf""#, #", "secretAccessKey": """#] {
@@ -150,7 +150,8 @@ struct ChangeTests {
             #expect(!answer.text.contains("TheSecret"))
         }
         let changes = gateway.stores.buckets.changes.withLock(\.count)
-        // Nor is a way round it to remove all buckets, or to have another credential's bucket signed for with it.
+        // The rule cannot be avoided by removing all buckets, nor by having this credential sign for another
+        // credential's bucket.
         for name in ["one", "two"] {
             #expect(
                 await gateway.send(.delete, "/admin/v1/buckets/\(name)", token: "admin-token").status == 204)

@@ -35,7 +35,7 @@ struct ContractFormTests {
         #expect(count > 500)
     }
 
-    /// Every schema that stands anywhere but among the named ones.
+    /// Every schema outside the named ones.
     private func schemas(in node: JSONNode, _ path: String) -> [(String, JSONNode)] {
         var found: [(String, JSONNode)] = []
         for item in node.items { found += schemas(in: item, path) }
@@ -61,7 +61,7 @@ struct ContractFormTests {
             for (name, member) in node.members where !["example", "examples"].contains(name) { visit(member) }
         }
         visit(contract.root)
-        // What a path answers to a method that it does not have belongs to no operation.
+        // The answer of a path to a method that it does not support belongs to no operation.
         used.insert("#/components/responses/MethodNotAllowed")
         for (kind, definitions) in contract.root.components?.members ?? [:] where kind != "securitySchemes" {
             for name in definitions.members.keys { #expect(used.contains("#/components/\(kind)/\(name)"), "\(name)") }

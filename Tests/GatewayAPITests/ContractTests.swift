@@ -28,8 +28,8 @@ struct ContractTests {
     func idempotencyKeys() {
         for operation in contract.operations {
             let names = operation.parameters.compactMap { contract.resolved($0).name?.text }
-            // An import streams, and brings the grants to the same state however often it is sent. Where nobody is known by a
-            // credential, a key would be everybody's.
+            // An import streams, and repeating it leads to the same grants. Where no credential identifies the caller,
+            // all callers would share a key.
             let takesKey =
                 operation.method == "POST" && operation.path != "/admin/v1/grants:import"
                 && !["public", "store"].contains(operation.access ?? "")
@@ -165,7 +165,7 @@ struct ContractTests {
         }
     }
 
-    /// Examples of the body, with their media type.
+    /// Examples of the body, with their media types.
     private func examples(of operation: ContractDocument.Operation) throws -> [(type: String, json: String)] {
         let content = contract.resolved(operation.body.requestBody).content
         return try (content?.members ?? [:]).keys.flatMap { type in

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayAPI
 
-/// The rows that the documents have their readers make, and what the documents then do with them.
+/// The rows that the documentation tells readers to make, and what it then does with them.
 @Suite("The documents' rows") struct DocumentedRowsTests {
-    /// The bodies that a page posts to a collection, in order.
+    /// The bodies that a page of the documentation posts to a collection, in order.
     private func bodies(_ collection: String, in text: String) -> [String] {
         text.split(separator: "admin $api/\(collection) -d '").dropFirst().compactMap { rest in
             rest.range(of: "'\n").map { String(rest[..<$0.lowerBound]) }
@@ -31,7 +31,7 @@ import Testing
             try #require(made.status == 201, "\(made.text)")
             let grant = try #require(await admins.stores.grants.list(ListQuery()).items.last)
             #expect(grant.principal.rawValue == "user:alice" && grant.prefix.text == "users/alice/")
-            // What matters of a grant here is what it allows and demands.
+            // Of a grant, only what it allows and demands matters here.
             var policy = StubPolicy()
             policy.conditions = grant.conditions
             #expect(grant.actions == Set(Action.allCases))
@@ -43,7 +43,7 @@ import Testing
             let path = body.contains("metric") ? "/admin/v1/quotas" : "/admin/v1/grants"
             let made = await TestGateway().send(.post, path, token: "admin-token", json: body)
             #expect(made.status == 201, "\(made.text)")
-            // A quota of bytes refuses sessions that could upload.
+            // A quota of bytes refuses sessions that may upload.
             #expect(made.string("metric") != "bytes")
         }
     }

@@ -38,7 +38,7 @@ struct GrantBatchTests {
         #expect(batch.writes.map(\.id) == [nil, uuid(Self.id), uuid(Self.other)])
         #expect(batch.writes.map(\.revision) == [nil, uuid(Self.other), nil])
         #expect(batch.writes[0].grant.principal.rawValue == "user:bob")
-        // A tag that is none of ours fits no state.
+        // A tag in another form matches no state.
         #expect(batch.removals.map(\.revision) == [uuid("00000000-0000-0000-0000-000000000000")])
         #expect(answer.number("created") == 1 && answer.number("deleted") == 1 && answer.number("unchanged") == 0)
         #expect(answer.string("changeID") == MemoryGrantBulk.change.lowercaseText)

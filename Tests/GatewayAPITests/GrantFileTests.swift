@@ -23,7 +23,7 @@ struct GrantFileTests {
             .post, Self.importPath + query, token: "admin-token", headers: [.contentType: type], json: body)
     }
 
-    /// Grants that use everything there is, with texts that are hard to write.
+    /// Grants that use every member, with texts that are hard to encode.
     private static func grants() throws -> [Grant] {
         func grant(_ prefix: KeyPrefix, _ note: String, _ change: (inout Grant) -> Void = { _ in }) throws -> Grant {
             var grant = Grant(
@@ -265,7 +265,7 @@ struct GrantFileTests {
         #expect(plan(.post, "/admin/v1/grants:apply") == .collect(maxBytes: 16_777_216))
     }
 
-    /// Sends an import whose body comes in pieces.
+    /// Sends an import whose body arrives in pieces.
     private func stream(
         _ pieces: [Result<[UInt8], RequestBodyError>], _ type: String, _ gateway: TestGateway? = nil
     ) async -> TestAnswer {

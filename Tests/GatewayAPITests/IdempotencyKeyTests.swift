@@ -135,7 +135,7 @@ struct IdempotencyKeyTests {
                 let recorded = gateway.ledger.proposals.withLock { $0.count }
                 #expect(recorded > 0)
                 let second = await post(path, body, key: "k", to: gateway, token: "user-token")
-                // An item of a batch that is refused names the request that it is refused in.
+                // The problem of a refused batch item names the request that it belongs to.
                 #expect(text(of: second) == text(of: first), "\(route.template) \(name)")
                 #expect(second.headers[.idempotencyReplayed] == "true")
                 #expect(gateway.ledger.proposals.withLock { $0.count } == recorded)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Members of a JSON object")
 struct JSONObjectTests {
-    /// The object that a text is, as it is taken apart in the text and in a tree.
+    /// The object in a text, read in place and from a tree.
     private func objects(_ text: String) throws -> [JSONObject] {
         [try JSONObject(JSONText(reading: Array(text.utf8))), try JSONObject(JSONReader.read(Array(text.utf8)))]
     }

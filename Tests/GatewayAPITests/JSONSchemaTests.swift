@@ -2,7 +2,8 @@ import ContractTesting
 import Testing
 
 @Suite("A schema") struct JSONSchemaTests {
-    /// Schema, values that fit, values that do not: each pair differs in what the keyword is about.
+    /// A schema with values that fit and values that do not. The values of a pair differ in the point that the keyword
+    /// tests.
     static let rows: [(schema: String, fits: [String], fails: [String])] = [
         ("type: string", ["a", "''"], ["1", "true", "null", "[a]", "{a: b}"]),
         ("type: integer", ["1", "-1", "1.0"], ["1.5", "'1'", "true"]),

@@ -77,7 +77,7 @@ struct LedgerEndpointTests {
         #expect(await get("issuances/\(StubPolicy.grantID)").string("key") == "uploads/")
     }
 
-    /// Each answer is held against the contract where it is sent.
+    /// Sending an answer also checks it against the contract.
     @Test("tells what is alive because of a grant or credential, and what use grants are of")
     func reports() async throws {
         let grant = await get("grants/\(StubPolicy.grantID)/blast-radius")

@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Synchronization
 
-/// Remembers what it is told, and gives back grants that it was given.
+/// Records its input, and returns grants that it was given.
 final class MemoryGrantBulk: GrantBulkStore {
     static let change = uuid("0191d7f0-0000-4000-8000-000000000001")
 

@@ -3,7 +3,7 @@ import GatewayAPI
 import GatewayCore
 import Synchronization
 
-/// Requests with idempotency keys, in memory; nothing runs out.
+/// Requests with idempotency keys, in memory. Nothing expires.
 final class MemoryIdempotency: IdempotencyStore {
     private struct Row {
         let request: IdempotentRequest
@@ -54,7 +54,7 @@ final class MemoryIdempotency: IdempotencyStore {
         OnceLedger(store: self, claim: claim, base: base)
     }
 
-    /// Records what is not on record yet, and says of the rest that it is.
+    /// Records issuances that are not yet recorded, and reports the others as recorded.
     private struct OnceLedger: IssuanceLedger {
         let store: MemoryIdempotency
         let claim: IdempotencyClaim
@@ -83,6 +83,6 @@ final class MemoryIdempotency: IdempotencyStore {
         }
     }
 
-    /// All that is kept.
+    /// All kept answers.
     var kept: [UInt8] { rows.withLock { rows in rows.flatMap { $0.answer ?? [] } } }
 }

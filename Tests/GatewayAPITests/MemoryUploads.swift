@@ -2,14 +2,15 @@ import Foundation
 import GatewayCore
 import Synchronization
 
-/// Uploads in parts in memory, and a store that takes everything; one upload of `user:alice` is open from the beginning.
+/// Multipart uploads in memory, and a store that accepts everything. One upload of `user:alice` is open from the
+/// beginning.
 final class MemoryUploads: MultipartUploadRows, MultipartStore {
     static let openID = uuid("0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a01")
 
     let uploads = Mutex<[UUID: MultipartUpload]>([:])
-    /// What the store has of every upload.
+    /// The parts that the store has of every upload.
     let parts = Mutex<[StoredPart]>([])
-    /// What the store throws instead.
+    /// The error that the store throws instead.
     let failure = Mutex<GatewayError?>(nil)
 
     init() {

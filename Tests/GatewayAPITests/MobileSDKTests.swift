@@ -7,13 +7,13 @@ import Testing
 
 @testable import GatewayAPI
 
-/// What Alibaba's own SDK for Python makes of the gateway's answers, judged by our verifiers of both versions.
+/// Runs Alibaba's own SDK for Python on the gateway's answers. Our verifiers of both versions judge the result.
 private struct OSS2 {
     static let python = ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"]
     static var isAvailable: Bool { python != nil }
     static var isRequired: Bool { ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
 
-    /// What the SDK made.
+    /// The output of the SDK.
     struct Output: Decodable {
         struct Remote: Decodable {
             let stringToSign: String
@@ -57,7 +57,7 @@ private struct OSS2 {
         print(json.dumps({"v1": url(oss2.AUTH_VERSION_1), "v4": url(oss2.AUTH_VERSION_4, region=job["region"]), "remote": remote}))
         """#
 
-    /// Runs the SDK at the tests' time.
+    /// Runs the SDK with the tests' clock.
     static func run(credentials: [String: Any], key: String) throws -> Output {
         let job: [String: Any] = [
             "now": 1_900_000_000, "date": "Sun, 17 Mar 2030 17:46:40 GMT", "credentials": credentials,
@@ -79,7 +79,7 @@ private struct OSS2 {
     }
 }
 
-/// What Alibaba Cloud's credentials library for Python makes of an address that answers like the gateway.
+/// Runs Alibaba Cloud's credentials library for Python on an address that answers like the gateway.
 private enum CredentialsLibrary {
     private static let script = #"""
         import http.server, json, sys, threading
@@ -113,7 +113,7 @@ private enum CredentialsLibrary {
         let (input, output) = (Pipe(), Pipe())
         process.standardInput = input
         process.standardOutput = output
-        // It logs refusals.
+        // The library logs refusals.
         process.standardError = FileHandle.nullDevice
         try process.run()
         try input.fileHandleForWriting.write(contentsOf: Data(body.utf8))

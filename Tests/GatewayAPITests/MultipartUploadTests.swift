@@ -22,7 +22,7 @@ struct MultipartUploadTests {
         gateway.uploads.failure.withLock { $0 = .unavailable(retryAfter: 5) }
         let down = await gateway.send(.post, "/v1/multipart-uploads", token: "user-token", json: Self.start)
         #expect(down.status == 503 && down.headers[.retryAfter] == "5")
-        // The first is over, of the second nobody knows.
+        // The first upload has ended; nobody knows of the second.
         let states = gateway.uploads.uploads.withLock { $0.values.map(\.state) }
         #expect(Set(states) == [.open, .aborted, .starting])
     }

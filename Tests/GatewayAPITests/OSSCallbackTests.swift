@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayAPI
 
-/// Callbacks that come without a secret, signed by a key that stands for that of Alibaba OSS. Signatures are by the `openssl` command.
+/// Callbacks without a secret, signed with a key in place of Alibaba OSS's. The `openssl` command makes the signatures.
 @Suite("Callbacks that OSS signed")
 struct OSSCallbackTests {
     private static let keyURL = "https://gosspublic.alicdn.com/callback_pub_key_v1.pem"
@@ -18,7 +18,7 @@ struct OSSCallbackTests {
         -----END PUBLIC KEY-----
 
         """
-    /// Of an object in a bucket at OSS, and of one in a bucket elsewhere.
+    /// One callback about an object in a bucket at OSS, and one about an object in a bucket elsewhere.
     private static let signed = (
         body: "bucket=oss-photos&object=users%2Falice%2Fcat.png&size=10&etag=%22tag%22&reqId=5C06A3B67B8B5A3DA422299D",
         signature: "SqGAjrdHhbUjl4MxpWKtiGcBAMGlj2jWtm1KGwoOaxmn6MesUYOIQjABovZ78xDHVP8E19JO6EJIfdZV9NpTaQ=="
@@ -54,7 +54,7 @@ struct OSSCallbackTests {
         }
         let made = gateway.events.objects.withLock { $0 }
         #expect(made.map(\.key.rawValue) == ["users/alice/cat.png"])
-        // What the store says, not what the callback says.
+        // The size is the store's, not the callback's.
         #expect(made.first?.size == 12 && made.first?.callbackID?.hasPrefix("found:") == true)
         #expect(gateway.callbackKeys.asked.withLock { $0 } == [Self.keyURL], "by https, and once")
         #expect(gateway.objects.asked.withLock { $0 } == Array(repeating: "oss-photos/users/alice/cat.png", count: 2))

@@ -11,7 +11,7 @@ struct ProblemTests {
         quotaID: "q1", metric: .bytes, period: .month, limit: 2_000_000_000_000_000, remaining: 5, resetsIn: 0
     )
 
-    /// Every case of the gateway's errors and what becomes of it.
+    /// Every case of the gateway's errors, with the problem that it becomes.
     static let cases: [(GatewayError, Int, String, String)] = [
         (.invalidArgument(field: "key", reason: "why"), 400, "InvalidArgument", "invalid-argument"),
         (.unauthenticated(reason: "why"), 401, "Unauthenticated", "unauthenticated"),

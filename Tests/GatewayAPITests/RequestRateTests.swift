@@ -44,7 +44,7 @@ struct RequestRateTests {
         #expect(admitted(at: 100) == 1)
         #expect(admitted(at: 1100) == 10)
         #expect(admitted(at: 1_000_000) == 20)
-        // Somebody who began to be answered earlier.
+        // A request that arrived earlier, but is checked later.
         #expect(admitted(at: 999_000) == 0)
     }
 
@@ -78,7 +78,7 @@ struct RequestRateTests {
         let refused = refusal { try rate.take(count, from: alice, at: at(499)) }
         #expect(refused?.retryAfter == 1 && refused?.remaining == 4)
         #expect(refusal { try rate.take(count, from: alice, at: at(500)) } == nil)
-        // Ten in all were there by now, and twenty were taken.
+        // Ten tokens in all were there by now, and twenty were taken.
         #expect(refusal { try rate.take(from: alice, at: at(1099)) }?.remaining == 0)
         #expect(refusal { try rate.take(from: alice, at: at(1100)) } == nil)
     }
@@ -104,7 +104,7 @@ struct RequestRateTests {
     func answers() async {
         let gateway = TestGateway(APISettings(requestsPerSecond: 1))
         #expect(await ask(gateway).status == 200)
-        // The stub knows one principal by all its tokens.
+        // The stub identifies one principal by all its tokens.
         #expect(await ask(gateway, "/admin/v1/quotas", token: "user-token").status == 403)
         for (path, token) in [("/v1/access", "user-token"), ("/admin/v1/quotas", "admin-token")] {
             let answer = await ask(gateway, path, token: token)
@@ -156,7 +156,7 @@ struct RequestRateTests {
         #expect(await ask(gateway, paths[20]).status == 200)
         #expect(await gateway.send(.delete, "/admin" + paths[20], token: "admin-token").status == 204)
         let audited = gateway.stores.tickets.changes.withLock { $0.map(\.isAudited) }
-        // Those that made them are no matter of the audit either; the store leaves these out by itself.
+        // Creating these tickets is not audited either; the store omits those changes by itself.
         #expect(audited.suffix(21) == Array(repeating: false, count: 20) + [true])
     }
 }

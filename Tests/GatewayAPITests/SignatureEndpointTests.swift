@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayAPI
 
-/// Nobody starts uploads in parts here.
+/// A store without remote uploads.
 struct NoRemoteUploads: RemoteUploadStore {
     func begin(_ upload: RemoteUpload, contentType: String) async throws(GatewayError) {}
     func contentType(ofUpload id: String, _ upload: RemoteUpload) async throws(GatewayError) -> String? { nil }

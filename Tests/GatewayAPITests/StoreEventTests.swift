@@ -101,7 +101,7 @@ struct StoreEventTests {
         }
         #expect(await status(nil, "?secret=\(MemoryStoreEvents.secret)&secret=x") == 400)
         #expect(await status(nil, "?secret=x") == 401)
-        // Nothing of a message is looked at without the secret.
+        // Without the secret, no part of a message is read.
         #expect(await gateway.send(.post, "/v1/events/s3?nosuch=1", json: "{").status == 401)
         #expect(!gateway.logLines.contains(MemoryStoreEvents.secret))
     }

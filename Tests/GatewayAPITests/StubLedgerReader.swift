@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
 
-/// A ledger to read, with three rows on two pages, and reports of one line.
+/// A ledger to read, with three rows on two pages and reports of one line.
 struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
     static let range = LedgerRange(at: TestGateway.now)
 
@@ -86,7 +86,7 @@ extension LedgerRange {
     }
 }
 
-/// A history in which everything was always so.
+/// A history in which nothing ever changed.
 struct StubHistory: PolicyHistory {
     func moment(at instant: Date) async throws(GatewayError) -> PolicyMoment? {
         instant < TestGateway.now.addingTimeInterval(-86_400) ? nil : PolicyMoment(sequence: 1, at: instant)

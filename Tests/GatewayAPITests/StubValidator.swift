@@ -3,7 +3,7 @@ import Foundation
 import GatewayCore
 import Synchronization
 
-/// Finds nothing wrong, or what it is told.
+/// Finds nothing wrong, or what the test sets.
 struct StubValidator: BucketValidator {
     var failure: ProbeFailure?
 
@@ -16,7 +16,7 @@ struct StubValidator: BucketValidator {
     }
 }
 
-/// What admins did, in memory.
+/// The acts of admins, in memory.
 final class MemoryAudit: AuditLog {
     let acts = Mutex<[AuditedAct]>([])
     let failure = Mutex<GatewayError?>(nil)
@@ -28,7 +28,7 @@ final class MemoryAudit: AuditLog {
 }
 
 extension TestGateway {
-    /// Makes the rows of a bucket and its credential, as admins have them.
+    /// Makes the rows of a bucket and its credential, in the form that admins see.
     func makeBucket() async throws {
         let change = ChangeContext(actor: try .user("root"), requestID: "r")
         _ = try await stores.buckets.create(StubPolicy.bucket(), by: change)

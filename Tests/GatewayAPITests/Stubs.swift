@@ -3,7 +3,7 @@ import GatewayAPI
 import GatewayCore
 import Synchronization
 
-/// Reads an identifier that is written in a test.
+/// Parses an identifier written in a test.
 func uuid(_ text: String) -> UUID {
     guard let id = UUID(uuidString: text) else { preconditionFailure("'\(text)' is no UUID.") }
     return id
@@ -29,7 +29,7 @@ struct StubPolicy: PolicySource {
         )
     }
 
-    /// The same at Alibaba OSS, `oss-photos`.
+    /// The bucket `oss-photos` at Alibaba OSS.
     static func ossBucket() throws -> Bucket {
         var bucket = try bucket()
         bucket.name = try BucketName("oss-photos")
@@ -116,7 +116,7 @@ struct StubPolicy: PolicySource {
     }
 }
 
-/// Records everything, unless told otherwise.
+/// Records everything unless the test says otherwise.
 final class StubLedger: IssuanceLedger, QuotaUsageSource {
     private let verdict: RecordVerdict?
     private let failure: GatewayError?
@@ -154,7 +154,7 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
     private let rows = Mutex<[(id: String, row: Stored<Resource>)]>([])
     let queries = Mutex<[ListQuery]>([])
     let changes = Mutex<[ChangeContext]>([])
-    /// All that was ever written, with who wrote it.
+    /// Every row ever written, with its author.
     let history = Mutex<[(row: Resource, actor: Principal)]>([])
 
     init(_ kind: ResourceKind, _ identify: @escaping @Sendable (Resource) -> String) {
@@ -217,7 +217,7 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
     }
 }
 
-/// A store of each kind.
+/// One store of each kind.
 struct MemoryStores {
     let buckets = MemoryStore<Bucket>(.bucket) { $0.name.rawValue }
     let credentials = MemoryStore<StorageCredential>(.storageCredential) { $0.id.uuidString.lowercased() }
@@ -249,7 +249,7 @@ extension MemoryStore<Ticket>: TicketRevocation {
     }
 }
 
-/// One gateway that runs, and one that began to.
+/// One live gateway, and one that has only begun to run.
 struct StubGateways: GatewayDirectory {
     func gateways(_ query: ListQuery) async throws(GatewayError) -> Page<KnownGateway> {
         let row = KnownGateway(
@@ -272,7 +272,7 @@ struct StubGroups: GroupDirectory {
     }
 }
 
-/// Every quota used by one of its holders.
+/// Reports every quota as used by one of its holders.
 struct StubQuotaUses: QuotaUses {
     func summaries(of quotas: [UUID]) async throws(GatewayError) -> [UUID: QuotaUseSummary] { [:] }
 
@@ -287,7 +287,7 @@ struct StubQuotaUses: QuotaUses {
     }
 }
 
-/// A credential with one bucket, and the use of those in memory.
+/// A credential with one bucket, and the use of credentials in memory.
 struct StubDependency: CredentialDependency {
     let buckets: MemoryStore<Bucket>
     let credentials: MemoryStore<StorageCredential>
@@ -322,7 +322,7 @@ struct StubAudit: AuditReader {
     }
 }
 
-/// Opens sessions that show what they were ordered with.
+/// Opens sessions that show their own order.
 final class StubOpener: SessionOpener {
     private let failure: GatewayError?
     let orders = Mutex<[SessionOrder]>([])

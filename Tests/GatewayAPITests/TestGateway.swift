@@ -11,7 +11,7 @@ import Testing
 
 @testable import GatewayAPI
 
-/// The whole API in process, over stores in memory, at a fixed time.
+/// The whole API in process, over in-memory stores, at a fixed time.
 struct TestGateway {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
 
@@ -100,13 +100,13 @@ struct TestGateway {
         responder = APIResponder(parts, settings, on: listener)
     }
 
-    /// All that was logged, as one text.
+    /// Everything that was logged, as one text.
     var logLines: String {
         (logs.entries.map { "\($0.level) \($0.message) \($0.metadata)" }
             + requestLog.requests.withLock { $0 }.map { "\($0)" }).joined(separator: "\n")
     }
 
-    /// Sends a request. The answer is held against the contract.
+    /// Sends a request. Checks the answer against the contract.
     func send(
         _ method: HTTPRequest.Method, _ path: String, token: String? = nil, headers: HeaderFields = [:],
         json: String? = nil, from remoteAddress: String = "192.0.2.7",
@@ -129,7 +129,7 @@ struct TestGateway {
     }
 }
 
-/// Remembers the lines of requests.
+/// Records the lines of requests.
 final class MemoryRequestLog: RequestLog {
     let requests = Mutex<[AnsweredRequest]>([])
 
@@ -138,12 +138,12 @@ final class MemoryRequestLog: RequestLog {
     }
 }
 
-/// How often policy was read anew before an admin was accepted.
+/// Number of times that policy was read anew before an admin was accepted.
 final class Advances: Sendable {
     let count = Mutex(0)
 }
 
-/// An answer, taken apart.
+/// A parsed answer.
 struct TestAnswer {
     let status: Int
     let headers: HeaderFields
@@ -154,7 +154,7 @@ struct TestAnswer {
         self.init(response, bytes)
     }
 
-    /// Waits for the end of an answer that is a stream.
+    /// Waits for the end of a streamed answer.
     init(collecting response: ServerResponse) async {
         switch response.body {
         case .bytes(let bytes): self.init(response, bytes)
@@ -171,7 +171,7 @@ struct TestAnswer {
         self.bytes = bytes
     }
 
-    /// The status that the body tells, where it tells one, as SDKs read it.
+    /// The status in the body, where there is one, as SDKs read it.
     var toldStatus: Int { number("StatusCode") ?? status }
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
@@ -184,7 +184,7 @@ struct TestAnswer {
     func number(_ member: String) -> Int? { json[member] as? Int }
 }
 
-/// Gathers a streamed answer; an end that comes too early leaves a mark that no answer has.
+/// Gathers a streamed answer. An early end leaves a mark that no answer has.
 private final class Pieces: ResponseBodyWriter {
     private let bytes = Mutex<[UInt8]>([])
 
@@ -199,7 +199,7 @@ private final class Pieces: ResponseBodyWriter {
     }
 }
 
-/// Knows tokens by heart: `user`, `auditor`, `admin`, and `expired`.
+/// Knows fixed tokens: `user`, `auditor`, `admin`, and `expired`.
 struct StubAuthenticator: Authenticator {
     func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         let roles: Set<Role>

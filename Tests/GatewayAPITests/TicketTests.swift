@@ -94,7 +94,7 @@ struct TicketTests {
         fixture.policy.change(.issuer("https://id.example")) { issuers, _ in issuers = [] }
         try await fixture.cache.advance()
         #expect(await fixture.refusal(text) == .unauthenticated(reason: "The token is not accepted."))
-        // Another row of the same name did not vouch for anybody.
+        // A later row of the same name does not vouch for the ticket.
         var issuer = IssuerFixture.issuer()
         issuer.createdAt = ticket.createdAt.addingTimeInterval(1)
         fixture.policy.change(.issuer("https://id.example")) { [issuer] issuers, _ in issuers = [issuer] }
@@ -117,7 +117,7 @@ struct TicketTests {
         #expect(await fixture.refusal(other) == .expiredToken)
     }
 
-    /// A ticket of `user:alice` that lives for an hour of the fixture's clock.
+    /// A ticket of `user:alice` that lives for an hour by the fixture's clock.
     static func row(seed: UInt8 = 1, on scope: PolicyScope? = nil) throws -> (text: String, ticket: Ticket) {
         let text = try #require(
             TicketText(randomBytes: (0..<TicketText.randomByteCount).map { seed &+ UInt8($0 * 5) }))

@@ -3,7 +3,7 @@ import GatewayAPI
 import GatewayCore
 import Synchronization
 
-/// What became of uploads, in memory.
+/// The state of uploads, in memory.
 final class MemoryUploadRecords: UploadRecords {
     let rows = Mutex<[UUID: UploadRecord]>([:])
     let queries = Mutex<[UploadQuery]>([])
@@ -47,7 +47,7 @@ final class MemoryUploadRecords: UploadRecords {
     }
 }
 
-/// A store with one object under every key, with none, or that fails.
+/// A store with one object under every key, with none, or with a failure.
 final class StubObjects: StoredObjects {
     let answer = Mutex<Result<StoredObject?, GatewayError>>(.success(nil))
     let asked = Mutex<[String]>([])
@@ -59,7 +59,7 @@ final class StubObjects: StoredObjects {
         return try answer.withLock { $0 }.get()
     }
 
-    /// What the uploads of ``MemoryUploadRecords`` are to make.
+    /// An object that fits the uploads of ``MemoryUploadRecords``.
     static func fitting(_ change: (inout StoredObject) -> Void = { _ in }) -> StoredObject {
         var object = StoredObject(
             size: 10, etag: "tag", contentType: "image/png", md5: [UInt8](repeating: 7, count: 16),
@@ -69,7 +69,7 @@ final class StubObjects: StoredObjects {
     }
 }
 
-/// Where Alibaba OSS keeps its key; nothing, until a test puts something there.
+/// The place of Alibaba OSS's key; empty until a test serves a key.
 final class StubCallbackKeys: KeySetFetcher {
     let documents = Mutex<[String: [UInt8]]>([:])
     let asked = Mutex<[String]>([])
@@ -81,9 +81,9 @@ final class StubCallbackKeys: KeySetFetcher {
     }
 }
 
-/// What stores told, in memory.
+/// The events that stores sent, in memory.
 final class MemoryStoreEvents: StoreEventRecords {
-    /// Good for `photos` from the beginning.
+    /// The secret for `photos` at the beginning.
     static let secret = "sluicee_abcdefghijkl_" + String(repeating: "s", count: 43)
 
     let secrets = Mutex<[EventSecret]>([])

@@ -49,7 +49,7 @@ struct UploadTests {
         #expect(await found(nil).state == "unverified")
         #expect(await found(digest).state == "landed")
         #expect(await found(other).mismatches == ["sha256"])
-        // The store compared it when it took the bytes.
+        // The store compared it when it received the bytes.
         #expect(await found(nil, signsPayload: true).state == "landed")
         #expect(await found(other, signsPayload: true).state == "mismatched")
         let wrong = await state(of: StubObjects.fitting { $0.size = 11 }) { $0.contentSHA256 = digest }
@@ -62,7 +62,7 @@ struct UploadTests {
         #expect(await state(of: StubObjects.fitting { $0.contentType = "Image/PNG; charset=binary" }).state == "landed")
         let unbound = await state(of: StubObjects.fitting { $0.size = 99 }) { $0.contentLength = nil }
         #expect(unbound.state == "landed")
-        // A form binds a greatest length, and perhaps several types.
+        // A form binds a maximum length, and may permit several types.
         let form = await state(of: StubObjects.fitting { $0.size = 3 }, delivery: "post-policy") {
             $0.contentType = "image/jpeg, image/png"
             $0.contentMD5 = nil

@@ -4,8 +4,8 @@ import HTTPTypes
 import LibCrypto
 import Synchronization
 
-/// Alibaba Cloud's security token service, as far as AssumeRole goes: checks signatures, dates and nonces by the
-/// documentation, and knows nothing of the code that signs.
+/// The AssumeRole call of Alibaba Cloud's security token service. It checks signatures, dates and nonces by the
+/// documentation, and shares no code with the signer.
 final class AlibabaSTSStandIn: Sendable {
     static let accessKeyID = "LTAIFAKEPUBLIC000001"
     static let secret = "fakePublicOssSecret0123456789x"
@@ -22,15 +22,15 @@ final class AlibabaSTSStandIn: Sendable {
 
     /// - Parameters:
     ///   - now: The service's clock.
-    ///   - life: How long sessions live, whatever was asked.
+    ///   - life: Lifetime of all sessions, in seconds, whatever was requested; `nil` for the requested one.
     init(now: @escaping @Sendable () -> Date, life: TimeInterval? = nil) {
         self.now = now
         self.life = life
     }
 
-    /// Parameters of the calls that were accepted.
+    /// Parameters of the accepted calls.
     var calls: [[String: String]] { state.withLock { $0.calls } }
-    /// Codes of those that were not.
+    /// Error codes of the refused calls.
     var codes: [String] { state.withLock { $0.codes } }
 
     /// Answers a request whose parameters are in the query.
@@ -77,7 +77,7 @@ final class AlibabaSTSStandIn: Sendable {
 }
 
 extension AlibabaSTSStandIn {
-    /// Checks a signature; gives all parameters by their names in the older protocol, and the code of a flaw.
+    /// Verifies a signature; returns all parameters by their names in the older protocol, and the code of an error.
     static func verify(
         method: String, query: String, headers: [String: String], secret: String
     ) -> (parameters: [String: String], flaw: String?) {

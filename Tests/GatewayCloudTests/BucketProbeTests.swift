@@ -7,13 +7,13 @@ import Testing
 
 @testable import GatewayCloud
 
-/// A store that keeps one object, believes every signature, and misbehaves as told.
+/// A store that keeps one object, accepts every signature, and misbehaves as the test sets.
 private final class ProbedStore: Sendable {
-    /// What it says instead of what it should, by method.
+    /// Answers that replace the proper ones, by method.
     let answers: [HTTPRequest.Method: ServerResponse]
-    /// Fields of every answer.
+    /// Header fields of every answer.
     let fields: HeaderFields
-    /// Whether it obeys headers that the signature does not list, and compares no checksum.
+    /// Whether it obeys unsigned headers, and compares no checksum.
     let isLenient: Bool
     private let isThere = Mutex(false)
 
@@ -173,7 +173,7 @@ extension ServerResponse {
         #expect(put.advice?.contains(advice) == true, "\(put.advice ?? "")")
         #expect(!"\(validation)".contains("secret words"))
         #expect(!"\(validation)".contains("the-secret"))
-        // What may have been written in spite of the answer is removed.
+        // An object that may have been written despite the answer is removed.
         #expect(peer.requests.map(\.method).contains(.delete) == (status >= 500))
         #expect(!validation.isValid)
     }
@@ -261,7 +261,7 @@ extension ServerResponse {
         let peer = TestPeer { _ in .bytes("internal") }
         try await peer.serve { origin in
             let port = origin.split(separator: ":")[2]
-            // A port where something listens, and one where nothing does, look the same.
+            // A port with a listener and a port without one look the same.
             for port in [String(port), "9"] {
                 let validation = try await Self.validate(Self.bucket("\(host):\(port)"))
                 #expect(validation.findings[0].failure == .blocked, "\(validation.findings[0])")

@@ -7,16 +7,16 @@ import Testing
 
 @testable import GatewayCloud
 
-/// Names that no name server ever says anything of.
+/// Names for which no name server ever answers.
 @Suite struct HangingNameTests {
-    /// Looks names up in a table; one that ends in `.hangs` hangs until the end of the test, or until nobody can wait
-    /// any more.
+    /// Resolves names from a table. A name that ends in `.hangs` hangs until the end of the test, or until nobody can
+    /// wait any longer.
     private final class Names: Sendable {
         private let gate = DispatchSemaphore(value: 0)
         private let limit = DispatchTime.now() + 8
         private let state = Mutex((asked: [String: Int](), isOver: false))
 
-        /// How often a name was asked for.
+        /// Number of look-ups of a name.
         func count(of name: String) -> Int { state.withLock { $0.asked[name, default: 0] } }
 
         func lookUp(_ name: String) -> [String] {
@@ -28,7 +28,7 @@ import Testing
             return name == "nowhere.example" ? [] : ["127.0.0.1"]
         }
 
-        /// Lets go what hangs.
+        /// Releases the look-ups that hang.
         func end() {
             state.withLock { $0.isOver = true }
             gate.signal()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// A client whose names are those of the test, and a server that it may reach by all of them.
+    /// Runs `body` with a client that uses the test's names, and a server that it may reach by all of them.
     private func withNames(
         timeout: Duration, _ body: @Sendable (Names, OutboundClient, _ port: Substring) async throws -> Void
     ) async throws {
@@ -83,7 +83,7 @@ import Testing
                 }
                 await calls.waitForAll()
             }
-            // However many call, one thread waits for the name.
+            // However many calls there are, one thread waits for the name.
             for number in 0..<20 { #expect(names.count(of: "store-\(number).hangs") == 1) }
         }
     }
@@ -108,7 +108,7 @@ import Testing
                 await calls.waitForAll()
             }
             #expect(underWay() == 32)
-            // Whoever comes later waits for the look-up that hangs, and has its answer when there is one.
+            // A later call waits for the look-up that hangs, and gets its answer.
             async let late = Self.outcome(client, "http://store-0.hangs:\(port)/")
             names.end()
             #expect(await late.result == .success(200))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import GatewayCloud
 
-/// What one server that hangs may cost those who call others.
+/// The cost that one hanging server may cause for calls to other servers.
 @Suite struct HangingPeerTests {
     private static let timeout = Duration.seconds(2)
 
-    /// Calls a server and takes down how long that took.
+    /// Calls a server and measures how long that takes.
     private static func call(_ client: OutboundClient, _ origin: String) async -> (error: OutboundError?, Duration) {
         let start = ContinuousClock.now
         do throws(OutboundError) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayCloud
 
-/// What the gateway makes of what stores, and what stands in front of them, answer.
+/// How the gateway interprets the answers of stores, and of intermediaries in front of them.
 @Suite(.timeLimit(.minutes(2))) struct MultipartAnswerTests {
     private static let parts = [
         (1, "5d41402abc4b2a76b9719d911017c592"), (2, "7d793037a0760186574b0282f2f435e7"),
@@ -16,7 +16,7 @@ import Testing
 
     private static func error(_ code: String) -> String { "<Error><Code>\(code)</Code><Message>x</Message></Error>" }
 
-    /// Answers that are none, under any status.
+    /// Bodies that are no valid answer, under any status.
     private static let noise = [
         "", " ", "{}", "<html><body>Bad gateway</body></html>", "<InitiateMultipartUploadResult>",
         "<CompleteMultipartUploadResult><ETag>abc-2</ETag>", "<!DOCTYPE x><CompleteMultipartUploadResult/>",
@@ -24,12 +24,13 @@ import Testing
         "\(error("AccessDenied"))\(error("AccessDenied"))", "<a>" + String(repeating: " ", count: 70_000) + "</a>",
     ]
 
-    /// Runs with an upload that is open at a store that gives one answer after another, the last one over and over.
+    /// Runs `body` with an open upload at a store. The store gives the last answer to `HEAD` requests, and the first to
+    /// all others.
     private func atStore(
         _ answers: [(Int, String)], _ body: @escaping @Sendable (UploadDesk, MultipartUpload) async throws -> Void
     ) async throws -> [RequestHead] {
         let peer = TestPeer { [answers] head in
-            // Of the kind of request, so that a question in between takes nobody's answer.
+            // Chosen by the kind of request, so that a question in between takes no other request's answer.
             let (status, text) = answers[head.method == .head ? answers.count - 1 : 0]
             return .bytes(head.method == .head ? "" : text, status: HTTPResponse.Status(code: status))
         }
@@ -45,7 +46,7 @@ import Testing
     {
         _ = try await atStore([(200, text)]) { desk, upload in
             await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
-            // The parts may be an object by now: no more of them, no abort, but asking again.
+            // The parts may be an object by now: no more parts and no abort are allowed, but another attempt is.
             #expect(desk.rows.state(of: upload.id) == .completing)
             await #expect(throws: GatewayError.self) { try await desk.abort(upload.id) }
             await #expect(throws: Self.unknown) { try await desk.complete(upload.id, Self.parts) }
@@ -158,7 +159,7 @@ import Testing
         try await peer.serve { origin in
             let desk = try UploadDesk(StoreRows(endpoint: origin), reachedAt: origin)
             await #expect(throws: Self.unknown) { try await desk.start() }
-            // What the store may hold is still to be cleaned up.
+            // The parts that the store may hold must still be cleaned up.
             let rows = try await desk.rows.list(ListQuery(pageSize: 10)).items
             #expect(rows.map(\.state) == [.starting])
         }

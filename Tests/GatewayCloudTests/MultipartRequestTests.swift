@@ -7,10 +7,10 @@ import Testing
 
 @testable import GatewayCloud
 
-/// What the gateway asks of stores that cannot run here, held against the verifying halves of the schemes and against
-/// URLs that the stores' own SDKs made for the same calls at the same instant.
+/// Requests of the gateway to stores that cannot run here. They are compared with the verifiers of the schemes, and
+/// with URLs that the stores' own SDKs made for the same calls at the same instant.
 @Suite(.timeLimit(.minutes(2))) struct MultipartRequestTests {
-    /// A URL of an SDK's.
+    /// A URL made by an SDK.
     struct Vector: Decodable, CustomTestStringConvertible {
         enum Call: String, Decodable { case start, complete, abort, list, parts }
 
@@ -42,7 +42,7 @@ import Testing
     static let storeUploadID = "2~aB-_.+/=%2F"
     static let etags = ["5d41402abc4b2a76b9719d911017c592", "7D793037A0760186574B0282F2F435E7"]
 
-    /// Answers each call as stores do.
+    /// Answers each call as a store does.
     private static func answer(_ head: RequestHead) -> String {
         let path = head.target
         return if path.contains("max-parts=") {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Makes a call; gives what the store received of it.
+    /// Makes a call; returns the request that the store received.
     private func received(_ vector: Vector) async throws -> (head: RequestHead, body: [UInt8]) {
         let peer = TestPeer { head in
             .bytes(head.method == .delete ? "" : Self.answer(head), status: head.method == .delete ? .noContent : .ok)
@@ -152,7 +152,7 @@ import Testing
                 ]
             case .list: [NamedValue("prefix", UploadDesk.key), NamedValue("uploads", "")]
             }
-        // The verifier of OSS's older version counts the token among what is not its own.
+        // The verifier of OSS V1 counts the token among the parameters that are not part of the signature.
         let query = try verified(head, vector).query.filter { $0.name != "security-token" }
         #expect(query.sorted { $0.name < $1.name } == wanted)
     }
@@ -185,7 +185,7 @@ import Testing
     @Test(arguments: Vector.all) func `the stores' own SDKs sign the same request alike`(vector: Vector) async throws {
         let (head, _) = try await received(vector)
         let verified = try verified(head, vector)
-        // The port of the peer is part of what some schemes sign, and so the same request is signed for the store's own
+        // Some schemes sign the port, and the peer has another one. So the same request is signed for the store's own
         // host.
         let own = ["host", "content-md5"]
         let headers = verified.signedHeaders.filter { !own.contains($0) }.compactMap { name in
@@ -198,7 +198,7 @@ import Testing
             query: verified.query.filter { $0.name != "security-token" }, expiresIn: 60, at: UploadDesk.now
         ).reveal()
         #expect(try Self.parts(of: url) == Self.parts(of: vector.url))
-        // What OSS signs holds neither host nor port.
+        // OSS signs neither host nor port.
         if vector.provider == .oss {
             let signature = vector.scheme == .ossV4 ? "x-oss-signature=" : "Signature="
             let sent = try #require(head.target.split(separator: signature).last)
@@ -206,12 +206,12 @@ import Testing
         }
     }
 
-    /// Origin and path as they stand, and the parameters, decoded, in order of their names.
+    /// Origin and path unchanged, and the decoded parameters, sorted by name.
     private static func parts(of url: String) throws -> [String] {
         let halves = url.split(separator: "?", maxSplits: 1)
         try #require(halves.count == 2)
         let pairs = halves[1].split(separator: "&").map { pair in
-            // A bare name is the same parameter to all of these stores.
+            // To all of these stores, a bare name is the same parameter.
             (pair.removingPercentEncoding ?? "").replacing(/=$/, with: "")
         }
         return [String(halves[0])] + pairs.sorted()

@@ -58,7 +58,7 @@ import Testing
         #expect(peer.bodies == [body, [], []])
         let heads = peer.requests.map(\.headerFields)
         #expect(heads[0][.contentType] == "image/png" && heads[0][HTTPField.Name("x-empty")!] == "")
-        // Nothing that a signature would not know of.
+        // Nothing that a signature would not cover.
         #expect(heads.allSatisfy { $0[.expect] == nil } && heads[1][.contentType] == nil)
         #expect(heads[1][.contentLength] == "0")
     }
@@ -77,7 +77,7 @@ import Testing
             }
             let other = try client(["http://127.0.0.1:1", "https://127.0.0.1:\(port)"])
             #expect(await outcome(other, origin) == .failure(.notPermitted))
-            // A listed network lets https through, which this server does not speak.
+            // A listed network permits https, which this server does not speak.
             let result = await outcome(try client(networks: ["127.0.0.0/8"]), "https://127.0.0.1:\(port)/")
             #expect(result == .failure(.noAnswer(.tls)))
         }
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// In a process of its own: the programs that other tests start would inherit the variables.
+    /// In a process of its own, as the programs that other tests start would inherit the variables.
     @Test func proxiesOfTheEnvironmentAreIgnored() async throws {
         await #expect(processExitsWith: .success) {
             // Port 9 of loopback, where nobody listens.

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayCloud
 
-/// A published request of Alibaba's own SDKs, or one made with them.
+/// A request that Alibaba published with its own SDKs, or one made with them.
 private struct STSVector: Decodable {
     struct Inputs: Decodable {
         enum CodingKeys: String, CodingKey {

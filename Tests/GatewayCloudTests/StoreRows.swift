@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
 
-/// Rows of one bucket, `photos`, its credential, and a grant of everything in it to everybody.
+/// Rows of one bucket, `photos`, with its credential and a grant of everything in it to everybody.
 struct StoreRows: PolicySource {
     static let position = PolicyPosition(sequence: 1, tag: UUID())
     static let credentialID = UUID()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayCloud
 
-/// The parts that stores tell of, in the words of each.
+/// Lists of parts, in the form of each store.
 @Suite(.timeLimit(.minutes(2))) struct StoredPartsTests {
     private static let tags = ["5d41402abc4b2a76b9719d911017c592", "7D793037A0760186574B0282F2F435E7"]
 
@@ -18,7 +18,7 @@ import Testing
         """
     }
 
-    /// Answers of Amazon, Alibaba and Google to the same question, after their documentation.
+    /// Answers of Amazon, Alibaba and Google to the same question, according to their documentation.
     private static let answers = [
         """
         <?xml version="1.0" encoding="UTF-8"?>
@@ -87,7 +87,7 @@ import Testing
             let times = page.items.map { $0.modifiedAt.timeIntervalSince(UploadDesk.now) }
             #expect(times == [0, 1])
             let token = try #require(page.nextPageToken)
-            // This store begins anew: what does not lie after the token is no answer.
+            // This store starts from the beginning. An answer is invalid if its parts do not come after the token.
             await #expect(throws: GatewayError.unavailable(retryAfter: 5)) {
                 try await desk.parts(upload.id, size: 2, token: token)
             }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import Testing
 
-/// A server on loopback that answers as the test says, and remembers what it was asked.
+/// A server on loopback that answers as the test sets, and records its requests.
 final class TestPeer: HTTPResponder {
     private let answer: @Sendable (RequestHead) async -> ServerResponse
     private let state = Mutex<[(head: RequestHead, body: [UInt8])]>([])
@@ -15,10 +15,10 @@ final class TestPeer: HTTPResponder {
         self.answer = answer
     }
 
-    /// Requests so far.
+    /// The requests so far.
     var requests: [RequestHead] { state.withLock { $0.map(\.head) } }
 
-    /// Their bodies.
+    /// The bodies of the requests so far.
     var bodies: [[UInt8]] { state.withLock { $0.map(\.body) } }
 
     func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 1 << 20)) }
@@ -37,12 +37,12 @@ final class TestPeer: HTTPResponder {
         ServerResponse(head: ResponseHead(status: failure.status))
     }
 
-    /// Runs the server while `body` runs, which gets its origin.
+    /// Runs the server while `body` runs. `body` receives its origin.
     func serve<Value: Sendable>(_ body: @Sendable (_ origin: String) async throws -> Value) async throws -> Value {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         var configuration = HTTPServerConfiguration()
         configuration.drainDeadline = .seconds(1)
-        // Of this the heads of its answers are made as well.
+        // The same memory also serves the heads of its answers.
         configuration.maxHeadBytes = 32 * 1_024
         let server = try HTTPServer(configuration: configuration, responder: self, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))

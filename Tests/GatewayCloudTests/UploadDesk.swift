@@ -4,8 +4,7 @@ import GatewayCore
 import Synchronization
 import Testing
 
-/// Uploads in parts of `user:alice` at a store, with rows in memory: every step goes the way that it goes in the
-/// gateway.
+/// Multipart uploads of `user:alice` at a store, with rows in memory. Every step takes the same path as in the gateway.
 final class UploadDesk: Sendable {
     static let now = Date(timeIntervalSince1970: 1_900_000_000)
     static let key = "uploads/large ü+.mov"
@@ -41,7 +40,7 @@ final class UploadDesk: Sendable {
         return try await uploads.start(fields, in: request)
     }
 
-    /// An upload that is open, by an identifier of the store's.
+    /// Makes an open upload with the store's identifier.
     func openUpload(_ storeUploadID: String) async throws -> MultipartUpload {
         let upload = MultipartUpload(
             id: UUID(), principal: caller.principal, bucket: try BucketName("photos"), key: try ObjectKey(Self.key),
@@ -64,7 +63,7 @@ final class UploadDesk: Sendable {
     }
 }
 
-/// Vouches for one caller.
+/// Accepts one caller.
 private struct OneCaller: Authenticator {
     let caller: Caller
 
@@ -82,7 +81,7 @@ private struct Recorder: IssuanceLedger {
     func count(_ denial: Denial) {}
 }
 
-/// Rows of uploads in memory.
+/// Rows of uploads, in memory.
 final class MemoryRows: MultipartUploadRows {
     private let uploads = Mutex<[UUID: MultipartUpload]>([:])
 

@@ -158,7 +158,7 @@ private final class Rows<Resource: Sendable>: AdminStore {
     }
 }
 
-/// What each credential signs for: nothing, until a test says otherwise. Whoever asks for one names one that exists.
+/// The buckets for which each credential signs; none until a test sets them. Tests ask only for credentials that exist.
 private final class CredentialUses: CredentialDependency {
     private let known = Mutex<(endpoint: String?, soleMaker: Principal?)>((nil, nil))
 

@@ -5,7 +5,8 @@ import Testing
 
 @testable import GatewayCore
 
-/// Buckets at stores that obey unsigned headers: what each delivery binds, and what is refused. The table of the contract.
+/// Buckets at stores that obey unsigned headers: what each delivery binds, and what is refused. The cases are those of
+/// the contract's table.
 @Suite struct ClosedUploadTests {
     private static let bytes = Array("0123456789".utf8)
     private static let digest = DigestAlgorithm.sha256.digest(of: bytes)
@@ -20,7 +21,7 @@ import Testing
         try Fixture.decided(request, under: Fixture.policy(grants: [Fixture.grant(1)], bucket: bucket))
     }
 
-    /// What a link has to be told of.
+    /// A wish that a link has to bind.
     enum Wish: CaseIterable {
         case all, noDigest, noLength, nothing
 
@@ -33,7 +34,7 @@ import Testing
         }
     }
 
-    /// What the ledger tells is asked again by `simulate` and `explain`.
+    /// `simulate` and `explain` evaluate rows of the ledger again.
     @Test func `an upload on record is asked for again with its hash`() throws {
         let row = RecordedIssuance(
             id: Fixture.id(1), issuedAt: Fixture.now, expiresAt: Fixture.now.addingTimeInterval(60),
@@ -76,7 +77,8 @@ import Testing
                     "content-type": "image/png", "content-length": "10", "x-amz-acl": "private",
                     "x-amz-content-sha256": Self.digest.hex,
                 ])
-            // What is promised is in the finished URL: all of it is listed as signed, and the hash stands for the body.
+            // The promise holds for the finished URL: every header is listed as signed, and the hash stands for the
+            // body.
             let url = try URLSigner().url(for: request, by: permit).reveal()
             #expect(
                 url.contains(
@@ -116,7 +118,7 @@ import Testing
         } else {
             #expect(closed.error != nil)
         }
-        // Elsewhere a part binds no SHA-256, and needs none.
+        // In other buckets, a part binds no SHA-256 and needs none.
         let open = try decided(request, in: Self.bucket(.awsV4, isClosed: false))
         #expect((open.error == nil) == !hasDigest)
     }
@@ -224,7 +226,7 @@ import Testing
         } else {
             #expect(throws: StringToSignRefusal.callback) { _ = try string.permitted(by: rules) }
         }
-        // And in no bucket that has none.
+        // The same in a bucket without a callback.
         #expect(throws: StringToSignRefusal.callback) {
             _ = try string.permitted(by: StringRules(now: now, maxLifeSeconds: 900))
         }

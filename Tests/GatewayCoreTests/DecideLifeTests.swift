@@ -3,7 +3,7 @@ import GatewayCore
 import Signing
 import Testing
 
-/// What a permit says: life, bound headers, charges.
+/// The content of a permit: lifetime, bound headers, charges.
 @Suite struct DecideLifeTests {
     struct Life: Sendable {
         var asked: Int?

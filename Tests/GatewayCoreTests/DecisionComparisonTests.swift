@@ -3,7 +3,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// `decide` over rows found through the cache, against a plain reading of the rules over all rows.
+/// Compares `decide`, over rows found through the cache, with a plain reading of the rules over all rows.
 @Suite struct DecisionComparisonTests {
     static let segments = ["a", "b", "ab", "alice", "acme", "é", "e\u{301}"]
     static let names = ["user:alice", "user:bob", "group:g1", "group:g2", "*"]
@@ -28,7 +28,7 @@ import Testing
             #expect(actual == Self.expected(request, world.grants))
             outcomes[String(actual.prefix(6)), default: 0] += 1
         }
-        // The worlds reach every kind of outcome, or the comparison shows little.
+        // The worlds must reach every kind of outcome, or the comparison shows little.
         for (kind, count) in outcomes { #expect(count > 5, "\(kind)") }
         #expect(outcomes.count == 6, "\(outcomes)")
     }
@@ -100,14 +100,14 @@ import Testing
         }
     }
 
-    /// The rules, read once more, over text alone.
+    /// The rules, implemented once more over text alone.
     static func expected(_ request: IssueRequest, _ grants: [Grant]) -> String {
         let covering = grants.compactMap { grant -> (grant: Grant, prefix: [UInt8])? in
             guard ["user:alice", "group:g1", "*"].contains(grant.principal.rawValue),
                 grant.bucket == request.bucket, grant.actions.contains(request.action)
             else { return nil }
             if grant.prefix.text.contains("none") {
-                // Which keys are denied nobody knows: all that begin like the template.
+                // Nobody knows which keys are denied, so all that begin like the template are.
                 let start = grant.prefix.text.range(of: "${").map { grant.prefix.text[..<$0.lowerBound] } ?? ""
                 let isDenied = grant.effect == .deny && request.key.rawValue.utf8.starts(with: start.utf8)
                 return isDenied ? (grant, Array(start.utf8)) : nil

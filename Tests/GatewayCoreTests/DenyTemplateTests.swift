@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Testing
 
-/// A template that denies and has no value for its variable denies all that it might be for: whatever lies below the text
+/// A deny template without a value for its variable denies everything that it might cover: whatever lies below the text
 /// before its first variable.
 @Suite("A deny template without a usable value", .timeLimit(.minutes(1))) struct DenyTemplateTests {
     static let unusable = ["", "a/b", "..", "*", "a%2F", "a\u{85}"]
@@ -86,7 +86,7 @@ import Testing
         #expect(try await form("u/", deny) == nil)
     }
 
-    /// Why a form is refused.
+    /// The reason why a form is refused.
     private func form(_ prefix: String, _ deny: Grant) async throws -> GatewayError? {
         var tables = ScriptedPolicy.Tables()
         tables.bucket = try Fixture.bucket()

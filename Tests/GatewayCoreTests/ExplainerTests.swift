@@ -3,7 +3,7 @@ import GatewayCore
 import Testing
 
 @Suite struct ExplainerTests {
-    /// Policy, its past and a ledger, as a test says.
+    /// Policy, its history and a ledger, as set by a test.
     private struct World: PolicyHistory, IssuanceReader, QuotaUsageSource {
         var tables = ScriptedPolicy.Tables()
         var past: [Grant] = []

@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Testing
 
-/// Values that tests build on: a bucket, a caller, grants and quotas, at one fixed instant.
+/// Values on which tests build: a bucket, a caller, grants and quotas, at one fixed instant.
 enum Fixture {
     static let now = Date(timeIntervalSince1970: 1_715_934_600)
     static let position = PolicyPosition(sequence: 10, tag: id(1_000_010))
@@ -56,7 +56,7 @@ enum Fixture {
         )
     }
 
-    /// A grant whose downloads temporary credentials can have: they leave the answer's headers to whoever holds them.
+    /// A grant whose downloads fit temporary credentials: it leaves the headers of the answer to the holder.
     static func sessionGrant(
         _ number: Int, to principal: String = "user:alice", on prefix: String = "team/",
         actions: Set<Action> = [.putObject, .getObject], effect: Grant.Effect = .allow,
@@ -107,7 +107,7 @@ enum Fixture {
         return try IssueRequest(fields)
     }
 
-    /// Policy of a caller, from grants and quotas of any principal of theirs.
+    /// The policy of a caller, made from grants and quotas of any of the caller's principals.
     static func policy(
         grants: [Grant] = [], quotas: [Quota] = [], principals: [String] = ["user:alice", "group:staff", "*"],
         bucket: Bucket?? = nil, credential: StorageCredential?? = nil
@@ -141,7 +141,7 @@ enum Fixture {
 }
 
 extension Decision {
-    /// The permit; fails the test where there is none.
+    /// The permit of a decision; fails the test where there is none.
     var permit: Permit {
         get throws {
             guard case .permit(let permit) = self else {
@@ -151,7 +151,7 @@ extension Decision {
         }
     }
 
-    /// The error of a refusal, if it is one.
+    /// The error of a refusal; `nil` for a permit.
     var error: GatewayError? {
         guard case .refuse(let refusal) = self else { return nil }
         return refusal.error
@@ -162,7 +162,7 @@ struct UnexpectedDecision: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A change that spoils a request, and the field that is named then.
+/// A change that makes a request invalid, and the field that the error names.
 struct BadField: Sendable, CustomTestStringConvertible {
     let field: String
     let change: @Sendable (inout IssueRequest.Fields) -> Void
@@ -175,7 +175,7 @@ struct BadField: Sendable, CustomTestStringConvertible {
     var testDescription: String { field }
 }
 
-/// The field that an `invalidArgument` names, or `nil` when something else, or nothing, was thrown.
+/// The field that an `invalidArgument` names; `nil` when something else, or nothing, was thrown.
 func refusedField<Value>(_ body: () throws -> Value) -> String? {
     do {
         _ = try body()

@@ -32,7 +32,7 @@ import Testing
 }
 
 @Suite struct SlotTableTests {
-    /// Hashes whose lower bits are all ones stand at the end of the table, from where collisions go on at its beginning.
+    /// Hashes whose lower bits are all ones belong at the end of the table, where collisions continue at the beginning.
     @Test(arguments: [[-1], [-1, -2, 0, 1], Array(-40..<40)])
     func `slots are found by their hashes, however these collide`(hashes: [Int]) throws {
         var random = SeededGenerator(seed: 11)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What limits the size of an object in parts needs a scheme that signs the length of each part.
+/// A limit on the size of a multipart object requires a scheme that signs the length of each part.
 @Suite struct MultipartBindingTests {
     static let schemes = Bucket.Scheme.allCases
     static let unable: Set<Bucket.Scheme> = [.ossV1, .awsV2, .gcsV2RSA]
@@ -87,7 +87,7 @@ import Testing
                 if Self.unable.contains(scheme) {
                     expectUnbound(decision, by: scheme)
                 } else {
-                    // Bytes are charged to the parts that bring them.
+                    // Bytes are charged to the parts that carry them.
                     #expect(try decision.permit.charges.map(\.amount) == (step == .part ? [10] : []))
                 }
             }
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: schemes) func `a part is bound by its own length or not at all`(scheme: Bucket.Scheme) throws {
-        // Google's stores compare `x-goog-content-length-range` with an object that is written at once, not with a part.
+        // Google's stores apply `x-goog-content-length-range` to an object that is written at once, not to a part.
         for step in Step.allCases {
             for length in [nil, Int64(10)] {
                 let decision = try decided(step, length: length, by: scheme, allowsUnenforcedSize: true)

@@ -131,7 +131,7 @@ import Testing
         try await cache.advance()
         async let policy = access(cache)
         await gate.arrived()
-        // Another server took over; its log is shorter and has no such grant.
+        // Another server took over. Its log is shorter and does not contain the grant.
         let elsewhere = PolicyPosition(sequence: 3, tag: Fixture.id(77))
         source.set {
             $0.log = [(elsewhere, [])]
@@ -266,7 +266,7 @@ import Testing
                     for _ in 0..<200 {
                         if reader % 2 == 0 { try? await cache.advance() }
                         guard let policy = try? await access(cache) else { continue }
-                        // Grant number n came with the log's line 10 + n.
+                        // Entry 10 + n of the log created grant number n.
                         let newest = (1...300).last { Fixture.id($0) == policy.principals[0].grants.first?.id } ?? 0
                         #expect(10 + newest >= policy.position.sequence)
                     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What one caller can have loaded, and what that does to others.
+/// The amount that one caller can have loaded, and its effect on others.
 @Suite(.timeLimit(.minutes(1))) struct PolicyLoadTests {
     let alice: Principal
     let bob: Principal
@@ -57,7 +57,7 @@ import Testing
         let source = try source()
         let results = try await ask(cache(source), as: alice, for: (0..<1000).map { "p1/d\($0 % 10)/k\($0)" })
         for result in results { #expect(try result.get().literalGrants.count == 1) }
-        // The bucket, one folder, ten below it, and each key.
+        // The bucket, one folder, ten folders below it, and each key.
         #expect(source.now.placeLoads.map(\.count) == [1012])
     }
 
@@ -66,7 +66,7 @@ import Testing
         let cache = cache(source)
         let results = try await ask(cache, as: alice, for: deepKeys(1000) + ["p1/k"])
         let good = results.count { (try? $0.get()) != nil }
-        // 65 places of its own each, and the bucket's.
+        // 65 places for each key, and the bucket's.
         #expect(100...PolicyCache.maxPlacesOfRequest / 65 ~= good)
         for result in results {
             if case .failure(let error) = result { #expect(error == .slowDown(retryAfter: 1)) }
@@ -74,7 +74,7 @@ import Testing
         let loads = source.now.placeLoads
         #expect(loads.allSatisfy { $0.count <= 8192 } && loads.count >= 2)
         #expect(loads.reduce(0) { $0 + $1.count } <= PolicyCache.maxPlacesOfRequest)
-        // The next attempt gets on from there.
+        // The next attempt continues from there.
         let again = try await ask(cache, as: alice, for: deepKeys(1000))
         #expect(again.count { (try? $0.get()) != nil } > good)
     }
@@ -86,7 +86,7 @@ import Testing
             if case .grants = call, isFirst.isFirst() { await gate.pass() }
         })
         let cache = cache(source)
-        // So that both wait for places alone.
+        // After this, both wait for places alone.
         _ = try await cache.access(of: bob, groups: [], to: nil, key: nil)
         let large = Task { try await ask(cache, as: alice, for: deepKeys(20)) }
         await gate.arrived()
@@ -132,7 +132,7 @@ import Testing
         let before = source.now.loads.count
         #expect(try await cache.access(of: alice, groups: [], to: bucket, key: key).bucket != nil)
         #expect(source.now.loads.count == before)
-        // What is not there is remembered too, and no more of it than has room.
+        // Missing rows are remembered too, as far as there is room.
         #expect(try await cache.ticket(name: "unknown199").rows == nil)
         #expect(source.now.loads.count == before)
         #expect(cache.count <= 128)
@@ -154,7 +154,7 @@ import Testing
     }
 }
 
-/// How deep keys and prefixes may be.
+/// The permitted depth of keys and prefixes.
 @Suite struct SlashBoundTests {
     private static func deep(_ slashes: Int) -> String { String(repeating: "s/", count: slashes) }
 
@@ -192,7 +192,7 @@ import Testing
             _ = try SessionRequest(
                 bucket: try BucketName("demo-bucket"), prefix: prefix, actions: nil, duration: nil)
         }
-        // What is on record is still read.
+        // What is already recorded can still be read.
         #expect(try ObjectKey(key).rawValue == key)
         var recorded = fields { $0.key = key }
         recorded.isKeyOnRecord = true
@@ -200,7 +200,7 @@ import Testing
     }
 }
 
-/// Secrets of stores that nobody has.
+/// Look-ups of event secrets that nobody has.
 @Suite struct EventSecretLookUpTests {
     private final class Records: StoreEventRecords {
         let asked = Mutex<[String]>([])
@@ -222,7 +222,7 @@ import Testing
         func removeSecret(of bucket: BucketName, by change: ChangeContext) async throws(GatewayError) -> Bool { false }
     }
 
-    /// Nobody is asked here.
+    /// Answers no requests; none is expected.
     private struct Nobody: StoredObjects, KeySetFetcher {
         func object(
             _ key: ObjectKey, in bucket: BucketName, withSHA256: Bool
@@ -282,7 +282,7 @@ import Testing
         #expect(
             records.asked.withLock(\.count)
                 == Int(EventSecretLookUps.burst) + 1 + Int(EventSecretLookUps.perSecond))
-        // Removed, it is dead at once.
+        // After removal, the secret is dead at once.
         records.known.withLock { $0 = nil }
         #expect(await outcome(events, good.text) != nil)
     }

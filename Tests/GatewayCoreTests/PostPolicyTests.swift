@@ -5,7 +5,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// Forms permit what the grants permit, all of it, and nothing else.
+/// Forms permit everything that the grants permit, and nothing else.
 @Suite(.timeLimit(.minutes(1))) struct PostPolicyTests {
     let source: ScriptedPolicy
     let cache: PolicyCache
@@ -125,7 +125,7 @@ import Testing
         ("team/x/${sub}/", true), ("team/xy/", false), ("team/x", false), ("team/${claim:none}/", true),
     ])
     func `no grant may deny a part of it`(prefix: String, isRefused: Bool) async throws {
-        // Also where the principal has so many grants that not all are held.
+        // The same where the principal has so many grants that not all are held.
         for others in [0, 300] {
             source.set { tables in
                 tables.grants = [try! Fixture.grant(1), try! Fixture.grant(2, on: prefix, effect: .deny)]
@@ -210,7 +210,7 @@ import Testing
         #expect(ledger.proposals.first?.charges.map(\.amount) == [1, 700])
     }
 
-    /// A form that leaves the key to the client is for as many objects as it is sent for; what a quota reserved is for one.
+    /// A form that leaves the key to the client admits one object per use; a quota reserves only for one.
     @Test(arguments: [Bucket.Scheme.awsV4, .ossV4, .ossV1, .gcsV4HMAC])
     func `no form is for more bytes than a quota reserved`(scheme: Bucket.Scheme) async throws {
         source.set { tables in

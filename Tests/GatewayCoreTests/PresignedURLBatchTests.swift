@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Testing
 
-/// Requests that are answered together, each for itself.
+/// Requests that are answered together, each one independently.
 @Suite(.timeLimit(.minutes(1))) struct PresignedURLBatchTests {
     let alice: Principal
     let source: ScriptedPolicy

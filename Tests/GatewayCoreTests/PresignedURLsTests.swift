@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A ledger that answers as told and notes what it was given.
+/// A ledger that answers as scripted and records its input.
 final class ScriptedLedger: IssuanceLedger {
     struct Notes {
         var proposals: [IssuanceProposal] = []
@@ -16,7 +16,7 @@ final class ScriptedLedger: IssuanceLedger {
     private let notes = Mutex(Notes())
     private let answer: @Sendable (IssuanceProposal, Int) async throws(GatewayError) -> RecordVerdict
 
-    /// - Parameter answer: Gets the proposal and how many came before it.
+    /// - Parameter answer: Receives the proposal and the number of proposals before it.
     init(_ answer: @escaping @Sendable (IssuanceProposal, Int) async throws(GatewayError) -> RecordVerdict) {
         self.answer = answer
     }
@@ -28,7 +28,7 @@ final class ScriptedLedger: IssuanceLedger {
 
     var proposals: [IssuanceProposal] { notes.withLock { $0.proposals } }
     var denials: [Denial] { notes.withLock { $0.denials } }
-    /// How many proposals came with each call.
+    /// Number of proposals in each call.
     var calls: [Int] { notes.withLock { $0.calls } }
 
     func record(
@@ -62,13 +62,13 @@ extension IssuanceProposal {
 }
 
 extension RequestContext {
-    /// A request of somebody from nowhere.
+    /// The context of a request without a source address.
     static func test(_ caller: Caller, requestID: String = "r") -> RequestContext {
         RequestContext(caller: caller, sourceAddress: nil, requestID: requestID, deadline: .now + .seconds(10))
     }
 }
 
-/// Knows one API key's worth of caller, read through the cache as the real one does.
+/// Identifies a caller by one API key, which it reads through the cache as the real authenticator does.
 struct CacheAuthenticator: Authenticator {
     let cache: PolicyCache
 

@@ -1,7 +1,7 @@
 import GatewayCore
 import Testing
 
-/// Redirects are decided like any URL, and only where the bucket allows them.
+/// Redirects are decided like any URL, and issued only where the bucket allows them.
 @Suite struct RedirectTests {
     private func decided(_ key: String, allowed: Bool) throws -> Decision {
         var fields = IssueRequest.Fields()

@@ -3,8 +3,8 @@ import GatewayCore
 import LibCrypto
 import Testing
 
-/// Strings of clients, signed for buckets of every scheme: what they bind is what the string says, whatever the bucket's links
-/// could bind.
+/// Clients' strings, signed for buckets of every scheme. They bind what the string says, whatever the bucket's own
+/// links could bind.
 @Suite("Remote signatures, by string and bucket", .timeLimit(.minutes(1)))
 struct RemoteSchemeTests {
     private static let date = "Fri, 17 May 2024 08:30:00 GMT"
@@ -16,7 +16,7 @@ struct RemoteSchemeTests {
 
         var scheme: RemoteSignatures.Scheme { self == .awsV2 ? .awsV2 : .oss }
 
-        /// Whether a bucket's store takes them, with an access key.
+        /// Whether the store of a bucket accepts them, with an access key.
         func fit(_ bucket: Bucket.Scheme) -> Bool {
             switch bucket {
             case .awsV4, .awsV2, .gcsV4HMAC: self == .awsV2
@@ -62,7 +62,7 @@ struct RemoteSchemeTests {
         return tables
     }
 
-    /// A string in the words of a scheme, and the request whose hash it holds.
+    /// A string in the form of a scheme, and the request whose hash it contains.
     func string(
         _ words: Words, _ method: String, query: [(String, String)] = [], type: String? = nil, length: Int? = nil
     ) throws -> RemoteString {
@@ -86,7 +86,7 @@ struct RemoteSchemeTests {
         return try RemoteString(text, canonicalRequest: request, scheme: words.scheme)
     }
 
-    /// `nil` where it is signed, and on record.
+    /// The error of a refusal; `nil` where the string is signed and recorded.
     func error(
         _ string: RemoteString, _ words: Words, _ tables: ScriptedPolicy.Tables,
         uploads: MemoryRemoteUploads = MemoryRemoteUploads()
@@ -142,7 +142,7 @@ struct RemoteSchemeTests {
             #expect(put?.code == "NotEnforceable", "PUT: \(String(describing: put))")
             let start = try await error(
                 string(words, "POST", query: [("uploads", "")], type: "image/png"), words, tables)
-            // Where lengths can be bound, each part counts for itself; nothing bounds their sum.
+            // Where lengths can be bound, each part is counted by itself; nothing bounds their sum.
             let partsCount = isQuota && words == .ossV4
             #expect(partsCount ? start == nil : start?.code == "NotEnforceable", "start: \(String(describing: start))")
             let part = try await error(
@@ -156,7 +156,7 @@ struct RemoteSchemeTests {
             let boundPart = try await error(
                 string(words, "PUT", query: Self.part, length: 5), words, tables, uploads: startedUpload())
             #expect(isQuota ? boundPart == nil : boundPart?.code == "NotEnforceable")
-            // A start that has no bytes of its own opens the way to parts all the same.
+            // A start without bytes of its own still opens the way to parts.
             let empty = try await error(
                 string(words, "POST", query: [("uploads", "")], type: "image/png", length: 0), words, tables)
             #expect(isQuota ? empty == nil : empty?.code == "NotEnforceable")
@@ -191,7 +191,7 @@ struct RemoteSchemeTests {
         let type = [("response-content-type", "text/html")]
         let attachment = [("response-content-disposition", "attachment")]
         if place.isGoogle {
-            // Google signs none of these: whoever holds the signature adds them.
+            // Google signs none of these, so the holder of the signature can add them.
             for tables in [silent, open] { #expect(try await get(tables)?.code == "NotEnforceable") }
             open.grants[0].conditions.allowVersions = true
             forced.grants[0].conditions.allowVersions = true

@@ -190,7 +190,7 @@ struct RemoteSignaturesTests {
         #expect(await error(put("/demo-bucket/team/b?partNumber=1&uploadId=X1")) == .accessDenied)
         #expect(await error(put("/demo-bucket/team/a?partNumber=1&uploadId=X2")) == .accessDenied)
         #expect(await error(put("/demo-bucket/team/a?partNumber=1&uploadId=X2"), as: "bob") == nil)
-        // The type is that of the start, also when grants changed since.
+        // The type is that of the start, even if grants have changed since.
         source.change([.principal(try Principal("user:alice"))]) {
             $0.grants[0].conditions.contentTypes = ["image/jpeg"]
         }

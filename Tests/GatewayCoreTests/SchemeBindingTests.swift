@@ -3,7 +3,7 @@ import GatewayCore
 import Signing
 import Testing
 
-/// What each signing scheme binds of a request, and what is refused because it cannot.
+/// The parts of a request that each signing scheme binds, and requests that are refused because it cannot bind them.
 @Suite struct SchemeBindingTests {
     static let schemes = Bucket.Scheme.allCases
     static let bindLength: Set<Bucket.Scheme> = [.awsV4, .ossV4, .gcsV4RSA, .gcsV4HMAC]
@@ -152,7 +152,7 @@ import Testing
         let forced = try decided(Fixture.get(), by: scheme, conditions: GrantConditions(forceDownload: true))
         if scheme == .gcsV2RSA {
             for decision in [named, cached, forced] { #expect(decision.error?.code == "NotEnforceable") }
-            // Whoever holds the URL may add them.
+            // The holder of the URL may add them.
             for half in [
                 GrantConditions(), GrantConditions(allowResponseContentType: true),
                 GrantConditions(allowVersions: true),

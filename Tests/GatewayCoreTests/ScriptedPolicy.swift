@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Synchronization
 
-/// Policy in a table of the test's own, with a log of changes, whose answers can be held back.
+/// Policy in the test's own tables, with a log of changes. Answers can be held back.
 final class ScriptedPolicy: PolicySource {
     struct Tables: Sendable {
         var grants: [Grant] = []
@@ -22,7 +22,7 @@ final class ScriptedPolicy: PolicySource {
     enum Call { case load, grants, changes }
 
     private let tables: Mutex<Tables>
-    /// Runs after an answer was read and before it is handed over.
+    /// Runs after an answer was read and before it is returned.
     private let hold: @Sendable (Call) async -> Void
 
     init(_ tables: Tables, hold: @escaping @Sendable (Call) async -> Void = { _ in }) {
@@ -32,7 +32,7 @@ final class ScriptedPolicy: PolicySource {
 
     var now: Tables { tables.withLock { $0 } }
 
-    /// Commits a change: writes, and a line in the log.
+    /// Commits a change: writes rows and appends an entry to the log.
     func change(_ scopes: Set<PolicyScope>, _ write: (inout Tables) throws -> Void) rethrows {
         try tables.withLock { tables in
             try write(&tables)
@@ -42,7 +42,7 @@ final class ScriptedPolicy: PolicySource {
         }
     }
 
-    /// Changes what is no part of the log.
+    /// Changes data that the log does not cover.
     func set(_ write: (inout Tables) -> Void) {
         tables.withLock { write(&$0) }
     }
@@ -128,7 +128,7 @@ extension ScriptedPolicy.Tables {
     }
 }
 
-/// Holds whoever comes until it is opened, and tells when somebody came.
+/// Holds all who arrive until it is opened, and reports arrivals.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -173,7 +173,7 @@ final class Gate: Sendable {
     }
 }
 
-/// Says yes once.
+/// Returns `true` only once.
 final class Once: Sendable {
     private let isUsed = Mutex(false)
 

@@ -3,7 +3,7 @@ import GatewayCore
 import Synchronization
 import Testing
 
-/// Opens sessions as the test says, and counts.
+/// Opens sessions as the test scripts it, and counts them.
 final class ScriptedOpener: SessionOpener {
     private let answer: @Sendable (SessionOrder) async throws(GatewayError) -> SessionCredential
     private let opened = Mutex<[SessionOrder]>([])
@@ -14,7 +14,7 @@ final class ScriptedOpener: SessionOpener {
         self.answer = answer
     }
 
-    /// Sessions that live as long as was ordered from now on.
+    /// Opens sessions that live for the ordered time from now.
     convenience init(now: @escaping @Sendable () -> Date = { Fixture.now }) {
         self.init { order in .sample(until: now().addingTimeInterval(TimeInterval(order.duration))) }
     }
@@ -62,7 +62,7 @@ struct SessionCacheTests {
                 return try await group.reduce(into: [Bool]()) { $0.append($1) }
             }
             #expect(outcomes == Array(repeating: !fails, count: 500))
-            // Those who came after a failure was answered opened another one, in turn.
+            // Those who came after a failure was answered opened another session, one after the other.
             #expect(fails || opener.orders.count == 1)
         }
     }
@@ -121,7 +121,7 @@ struct SessionCacheTests {
     }
 }
 
-/// A clock that the test moves.
+/// A clock that the test sets.
 final class SharedClock: Sendable {
     private let instant = Mutex(Fixture.now)
 

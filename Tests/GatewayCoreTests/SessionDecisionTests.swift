@@ -150,7 +150,7 @@ struct SessionDecisionTests {
             return
         }
         #expect(reason.contains("forbids") && reason.contains("presigned URLs"))
-        // Whoever has no grant learns nothing of it.
+        // A caller without a grant learns nothing about it.
         #expect(try decided(request("other/"), [grant], bucket: bucket).error == .accessDenied)
         for value in [0, 900, 43_200] {
             bucket.maxSessionTTL = value
@@ -185,7 +185,7 @@ struct SessionDecisionTests {
         let reading = try Fixture.sessionGrant(2, actions: [.getObject])
         #expect(try lost([reading]) == ["PutObject team/ AccessDenied"])
         #expect(try lost([Fixture.sessionGrant(3)]).isEmpty)
-        // Inside what is allowed nothing is missing; around it there is.
+        // Within the allowed prefix nothing is missing; around it something is.
         let inner = try Fixture.sessionGrant(4, on: "team/free/")
         #expect(try lost([limited, inner]) == ["PutObject team/ NotEnforceable"])
         #expect(try lost([Fixture.sessionGrant(5, on: ""), limited]).isEmpty)
@@ -265,7 +265,7 @@ struct SessionDecisionTests {
 }
 
 extension SessionDecision {
-    /// The permit; fails the test where there is none.
+    /// The permit of a decision; fails the test where there is none.
     var permit: SessionPermit {
         get throws {
             guard let permit = permitOrNil else { throw UnexpectedDecision(description: "\(self)") }
@@ -278,7 +278,7 @@ extension SessionDecision {
         return permit
     }
 
-    /// The error of a refusal, if it is one.
+    /// The error of a refusal; `nil` for a permit.
     var error: GatewayError? {
         guard case .refuse(let refusal) = self else { return nil }
         return refusal.error

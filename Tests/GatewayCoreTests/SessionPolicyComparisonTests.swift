@@ -3,7 +3,7 @@ import GatewayCore
 import TestSupport
 import Testing
 
-/// Reads a session policy as a store does, knowing nothing of how it was written.
+/// Reads a session policy as a store does, without knowing how it was written.
 private struct PolicyReader: Decodable {
     struct Rule: Decodable {
         enum CodingKeys: String, CodingKey {
@@ -32,7 +32,7 @@ private struct PolicyReader: Decodable {
         return matching.contains { $0.effect == "Allow" } && !matching.contains { $0.effect == "Deny" }
     }
 
-    /// `*` stands for any characters, `?` for one.
+    /// Matches a pattern in which `*` stands for any characters and `?` for one.
     private static func matches(_ pattern: Substring, _ text: Substring) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }
         if first == "*" {
@@ -104,7 +104,7 @@ struct SessionPolicyComparisonTests {
                         : ("oss:\(action.rawValue)", "acs:oss:x:1:demo-bucket/\(key)")
                     guard reader.permits(name, on: resource) else { continue }
                     permitted += 1
-                    // Whoever holds the keys asks for any type of the answer.
+                    // The holder of the keys can request any type for the answer.
                     var response = ResponseOverrides.Fields()
                     response.contentType = "text/html"
                     let wanted =

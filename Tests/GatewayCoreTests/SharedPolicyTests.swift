@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 import Testing
 
-/// Rows that the cache puts together once for many callers.
+/// Rows that the cache assembles once for many callers.
 @Suite(.timeLimit(.minutes(1))) struct SharedPolicyTests {
     let alice: Principal
     let staff: Principal

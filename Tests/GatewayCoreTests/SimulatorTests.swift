@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct SimulatorTests {
-    /// A ledger in memory, handed out in chunks, and the grants of the policy.
+    /// A ledger in memory that is returned in chunks, with the grants of the policy.
     private final class World: ReplaySource, AdminStore {
         let tables: ScriptedPolicy.Tables
         let policy: ScriptedPolicy
@@ -110,7 +110,7 @@ import Testing
         #expect(result.refused == 2 && Set(result.examples.map(\.issuance.key)) == ["team/secret/a", "team/secret/b"])
         #expect(result.examples.allSatisfy { $0.decidedBy?.id == deny.id })
         #expect(world.queries.withLock { $0.first?.principals } == [deny.principal])
-        // One whole key among the keys of a directory is told apart from the others.
+        // A single key among the keys of a directory is told apart from the others.
         let one = try Fixture.grant(8, on: "team/secret/b", effect: .deny)
         let single = try await world.simulate(PolicyProposal(additions: [one]))
         #expect(single.refused == 1 && single.examples.map(\.issuance.key) == ["team/secret/b"])
@@ -121,7 +121,7 @@ import Testing
         let world = try World(
             [Fixture.grant(1, on: "team/"), Fixture.grant(2, on: "t/${claim:tenant}/"), standing],
             rows: ["team/a", "team/b/c", "t/acme/x"].map { Self.row($0, grant: $0 == "t/acme/x" ? 2 : 1) })
-        // What stands there now did not deny then.
+        // The deny grant that exists now did not deny at that time.
         let removal = try await world.simulate(PolicyProposal(removals: [standing.id]))
         #expect(removal.refused == 0 && removal.refusedAlready == 0 && removal.uncertain == 0)
         let unknown = try Fixture.grant(7, on: "team/${claim:tier}/", effect: .deny)
@@ -162,7 +162,7 @@ import Testing
         let world = try World(grants, members: [alice: [staff]], rows: rows)
         let leave = PolicyProposal(leaves: [.init(group: staff, member: alice)])
         let result = try await world.simulate(leave)
-        // Bob's credential names the group; no row does, and none can take it away.
+        // Bob's credential names the group. No row does, and none can remove it.
         #expect(result.examples.map(\.issuance.key) == ["team/a"] && result.refusedAlready == 0)
         #expect(world.queries.withLock { $0.first?.members } == [alice])
         let join = PolicyProposal(joins: [.init(group: try Principal("group:banned"), member: alice)])
@@ -181,11 +181,11 @@ import Testing
                 Fixture.grant(1, on: "team/"), Fixture.grant(2, on: "office/", conditions: fromOffice),
                 Fixture.grant(3, to: "user:alice", on: "tenants/${claim:tenant}/"),
             ], rows: rows)
-        // The network may hold or not; the grants that are not touched hold as they did.
+        // The network condition may or may not hold. Grants that are not changed hold as before.
         let tightened = try Fixture.grant(1, on: "team/", conditions: fromOffice)
         let network = try await world.simulate(PolicyProposal(replacements: [tightened]))
         #expect(network.uncertain == 1 && network.refused == 0 && network.refusedAlready == 1)
-        // The template that decided tells the claim.
+        // The template that decided reveals the claim.
         let template = try await world.simulate(PolicyProposal(removals: [Fixture.id(3)]))
         #expect(template.examples.map(\.issuance.key) == ["tenants/acme/c"] && template.refused == 1)
         let anew = try await world.simulate(PolicyProposal(additions: [Fixture.grant(9, on: "gone/")]))

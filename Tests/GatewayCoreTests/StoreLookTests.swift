@@ -3,7 +3,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What the store's answer proves of an upload that can no longer happen.
+/// What the store's answer proves about an upload that can no longer happen.
 @Suite struct StoreLookTests {
     private static let permittedAt = Date(timeIntervalSince1970: 1_900_000_000)
 
@@ -37,8 +37,8 @@ import Testing
         #expect(proof(age: nil) == nil)
     }
 
-    /// No action deletes objects. One that does makes a missing object prove less: see the function `is_unused`, which has to look
-    /// for what was issued for it.
+    /// No action deletes objects. If one did, a missing object would prove less: the function `is_unused` would have to
+    /// look for issuances of that action.
     @Test func `no action deletes objects`() {
         #expect(Action.allCases == [.putObject, .getObject])
     }

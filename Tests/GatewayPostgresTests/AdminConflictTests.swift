@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Changes that contradict other rows, one after another and at once.
+/// Changes that contradict other rows, in sequence and concurrently.
 @Suite struct AdminConflictTests {
     private func isConflict(_ body: () async throws -> Void) async -> Bool {
         do {
@@ -38,7 +38,7 @@ import Testing
         #expect(await isConflict { try await stores.buckets.delete("demo", by: AdminWorld.change) })
         try await stores.quotas.delete(quota.id.uuidString.lowercased(), by: AdminWorld.change)
 
-        // The grant that was removed does not keep the bucket, and stays as history.
+        // The removed grant does not keep the bucket, and remains as history.
         let lines = try await world.connection.number("SELECT count(*) FROM policy_log")
         try await stores.buckets.delete("demo", by: AdminWorld.change)
         try await stores.credentials.delete(credential, by: AdminWorld.change)
@@ -66,7 +66,8 @@ import Testing
         }
     }
 
-    /// The second of two that lock one row waits for the first, however long: the other way round is settled by the lock, too.
+    /// Of two changes that lock one row, the second waits for the first, however long. The lock also settles the
+    /// reverse order.
     @Test(.database(.migrated)) func aGrantUnderWayKeepsItsBucket() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
@@ -107,7 +108,7 @@ import Testing
         }
         #expect(created == 64)
         #expect(try await world.connection.number("SELECT count(*) FROM grants WHERE is_template") == 64)
-        // Others have their own 64, and literal ones do not count.
+        // Other principals have their own 64, and literal grants do not count.
         _ = try await world.stores.grants.create(.sample("user:bob", "${sub}/", template: true), by: AdminWorld.change)
         _ = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
         #expect(

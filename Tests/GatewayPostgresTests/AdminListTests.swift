@@ -8,7 +8,7 @@ import Testing
 
 /// Pages, filters and tokens of lists.
 @Suite struct AdminListTests {
-    /// Goes through all pages of a list.
+    /// Reads all pages of a list.
     private func pages<Row: Sendable>(
         of store: PostgresAdminStore<Row>, size: Int, filters: [String: String] = [:]
     ) async throws -> [[Row]] {
@@ -28,7 +28,8 @@ import Testing
         try await world.makeBucket("photos")
         var ids: Set<UUID> = []
         for index in 0..<12 {
-            // Many at one place, so that a page ends among equal prefixes; names that base64 writes with '+' and '/'.
+            // Many rows share one prefix, so that a page ends among equal prefixes. The names contain bytes that base64
+            // writes with '+' and '/'.
             let grant = try Grant.sample(
                 "user:\(index % 2 == 0 ? "ÿþ?>~" : "bob")", index % 3 == 0 ? "" : "équipe/",
                 bucket: index % 4 == 0 ? "photos" : "demo")
@@ -113,7 +114,7 @@ import Testing
                 return
             }
         }
-        // A token of one list is none of another.
+        // A token of one list is not valid for another.
         await #expect(throws: GatewayError.self) {
             try await world.stores.quotas.list(ListQuery(pageToken: token))
         }

@@ -6,9 +6,10 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What every store of rows does alike: a row comes back as it was given, and each change is told in audit and log.
+/// The behaviour that all stores of rows share: a row is read back as it was written, and each change is in the audit
+/// and the log.
 @Suite struct AdminStoreTests {
-    /// Creates a row, reads it in both ways, deletes it, and looks at what was written down.
+    /// Creates a row, reads it in both ways, deletes it, and checks the audit and the log.
     private func lifeOf<Row: Equatable & Sendable>(
         _ row: Row, in store: PostgresAdminStore<Row>, id: String, scope: String, kind: ResourceKind,
         createdAt: WritableKeyPath<Row, Date>, world: AdminWorld

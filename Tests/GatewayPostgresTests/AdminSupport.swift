@@ -43,7 +43,7 @@ struct AdminWorld: Sendable {
         return try await stores.buckets.create(.sample(name, credential: credential.id), by: Self.change).row
     }
 
-    /// The scopes of the last line of the log.
+    /// The scopes of the last log entry.
     func lastScopes() async throws -> [String] {
         let lines = try await connection.execute(
             Statement<Void, [String]>("SELECT scopes FROM policy_log ORDER BY seq DESC LIMIT 1") {
@@ -66,7 +66,7 @@ struct AdminWorld: Sendable {
 }
 
 extension MasterKeyRing {
-    /// Keys made of their identifiers' places; the first seals.
+    /// A key ring whose keys are derived from the positions of their identifiers. The first one seals.
     static func sample(_ ids: String...) throws -> MasterKeyRing {
         let lines = ids.map { id in
             let bytes = [UInt8](

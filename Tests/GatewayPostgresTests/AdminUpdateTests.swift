@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Rows that are written over others.
+/// Rows that replace others.
 @Suite struct AdminUpdateTests {
-    /// Changes a row twice from one state, and looks at what was written down.
+    /// Changes a row twice from the same state, and checks the audit and the log.
     private func change<Row: Equatable & Sendable>(
         _ store: PostgresAdminStore<Row>, _ id: String, scopes: [String], world: AdminWorld, _ edit: (inout Row) -> Void
     ) async throws {
@@ -130,7 +130,7 @@ import Testing
         let third = try await world.stores.grants.update(row, from: second.revision, by: AdminWorld.change)
         #expect(third.createdAt == first.createdAt && third.id == first.id)
         try await world.stores.grants.delete(first.id.uuidString.lowercased(), by: AdminWorld.change)
-        // Each version begins with the change that the one before ends with, and no two are in force at once.
+        // Each version begins with the change that ended the previous one, and no two are in force at once.
         let versions = try await world.connection.execute(
             Statement<Void, String>(
                 """

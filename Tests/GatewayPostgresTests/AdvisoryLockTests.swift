@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Advisory locks have their keys in one place in SQL and in one in Swift.
+/// Advisory locks: their keys are defined once in SQL and once in Swift.
 @Suite struct AdvisoryLockTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
         .standardizedFileURL

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Bulk changes while others change the same grants, and the work they make.
+/// Bulk changes while others change the same grants, and the cost of bulk changes.
 @Suite struct BulkRaceTests {
     private func world() async throws -> AdminWorld {
         let world = try AdminWorld()
@@ -14,7 +14,7 @@ import Testing
         return world
     }
 
-    /// Waits until a session that runs such a statement waits for a lock.
+    /// Waits until a session with such a statement waits for a lock.
     private func waitUntilBlocked(_ statement: String, _ world: AdminWorld) async throws {
         let blocked = """
             SELECT count(*) FROM pg_stat_activity
@@ -27,7 +27,7 @@ import Testing
         Issue.record("nobody waits in \(statement)")
     }
 
-    /// Has another admin change a grant while a bulk change waits for the row.
+    /// Lets another admin change a grant while a bulk change waits for the row.
     private func overtaking(
         _ id: UUID, _ world: AdminWorld, _ bulk: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -79,7 +79,7 @@ import Testing
     @Test(.database(.migrated)) func theLogIsLockedLastAndOnlyThen() async throws {
         let world = try await world()
         let issuing = try PostgresConnection(testing: TestDatabase.current.connectionString)
-        // Whoever issues holds the lock as others do who issue; the import commits by the time it asks for it.
+        // Sessions that issue share this lock. The import asks for it only when it commits.
         try await issuing.runScript("BEGIN")
         try await issuing.runScript("SELECT pg_advisory_xact_lock_shared(7310868744)")
         async let imported = world.importing(try (0..<50).map { (nil, try .plain("user:\($0)")) })
@@ -183,7 +183,7 @@ import Testing
             return line.matches(of: /(?:hit|read)=(\d+)/).map { Int64($0.1) ?? 0 }.reduce(0, +)
         }
         let first = try await buffers("NULL, NULL, NULL, NULL")
-        // Sessions that have executed a statement some times may plan it for all values at once.
+        // After some executions of a statement, a session may use one plan for all values.
         for _ in 0..<10 { _ = try await buffers("NULL, NULL, NULL, NULL") }
         let last = try await buffers("'user:004900', 'demo', '', '00000000-0000-0000-0000-000000000000'")
         #expect(last <= first + 20, "\(last) instead of \(first) pages of the database")

@@ -27,7 +27,7 @@ extension AdminWorld {
             by: Self.change)
     }
 
-    /// Imports grants, some lines at a time.
+    /// Imports grants, a few lines at a time.
     @discardableResult
     func importing(
         _ lines: [(id: UUID?, grant: Grant)], prunes: Bool = false, isDryRun: Bool = false,
@@ -52,14 +52,14 @@ extension AdminWorld {
         return grants
     }
 
-    /// Lines of the log of policy changes.
+    /// Number of entries in the log of policy changes.
     func logLength() async throws -> Int64 {
         try await connection.number("SELECT max(seq) FROM policy_log")
     }
 }
 
 extension Grant {
-    /// A plain grant with a note, which tells it from others.
+    /// A plain grant with a note that tells it from others.
     static func plain(
         _ principal: String = "user:alice", _ prefix: String = "team/", bucket: String = "demo", note: String = "",
         actions: Set<Action> = [.getObject]
@@ -71,7 +71,7 @@ extension Grant {
             createdAt: Date(timeIntervalSince1970: 0))
     }
 
-    /// What an admin says of it.
+    /// The part of the grant that an admin sets.
     var content: Grant {
         var grant = self
         grant.id = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))

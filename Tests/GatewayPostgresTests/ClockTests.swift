@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayCore
 @testable import GatewayPostgres
 
-/// Recording under clocks that differ: what the database's own clock says is compared with what the gateway says it is.
+/// Recording under clocks that differ: compares the database's own clock with what the gateway assumes it to be.
 @Suite struct ClockTests {
     /// A clock whose error can be set.
     private final class Watch: Sendable {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The server is killed under load, again and again.
+/// The server is killed under load, repeatedly.
 @Suite struct CrashTests {
-    /// What was answered.
+    /// The answers that were given.
     private actor Answers {
         var recorded: [UUID] = []
         var refused = 0
@@ -54,7 +54,7 @@ import Testing
                     while await answers.failed <= failed { await Task.yield() }
                     try await cluster.start()
                     let restarted = await answers.recorded.count
-                    // Recovers without being started anew itself.
+                    // The ledger recovers without a restart of its own.
                     while await answers.recorded.count < restarted + 100 { await Task.yield() }
                     group.cancelAll()
                 }

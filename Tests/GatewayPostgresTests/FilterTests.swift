@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Filters of lists, tokens that are bound to them, and groups.
+/// Filters of lists, page tokens that are bound to them, and groups.
 @Suite struct FilterTests {
     @Test(.database(.migrated)) func grantsAreFoundByEachOfTheirFilters() async throws {
         let world = try AdminWorld()
@@ -28,7 +28,7 @@ import Testing
         #expect(try await found(["action": "GetObject"]) == [always, early, late])
         #expect(try await found(["action": "PutObject"]) == [always, writing, early, late])
         #expect(try await found(["effect": "deny"]) == [always])
-        // A grant is valid from its first instant on, and at its end no more.
+        // A grant is valid from its first instant, and no longer at its end.
         #expect(try await found(["activeAt": "2027-01-15T07:59:59.999Z"]) == [always, writing, early])
         #expect(try await found(["activeAt": "2027-01-15T08:00:00Z"]) == [always, writing, late])
         #expect(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Batches of changes of grants.
+/// Batches of changes to grants.
 @Suite struct GrantBatchTests {
     /// The error that a batch ends with.
     private func refusal(_ body: () async throws -> Void) async -> (first: ItemRefusal, more: [ItemRefusal])? {
@@ -140,7 +140,7 @@ import Testing
         let ids = first.writes.compactMap(\.id)
         let surplus = await refusal { try await world.apply((60..<65).map { (nil, try .plain(prefix: $0)) }) }
         #expect(surplus?.first.place == .item(array: "writes", index: 4))
-        // Those that go make room, those that change take none.
+        // Removals make room; changes take none.
         let result = try await world.apply(
             (60..<65).map { (nil, try .plain(prefix: $0)) } + [(ids[1], try .plain(prefix: 99))], deletes: [ids[0]])
         #expect(result.counts == GrantCounts([.created: 5, .updated: 1, .deleted: 1]))

@@ -9,7 +9,7 @@ import Testing
 
 /// Imports and exports of grants.
 @Suite struct GrantImportTests {
-    /// The line and the error that an import is refused with.
+    /// The line and the error with which an import is refused.
     private func refusal(_ body: () async throws -> Void) async -> ItemRefusal? {
         do {
             try await body()
@@ -38,7 +38,7 @@ import Testing
         let before = (try await world.logLength(), try await world.audit().count)
         let exported = try await world.exported()
         #expect(exported.count == 5)
-        // Instants lose what is below a millisecond on the way through a file.
+        // A file keeps instants only to the millisecond.
         let read = exported.map { grant in
             var grant = grant
             grant.notAfter = grant.notAfter.map {
@@ -50,7 +50,7 @@ import Testing
         #expect(result == GrantImportResult(change: nil, counts: GrantCounts([.unchanged: 5]), samples: []))
         #expect(try await world.logLength() == before.0)
         #expect(try await world.audit().count == before.1)
-        // The two that say the same cannot be told apart without identifiers.
+        // Two equal grants cannot be told apart without identifiers.
         let line = await refusal { try await world.importing(read.map { (nil, $0) }) }
         #expect(line?.place == .line(4))
         let unnamed = try await world.importing((read[..<3] + read[4...]).map { (nil, $0) })

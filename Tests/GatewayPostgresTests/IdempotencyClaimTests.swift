@@ -6,9 +6,9 @@ import Testing
 @testable import GatewayCore
 @testable import GatewayPostgres
 
-/// Claims of idempotency keys: how long they last, and what becomes of requests that lost theirs.
+/// Claims of idempotency keys: how long they last, and what happens to requests that have lost theirs.
 extension IdempotencyTests {
-    /// Seconds until a claim runs out.
+    /// Seconds until a claim expires.
     private func secondsLeft(_ claim: IdempotencyClaim, _ world: World) async throws -> Double {
         let milliseconds = try await world.number(
             """
@@ -31,20 +31,20 @@ extension IdempotencyTests {
         try await world.store.finish(answered, answer: nil)
         #expect(try await 3...5 ~= secondsLeft(claim, world))
         try await leave(1, world)
-        // Requests that are answered at once are not worth a statement.
+        // A request that is answered at once is not worth a statement.
         await world.store.renewClaims()
         #expect(try await secondsLeft(claim, world) <= 1)
         await world.store.renewClaims()
         #expect(try await 3...5 ~= secondsLeft(claim, world))
         #expect(try await secondsLeft(answered, world) <= 1)
-        // Somebody else has the key by now.
+        // Somebody else holds the key by now.
         try await leave(-1, world)
         let other = try World()
         let taken = try fresh(await other.store.begin(try request()))
         try await leave(1, world)
         await world.store.renewClaims()
         #expect(try await secondsLeft(taken, world) <= 1)
-        // What came to an end is not renewed.
+        // A claim that has ended is not renewed.
         try await world.store.abandon(claim)
         await other.store.renewClaims()
         await other.store.renewClaims()
@@ -81,20 +81,20 @@ extension IdempotencyTests {
         let slow = try fresh(await world.store.begin(try request()))
         try await leave(0, world)
         let second = try fresh(await world.store.begin(try request()))
-        // Before the other has recorded,
+        // The slow attempt changes nothing before the other has recorded,
         #expect(try await record(slow, at: 0) == .failure(inUse))
         var change = AdminWorld.change
         change.claim = slow
         await #expect(throws: inUse) { try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change) }
         #expect(try await world.number("SELECT count(*) FROM issuances") == 0)
         #expect(try await world.number("SELECT count(*) FROM admin_audit WHERE operation = 'reset'") == 0)
-        // after it has,
+        // after it has recorded,
         guard case .success(.recorded) = try await record(second, at: 1) else {
             Issue.record("the second attempt records nothing")
             return
         }
         #expect(try await record(slow, at: 0) == .failure(inUse))
-        // and after it has answered; nor does it end what is not its own.
+        // and after it has answered. Nor does it end the other's claim.
         try await world.store.finish(slow, answer: [1])
         #expect(try await world.number("SELECT count(*) FROM idempotency_keys WHERE answered_at IS NOT NULL") == 0)
         try await world.store.finish(second, answer: nil)
@@ -107,7 +107,7 @@ extension IdempotencyTests {
         #expect(try await record(third, at: 1) == .success(.recorded(remaining: [])))
         #expect(try await world.number("SELECT count(*) FROM issuances") == 1)
         #expect(try await world.number("SELECT used FROM quota_usage") == 1)
-        // An attempt whose key is gone is told that for good.
+        // An attempt whose key is gone gets a final refusal.
         try await world.run("DELETE FROM idempotency_keys")
         #expect(try await record(third, at: 1) == .failure(.idempotency(.answerGone)))
     }

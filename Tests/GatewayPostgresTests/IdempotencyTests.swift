@@ -6,7 +6,7 @@ import Testing
 @testable import GatewayCore
 @testable import GatewayPostgres
 
-/// Requests with idempotency keys: what is kept of them, and what keeps them from taking effect twice.
+/// Requests with idempotency keys: what is kept of them, and what prevents a second effect.
 @Suite struct IdempotencyTests {
     struct World: Sendable {
         let admin: AdminWorld
@@ -109,7 +109,7 @@ import Testing
         let first = try fresh(await world.store.begin(try request()))
         try await world.store.abandon(first)
         let second = try fresh(await world.store.begin(try request()))
-        // Somebody who was given up in between frees nothing.
+        // An attempt that was already abandoned frees nothing.
         try await world.store.abandon(first)
         await expect(.inFlight(retryAfter: 1), world, try request())
         try await world.run("UPDATE idempotency_keys SET claimed_until = now()")
@@ -172,7 +172,7 @@ import Testing
         let claim = try fresh(await world.store.begin(try request()))
         var change = AdminWorld.change
         change.claim = claim
-        // The claim ran out, and somebody else acts for the key: whoever was too slow changes nothing.
+        // The claim expired, and another attempt acts for the key: the slow one changes nothing.
         try await world.run("UPDATE idempotency_keys SET claimed_until = now()")
         let second = try fresh(await world.store.begin(try request()))
         await #expect(throws: GatewayError.idempotency(.inFlight(retryAfter: 1))) {
@@ -186,7 +186,7 @@ import Testing
             Issue.record("the change is not known")
             return
         }
-        // What a change that fails leaves is nothing.
+        // A failed change leaves nothing behind.
         let other = try fresh(await world.store.begin(try request(2)))
         change.claim = other
         await #expect(throws: GatewayError.alreadyExists(.quota)) {
@@ -198,7 +198,7 @@ import Testing
         _ = try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change)
     }
 
-    /// Issuances of a request that is sent again: `lifetime` makes the decision another one.
+    /// Issuances of a repeated request. Another `lifetime` makes another decision.
     func proposal(
         _ claim: IdempotencyClaim, place: Int = 0, quota: Quota, at position: PolicyPosition, until: Date,
         signedAt: Date
@@ -242,14 +242,14 @@ import Testing
         #expect(try await send(again, at: position, until: until)[0].get() == .recorded(remaining: []))
         #expect(try await world.number("SELECT count(*) FROM issuances") == 1)
         #expect(try await world.number("SELECT used FROM quota_usage") == 1)
-        // One more item is recorded beside the one that is on record.
+        // One more item is recorded beside the one already recorded.
         let both = try await send(again, at: position, until: until, places: [0, 1])
         #expect(try both[0].get() == .recorded(remaining: []))
         #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
-        // What would be decided otherwise now is not given again.
+        // An issuance is not repeated if the decision would now be different.
         let longer = try await send(again, at: position, until: until.addingTimeInterval(1))
         #expect(throws: GatewayError.idempotency(.answerGone)) { try longer[0].get() }
-        // A change of policy in one of its scopes is seen by the proof.
+        // The proof detects a policy change in one of the scopes.
         try await world.admin.connection.append(scopes: ["user:alice"])
         #expect(try await send(again, at: position, until: until)[0].get() == .stale)
         #expect(try await world.number("SELECT count(*) FROM issuances") == 2)
@@ -265,7 +265,7 @@ import Testing
         let outcomes = await withTaskGroup(of: String.self) { group in
             for index in 0..<50 {
                 group.addTask {
-                    // Each signs at an instant of its own.
+                    // Each signs at its own instant.
                     let signedAt = Date().addingTimeInterval(Double(index))
                     guard
                         let proposal = try? proposal(

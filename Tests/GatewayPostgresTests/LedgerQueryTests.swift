@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What admins ask the ledger.
+/// Questions that admins ask the ledger.
 @Suite struct LedgerQueryTests {
     private typealias Row = LedgerWorld.Row
 
@@ -55,7 +55,7 @@ import Testing
             try await keys { $0.from = noon.addingTimeInterval(10 * 86_400) } == [], "what is to come is empty")
     }
 
-    /// With statistics the planner looks at things in another order.
+    /// With statistics, the planner reads tables in another order.
     @Test(.database(.migrated)) func findsRowsWhateverThePlannerKnowsOfTheCatalogue() async throws {
         let world = try LedgerWorld()
         try await world.write([Row(key: "a")])
@@ -66,7 +66,7 @@ import Testing
     @Test(.database(.migrated)) func pagesCrossMidnightWithoutGapOrRepetition() async throws {
         let world = try LedgerWorld()
         let midnight = LedgerWorld.noon.addingTimeInterval(-43_200)
-        // Made before midnight and recorded after, and the other way round in the order of identifiers.
+        // One identifier is made before midnight and recorded after it; another, the reverse.
         var rows = (0..<7).map { Row(at: midnight.addingTimeInterval(Double($0) - 3.5), key: "k\($0)") }
         rows.append(
             Row(at: midnight.addingTimeInterval(0.01), madeAt: midnight.addingTimeInterval(-3), key: "late"))
@@ -154,7 +154,7 @@ import Testing
         #expect(try await world.reader.issuances(IssuanceQuery()).items.map(\.key) == ["fresh"])
     }
 
-    /// The plan, not the time: a rare caller or grant of a full day is looked up, whatever the order wants.
+    /// Checks the plan, not the time: a rare caller or grant of a busy day is found by index, whatever the sort order.
     @Test(.database(.migrated)) func rareCallersAreFoundByTheIndex() async throws {
         let world = try LedgerWorld()
         try await world.write([Row()])
@@ -169,7 +169,7 @@ import Testing
             FROM generate_series(1, 40000) n;
             ANALYZE issuances;
             """)
-        // Ranges of the day that are not summed up yet are read whole.
+        // Ranges of the day that are not yet summarised are read completely.
         try await world.connection.runScript(
             """
             SELECT brin_summarize_new_values(i.inhrelid) FROM pg_inherits i
@@ -195,7 +195,7 @@ import Testing
         #expect(below.items.count == 1)
     }
 
-    /// Prefixes are looked up by whole segments, but end anywhere.
+    /// Prefixes are looked up by whole segments, but may end anywhere.
     @Test(
         .database(.migrated),
         arguments: ["", "a", "a/", "a/b", "a/b/", "a/b/c", "a/b/c/", "a//", "/", "é/ü/", "a/%/", "a/b/c/d"])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The ledger, added up.
+/// Sums over the ledger.
 @Suite struct LedgerReportTests {
     private typealias Row = LedgerWorld.Row
 
@@ -91,7 +91,7 @@ import Testing
             Row(grant: grants[2].id, key: "wide/deep/a/1"), Row(grant: grants[2].id, key: "wide/deep/a/2"),
             Row(grant: grants[3].id, key: "one/file.txt"),
         ])
-        // Grants that are newer than the time in question had no chance.
+        // Grants newer than the period had no chance to be used.
         #expect(try await world.reports.grantUse(GrantUseQuery()).items == [])
         let since = Date().addingTimeInterval(1)
         let recently = GrantUseQuery(from: noon.addingTimeInterval(-5 * 86_400), unusedSince: since)
@@ -136,7 +136,7 @@ import Testing
         #expect(radius.principals[0].aliveUntil == now.addingTimeInterval(3500))
         #expect(radius.credentials.map(\.name) == [LedgerWorld.id(900).lowercaseText])
         #expect(radius.sessionCount == 0 && radius.sessions.isEmpty)
-        // The row is gone, what it signed is not.
+        // The credential's row is gone, but what it signed remains.
         let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)))
         #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
         await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID())) }
@@ -161,13 +161,13 @@ import Testing
                 action: action, delivery: "sts", bucket: bucket, key: key, life: life)
         }
         try await world.write([
-            // Its own, given out twice, and one that ended.
+            // Sessions of the grant itself: issued twice, and one that has ended.
             session("user:bob", "elsewhere/", grant: grant.id), session("user:bob", "elsewhere/", grant: grant.id),
             session("user:bob", "elsewhere/", grant: grant.id, life: 50),
-            // Decided by another grant, with keys in common: above, below, and the same.
+            // Sessions decided by another grant, with keys in common: above, below, and the same.
             session("user:alice", "", life: 7200), session("user:alice", "team/a/b/"),
             session("user:alice", "team/a/", "GetObject"),
-            // Nothing in common.
+            // Sessions with no keys in common.
             session("user:alice", "team/b/"), session("user:alice", "team/a/", bucket: "other"),
             session("user:bob", "team/a/"),
             Row(at: now.addingTimeInterval(-100), principal: "user:alice", bucket: "demo", key: "team/a/x"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What the ledger promises beside verdicts: bounds, deadlines, isolation of items, and the end.
+/// The promises of the ledger besides its verdicts: bounds, deadlines, isolation of items, and shutdown.
 @Suite struct LedgerTests {
     private static func proposal() throws -> IssuanceProposal {
         try .sample(at: PolicyPosition(sequence: 1, tag: UUID()))
@@ -39,7 +39,7 @@ import Testing
         let queue = LedgerQueue(capacity: 2)
         try await withThrowingTaskGroup(of: GatewayError?.self) { group in
             for _ in 0..<3 { group.addTask { try await Self.ask(queue) } }
-            // Two wait; whichever came third has its answer.
+            // Two entries wait; the third one has its answer.
             let first = try await group.next()
             #expect(first == .slowDown(retryAfter: 1))
             for entry in await queue.next(upTo: 10) { entry.answer(.success(.stale)) }
@@ -75,7 +75,7 @@ import Testing
         try await withThrowingTaskGroup(of: GatewayError?.self) { group in
             group.addTask { try await Self.ask(queue, until: deadline) }
             group.addTask {
-                // Until the entry is in, there is nothing to refuse.
+                // There is nothing to refuse until the entry is in.
                 while !Task.isCancelled {
                     queue.refuseLate(now: deadline - .seconds(1))
                     queue.refuseLate(now: deadline)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// The third of these violates a check of the table; the others do not suffer.
+    /// The third item violates a check of the table; the others are recorded.
     @Test(.database(.migrated)) func oneBadItemFailsAlone() async throws {
         let connectionString = try TestDatabase.current.connectionString
         try await withLedger(connectionString, limits: .init(connections: 1)) { ledger, connection in

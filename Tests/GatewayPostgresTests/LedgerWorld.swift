@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// A ledger in the database of the running test that is filled by hand, and its readers, logged in as the gateway.
+/// A ledger in the running test's database, filled by hand, with its readers. It is logged in as the gateway.
 struct LedgerWorld: Sendable {
-    /// Noon of this day: two days ago, so that neither midnight nor the clock disturbs.
+    /// Noon, UTC, two days ago: far enough from midnight and the present.
     static let noon = Date(
         timeIntervalSince1970: (Date().timeIntervalSince1970 / 86_400).rounded(.down) * 86_400 - 2 * 86_400 + 43_200)
 
@@ -25,10 +25,10 @@ struct LedgerWorld: Sendable {
         reports = PostgresLedgerReports(pool: pool, logger: .silent, now: { Date() })
     }
 
-    /// A row, as the recording function would have written it.
+    /// A row in the form in which the recording function would have written it.
     struct Row: Sendable {
         var at = LedgerWorld.noon
-        /// When the gateway made the identifier; the time of recording where absent.
+        /// The time when the gateway made the identifier; the time of recording where `nil`.
         var madeAt: Date?
         var principal = "user:alice"
         var matched: String?
@@ -50,7 +50,7 @@ struct LedgerWorld: Sendable {
         UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)))
     }
 
-    /// Writes rows; gives their identifiers.
+    /// Writes rows; returns their identifiers.
     @discardableResult
     func write(_ rows: [Row]) async throws -> [UUID] {
         var ids: [UUID] = []
@@ -83,17 +83,17 @@ struct LedgerWorld: Sendable {
 }
 
 extension IssuanceFilter {
-    /// What is not dead yet.
+    /// A filter for credentials that have not expired.
     static var alive: IssuanceFilter { with { $0.isAlive = true } }
 
-    /// A filter from two days ago on, changed.
+    /// A filter that starts two days ago, with a change.
     static func with(_ change: (inout IssuanceFilter) -> Void) -> IssuanceFilter {
         var filter = IssuanceFilter()
         change(&filter)
         return filter
     }
 
-    /// The same from five days ago on.
+    /// A filter that starts five days ago, with a change.
     static func lately(_ change: (inout IssuanceFilter) -> Void = { _ in }) -> IssuanceFilter {
         with { filter in
             filter.from = LedgerWorld.noon.addingTimeInterval(-5 * 86_400)

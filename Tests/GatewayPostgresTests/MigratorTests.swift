@@ -96,7 +96,7 @@ import Testing
             #expect(text.hasPrefix("-- "), "\(file) has no contract in its head")
             #expect(text.ranges(of: "CREATE OR REPLACE FUNCTION").count == 1)
             #expect(text.contains("CREATE OR REPLACE FUNCTION \(function.name)("))
-            // Else other functions or tables would depend on it, and it could not be replaced.
+            // Otherwise other functions or tables would depend on it, and it could not be replaced.
             #expect(!text.contains("BEGIN ATOMIC") && !text.contains("\nRETURN "), "\(file) has a body that is no text")
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Uploads in parts, as the gateway's role keeps them.
+/// Multipart uploads, as the gateway's role stores them.
 @Suite struct MultipartTests {
     private func rows() throws -> (PostgresMultipartUploads, PostgresConnection) {
         let connection = try PostgresConnection(
@@ -65,7 +65,7 @@ import Testing
         #expect(try await rows.reserve([part(3, 11)], of: upload.id) == .tooLarge(maxBytes: 100))
         let last = part(3, 10)
         #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
-        // The same part once more, since its request came again.
+        // The same part again, since its request was repeated.
         #expect(try await rows.reserve([last], of: upload.id) == .reserved(objectLength: 100))
         #expect(try await rows.reserve([part(4, nil)], of: upload.id) == .lengthRequired)
         try await rows.release([last.issuance])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Policy as it was.
+/// Reading the policy of the past.
 @Suite struct PolicyHistoryTests {
     private struct World {
         let admin: AdminWorld

@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Hearing of changes, over a connection that breaks.
+/// Notifications of changes over a connection that breaks.
 @Suite struct PolicyListenerTests {
     @Test(.database(.migrated)) func callsOnceListeningAndAfterEachChangeAndReconnect() async throws {
         let database = try TestDatabase.current

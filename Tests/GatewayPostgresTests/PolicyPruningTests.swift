@@ -6,12 +6,12 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The log of policy is pruned: of what nobody needs, and of nothing else.
+/// Pruning of the policy log: it removes what nobody needs, and nothing else.
 @Suite struct PolicyPruningTests {
     private struct World {
         let admin: AdminWorld
         let history: PostgresPolicyHistory
-        /// Logged in as the gateway.
+        /// A connection that is logged in as the gateway.
         let gateway: PostgresConnection
 
         init() throws {
@@ -26,7 +26,7 @@ import Testing
                 logger: .silent)
         }
 
-        /// Makes all that was ever written older than is kept.
+        /// Makes everything written so far older than the retention time.
         func age() async throws {
             try await admin.connection.runScript("UPDATE policy_log SET at = at - interval '40 days'")
         }
@@ -35,7 +35,7 @@ import Testing
             await PartitionUpkeep(connection: gateway, schedule: .init(keepDays: nil), logger: .silent).runRound()
         }
 
-        /// Makes a gateway known that has read up to a position; it was seen so many seconds ago.
+        /// Registers a gateway that has read up to a position and was last seen `secondsAgo` seconds ago.
         func note(_ position: PolicyPosition?, secondsAgo: Int = 0) async throws {
             let id = UUID()
             let heartbeat = Heartbeat(
@@ -47,7 +47,7 @@ import Testing
                 "UPDATE gateways SET last_seen_at = last_seen_at - interval '\(secondsAgo) s' WHERE id = '\(id)'")
         }
 
-        /// Numbers of the lines that are there.
+        /// The numbers of the remaining log entries.
         func lines() async throws -> [Int64] {
             try await admin.connection.execute(
                 Statement<Void, Int64>("SELECT seq FROM policy_log ORDER BY seq") { row throws(PostgresError) in
@@ -68,14 +68,14 @@ import Testing
         #expect(try await world.lines() == [last.sequence])
         #expect(try await world.gateway.position() == last)
         #expect(try await world.admin.connection.number("SELECT count(*) FROM policy_changes") == 1)
-        // The next one has the next number, and a decision at the last line still stands.
+        // The next entry has the next number, and a decision at the last entry is still valid.
         #expect(try await world.gateway.record([.sample(at: last)]).allSatisfy(\.isRecorded))
         try await world.gateway.append(scopes: ["bucket:a"])
         #expect(try await world.lines() == [last.sequence, last.sequence + 1])
         #expect(try await world.gateway.record([.sample(at: last)], by: .one).allSatisfy(\.isRecorded))
     }
 
-    /// Whoever decided a month ago did so at that line, however old it was.
+    /// A decision of a month ago was made at that entry, however old the entry was.
     @Test(.database(.migrated)) func theLineThatWasInForceAMonthAgoStays() async throws {
         let world = try World()
         for _ in 0..<2 { try await world.gateway.append(scopes: ["bucket:a"]) }
@@ -107,7 +107,8 @@ import Testing
         #expect(try await world.admin.connection.number("SELECT count(*) FROM gateways") == 0)
     }
 
-    /// A gateway sleeps until it no longer counts; what it knew is pruned, with the change that it missed.
+    /// A gateway sleeps until it no longer counts. The position that it knew is pruned, together with the change that
+    /// it missed.
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func whoWakesUpOnAPrunedPositionRecordsNothing(by function: RecordingFunction) async throws {
         let world = try World()
@@ -189,7 +190,7 @@ import Testing
         for (place, sequence) in sequences.enumerated() {
             #expect(try await told(after: sequence) == before[place], "after change \(place)")
         }
-        // What grants and memberships do not rest on is known by what came before it.
+        // Changes on which no grant or membership rests are pruned. The last known change before them is found instead.
         let known = [0, 1, 1, 3, 4, 4, 6].map { moments[$0] }
         for (place, sequence) in sequences.enumerated() {
             #expect(try await world.history.moment(ofChange: sequence) == known[place], "change \(place)")
@@ -198,7 +199,7 @@ import Testing
         }
     }
 
-    /// Without the lines since a reservation nobody can tell what changed since.
+    /// Without the log entries since a reservation, nobody can tell what has changed since.
     @Test(.database(.migrated)) func nothingIsGivenBackForDecisionsThatTheLogHasForgotten() async throws {
         let world = try World()
         try await world.admin.connection.runScript(RevokeRaceTests.makeBucket)
@@ -221,7 +222,7 @@ import Testing
     }
 }
 
-/// Gateways make themselves known.
+/// Heartbeats, by which gateways register themselves.
 @Suite struct HeartbeatTests {
     @Test(.database(.migrated)) func aGatewayIsKnownWhileItRuns() async throws {
         let world = try AdminWorld()

@@ -23,7 +23,7 @@ extension PolicyRows {
 
     @Test(.database(.migrated), .timeLimit(.minutes(1))) func aDatabaseThatDoesNotAnswerIsNotWaitedFor() async throws {
         let database = try TestDatabase.current
-        // Nothing but the source's own patience ends the wait: the lock is held until it has.
+        // Only the source's own timeout ends the wait: the lock is held until it has.
         let pool = PostgresPool(
             try PostgresConfiguration(
                 connectionString: database.connectionString, applicationName: "tests", responseTimeout: .seconds(600)),
@@ -225,7 +225,7 @@ extension PolicyRows {
     @Test(.database(.migrated)) func aHundredThousandGrantsOfOnePrincipalAreNotRead() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
-        // The planner believes that the table is empty when the statements are first prepared.
+        // The planner assumes an empty table when the statements are first prepared.
         let hog = PolicyKey.principal(try Principal("user:hog"))
         _ = try await world.source.load([hog], literalGrantLimit: 256)
         try await world.connection.runScript(
@@ -282,7 +282,7 @@ extension PolicyRows {
 }
 
 extension PostgresConnection {
-    /// How many rows of grants a statement reads, those that a filter removes included.
+    /// Number of grant rows that a statement reads, including those that a filter removes.
     fileprivate func rowsRead(by text: String, types: String, arguments: String) async throws -> Int {
         try await runScript("PREPARE counted (\(types)) AS \(text)")
         let plan = try await execute(
@@ -308,7 +308,7 @@ extension PostgresConnection {
     }
 }
 
-/// Another source, and how many places each of its statements asked for.
+/// Wraps another source, and counts the places for which each statement asked.
 private final class CountingSource: PolicySource {
     private let source: any PolicySource
     let placeLoads = Mutex<[Int]>([])

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Quotas under many who charge them at once.
+/// Quotas that many clients charge at once.
 @Suite struct QuotaTests {
-    /// 64 tasks over three ledgers of several connections, two quotas for each request, one of them shared by all.
+    /// 64 tasks use three ledgers with several connections. Each request charges two quotas, one of them shared by all.
     @Test(.database(.migrated)) func isNeverExceededAndIsUsedUp() async throws {
         let database = try TestDatabase.current
         let limit: Int64 = 300
@@ -37,7 +37,7 @@ import Testing
         #expect(try !database.cluster.log().contains("deadlock detected"))
     }
 
-    /// The same for what is recorded one by one, each in a call of its own.
+    /// The same for proposals recorded one by one, each in a call of its own.
     @Test(.database(.migrated)) func isNeverExceededByCallsOfOne() async throws {
         let database = try TestDatabase.current
         let quota = Quota.sample(limit: 300, sharing: .shared)
@@ -65,7 +65,7 @@ import Testing
         #expect(try await connection.number("SELECT used FROM quota_usage") == 294)
     }
 
-    /// Ten users ask until they are refused; gives the number of issuances.
+    /// Ten users ask until they are refused; returns the number of issuances.
     private func hammer(
         _ ledger: PostgresLedger, at position: PolicyPosition, tasks: Int,
         charging charges: @Sendable @escaping (String) throws -> [QuotaCharge]
@@ -88,8 +88,8 @@ import Testing
         }
     }
 
-    /// Writers charge several counters in opposite orders while reservations are settled, counters repaired and pruned and
-    /// quotas deleted: nobody ever waits in a circle.
+    /// Writers charge several counters in opposite orders. Meanwhile, reservations are settled, counters repaired and
+    /// pruned, and quotas deleted. No deadlock may occur.
     @Test(.database(.migrated)) func nobodyWaitsInACircle() async throws {
         let database = try TestDatabase.current
         let quotas = (0..<8).map { index in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The use of quotas: how it is read, and what a reset does to what is reserved.
+/// The use of quotas: how it is read, and how a reset affects reservations.
 @Suite struct QuotaUseTests {
     private func makeQuota(
         in world: AdminWorld, _ quota: Quota = .sample(limit: 1_000_000, metric: .bytes)
@@ -14,7 +14,7 @@ import Testing
         try await world.stores.quotas.create(quota, by: AdminWorld.change).row
     }
 
-    /// Records uploads of 100 bytes each, whose URLs died a minute ago.
+    /// Records uploads of 100 bytes each, whose URLs expired a minute ago.
     private func reserve(_ count: Int, of quota: Quota, by user: String = "user:alice", in world: AdminWorld)
         async throws
     {
@@ -92,7 +92,7 @@ import Testing
         #expect(reset == QuotaReset(holders: 1, released: 1000))
         #expect(try await used(quota, in: world) == 200)
         try await reserve(3, of: quota, in: world)
-        // Nothing arrived of what alice reserved before the reset, which gave that back, and all that she reserved after it.
+        // Nothing arrived of Alice's reservations. The reset gave back those before it, and settling those after it.
         await sweep(in: world) { $0.rawValue == "unused" ? .nothing : .object(100) }
         #expect(try await used(quota, in: world) == 300)
         let all = try await world.stores.quotaUses.reset(quota.id, of: nil, by: AdminWorld.change)
@@ -120,8 +120,8 @@ import Testing
                 == QuotaReset(holders: 0, released: 0))
     }
 
-    /// Issuing, settling and resetting at once: counters stay what the ledger, what was given back and what is reserved add up
-    /// to, and nobody waits for somebody who waits for him.
+    /// Issuing, settling and resetting run at once. Counters must equal the sum of the ledger, the amounts given back
+    /// and the reservations, and no deadlock may occur.
     @Test(.database(.migrated)) func resetsRaceWithIssuingAndSettling() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
@@ -178,7 +178,7 @@ import Testing
         #expect(resets > 0)
         #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
         #expect(try await world.connection.number("SELECT min(used) FROM quota_usage") >= 0)
-        // What a reset gave back is not there to be given back again: every counter covers what is reserved on it.
+        // An amount that a reset gave back cannot be given back again: every counter covers its reservations.
         #expect(
             try await world.connection.number(
                 """

@@ -3,12 +3,12 @@ import LibPQ
 import PostgresTesting
 import Testing
 
-/// Statements that say that they only read, whose success is therefore believed in any case.
+/// Statements that declare that they only read. Their success therefore counts in any case.
 @Suite struct ReadingStatementTests {
     private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appending(path: "../../Sources/GatewayPostgres").standardizedFileURL
 
-    /// The texts of all of them, as the sources have them.
+    /// The texts of all such statements in the sources.
     private static func texts() throws -> [String] {
         var texts: [String] = []
         let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Every verdict of the functions that record.
+/// Every verdict of the recording functions.
 @Suite struct RecordingTests {
     private static func connect() throws -> PostgresConnection {
         try PostgresConnection(testing: TestDatabase.current.connectionString)
@@ -49,7 +49,7 @@ import Testing
         #expect(read.md5 == proposal.contentMD5 && read.sha256 == proposal.contentSHA256 && read.signsPayload)
     }
 
-    /// A ledger sends one proposal by one of the functions, and what gathers by the other.
+    /// A ledger sends a single proposal to one function, and gathered proposals to the other.
     @Test(.database(.migrated)) func writesEveryColumnThroughTheLedger() async throws {
         try await withLedger(TestDatabase.current.connectionString) { ledger, connection in
             let quotas = [Quota.sample(limit: 10), Quota.sample(limit: 10, period: .total)]
@@ -147,7 +147,7 @@ import Testing
         #expect(try await connection.record([again], by: function) == [.recorded(remaining: [])])
     }
 
-    /// A number that another server gave before a failover, one that is yet to come, and one that the log has passed.
+    /// A number that another server issued before a failover, a future number, and a number that the log has passed.
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func isStaleAtAPositionThatIsNotInTheLog(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()
@@ -181,7 +181,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 3)
     }
 
-    /// A position that a failover has lost must not pass because the batch holds one that is known.
+    /// A position lost in a failover must not pass because the batch also contains a known one.
     @Test(.database(.migrated), arguments: [false, true])
     func provesEveryPositionOfABatch(_ isLatest: Bool) async throws {
         let connection = try Self.connect()
@@ -211,7 +211,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 2)
     }
 
-    /// Counters that have room for all and such that have not, new and used ones, in one batch.
+    /// Counters with and without room for all, new and used ones, in one batch.
     @Test(.database(.migrated)) func servesWhoComesFirstWhereNotAllFit() async throws {
         let connection = try Self.connect()
         let position = try await connection.position()
@@ -239,7 +239,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 9)
     }
 
-    /// Sums that no number holds.
+    /// Sums that exceed every number type.
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func refusesAmountsThatNoNumberHolds(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()
@@ -253,7 +253,7 @@ import Testing
         #expect(try await connection.number("SELECT used FROM quota_usage") == .max)
     }
 
-    /// A quota that was changed between two decisions, whose counter both charge.
+    /// A quota that was changed between two decisions that charge the same counter.
     @Test(.database(.migrated)) func keepsToTheLimitOfEachDecision() async throws {
         let connection = try Self.connect()
         let position = try await connection.position()
@@ -327,7 +327,7 @@ import Testing
         #expect(Int64(resetsIn) == right)
     }
 
-    /// Rows that no decision leads to; the last one stands for what is right.
+    /// Rows that no decision produces; the last one is the valid example.
     @Test(.database(.migrated), arguments: RecordingFunction.allCases)
     func refusesRowsThatCannotBe(_ function: RecordingFunction) async throws {
         let connection = try Self.connect()
@@ -354,7 +354,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
     }
 
-    /// Counters that cannot be, whoever writes them.
+    /// Impossible counters, whoever writes them.
     @Test(.database(.migrated), arguments: ["used", "released", "archived"])
     func noAmountIsNegative(_ column: String) async throws {
         let connection = try Self.connect()
@@ -382,7 +382,7 @@ import Testing
 }
 
 extension RecordingTests {
-    /// A row of the ledger as text, without the instant.
+    /// A ledger row as text, without its instant.
     static let readIssuances = Statement<Void, String>(
         """
         SELECT concat_ws('|', id, policy_seq, principal, matched_principal, grant_id, credential_id, delivery, action,

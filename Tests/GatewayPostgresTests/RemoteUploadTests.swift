@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Who started which upload in parts.
+/// Who started which multipart upload.
 @Suite struct RemoteUploadTests {
     private func store() throws -> PostgresRemoteUploads {
         let database = try TestDatabase.current

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The ledger, asked for again under a change, over real rows.
+/// Replays of the ledger under a change, over real rows.
 @Suite struct ReplayTests {
     private typealias Row = LedgerWorld.Row
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Grants are revoked and given back while many record under them; the server's own commit times judge.
+/// Grants are revoked and given back while many writers record under them. The server's own commit times decide.
 ///
-/// The judge is shown to be able to convict: the same race on a function without the lock must leak.
+/// The check is shown to work: the same race on a function without the lock must leak.
 @Suite(.serialized) struct RevokeRaceTests {
     @Test(arguments: RecordingFunction.allCases)
     func noIssuanceCommitsAfterTheRevokeOfItsGrant(_ function: RecordingFunction) async throws {
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Has the function pause between the proof and the writing, which must do no harm, and takes its lock away where told.
+    /// Makes the function pause between proof and write, which must do no harm, and removes its lock on request.
     private func dawdle(
         _ function: RecordingFunction, _ connectionString: String, withoutLock: Bool
     ) async throws {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// A migrated database of a cluster that keeps the times of commits.
+    /// Runs `body` with a migrated database of a cluster that keeps commit times.
     private func withRaceDatabase(_ body: (String, TestCluster) async throws -> Void) async throws {
         var options = ClusterOptions()
         options.trackCommitTimestamp = true
@@ -54,8 +54,8 @@ import Testing
         try await cluster.stop()
     }
 
-    /// Gives and revokes one grant after another for each of some users, while 32 writers record under what they read last;
-    /// gives the number of rows that were committed later than the revoke of their grant.
+    /// Gives and revokes one grant after another for each of several users, while 32 writers record under the state
+    /// that they last read. Returns the number of rows that were committed after the revoke of their grant.
     private func race(
         by function: RecordingFunction, _ connectionString: String, revokes: Int
     ) async throws -> Int64 {
@@ -86,7 +86,7 @@ import Testing
             """)
     }
 
-    /// What the revokers tell the writers: the grant that is in force, and where the log was when it was read.
+    /// What the revokers tell the writers: the grant in force, and the position of the log when it was read.
     private actor Board {
         var grants: [String: (grant: UUID, position: PolicyPosition)] = [:]
         var recorded: [UUID: Int] = [:]
@@ -115,7 +115,7 @@ import Testing
                 try transaction.perform(Self.logGrant, (id, user))
             }
             await board.post(user, id, try await connection.position())
-            // The writers are in the midst of issuing when the revoke comes.
+            // The writers are in the middle of issuing when the revoke arrives.
             while await board.recorded[id, default: 0] < 4 { await Task.yield() }
             try await connection.withTransaction { transaction in
                 try transaction.perform(Self.removeGrant, (id, user))

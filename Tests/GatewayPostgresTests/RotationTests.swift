@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Keys that take the place of others, what depends on the former ones, and the audit of it.
+/// Keys that replace others, what depends on the former keys, and the audit of the change.
 @Suite struct RotationTests {
     private func loaded(_ prefix: String, in world: AdminWorld) async throws -> APIKey? {
         let load = try await world.source.load([.apiKey(prefix: prefix)], literalGrantLimit: 1)
@@ -31,7 +31,7 @@ import Testing
         let old = try #require(await loaded("abcdefghij01", in: world))
         #expect(old.hash == stored.row.hash && old.expiresAt == end && old.prefix == "abcdefghij01")
         #expect(old.id == new.id && old.principal == new.principal && old.roles == new.roles)
-        // The row's own end comes first where it is earlier.
+        // The row's own end takes precedence if it is earlier.
         row.expiresAt = Date(timeIntervalSince1970: 1_940_000_000)
         let earlier = try await keys.update(row, from: rotated.revision, by: AdminWorld.change)
         #expect(try await loaded("abcdefghij01", in: world)?.expiresAt == row.expiresAt)
@@ -73,7 +73,7 @@ import Testing
         #expect(found.alive.count == 5 && found.aliveOfPreviousKey?.count == 2)
         let until = try #require(found.aliveOfPreviousKey?.until)
         #expect(until < Date().addingTimeInterval(901) && until > Date().addingTimeInterval(800))
-        // A change of anything else leaves the two keys apart as they are.
+        // Any other change leaves both keys as they are.
         stored.row.name = "renamed"
         _ = try await world.stores.credentials.update(stored.row, from: stored.revision, by: AdminWorld.change)
         #expect(try await world.stores.dependency.dependents(of: id).aliveOfPreviousKey?.count == 2)
@@ -103,7 +103,7 @@ import Testing
         try await stores.buckets.delete(bucket.row.name.rawValue, by: AdminWorld.change)
         #expect(try await use(id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
 
-        // A bucket that came to it by a change counts as well, also after it has gone back.
+        // A bucket that was moved to the credential counts as well, even after it has gone back.
         let second = try await stores.credentials.create(.sample(name: "b"), by: AdminWorld.change)
         var moved = try await stores.buckets.create(.sample("moved", credential: id), by: other)
         for target in [second.id, id] {
@@ -112,7 +112,7 @@ import Testing
         }
         #expect(try await use(second.id) == CredentialUse(signsForEndpoint: false, soleMaker: nil))
 
-        // Whoever entered the secret first may not know it after another admin has changed the row.
+        // After another admin has changed the row, the admin who first entered the secret may not know it.
         var third = try await stores.credentials.create(.sample(name: "c"), by: AdminWorld.change)
         third.row.name = "d"
         _ = try await stores.credentials.update(third.row, from: third.revision, by: other)

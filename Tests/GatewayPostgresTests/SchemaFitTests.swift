@@ -6,11 +6,11 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// A gateway whose schema is changed under it.
+/// A gateway whose schema changes while it runs.
 @Suite(.timeLimit(.minutes(2))) struct SchemaFitTests {
     private static let next = Migration(
         version: (Migration.all.map(\.version).max() ?? 0) + 1, name: "count_issuances",
-        // Runs while nothing is being recorded, so that this is how many there are when it is committed.
+        // Runs while nothing is being recorded, so this is the number at the commit.
         sql: Array("CREATE TABLE counted AS SELECT count(*)::bigint AS issuances FROM issuances".utf8))
 
     private final class Course: Sendable {
@@ -29,7 +29,7 @@ import Testing
             logger: .silent)
     }
 
-    /// Who records as a gateway does: a decision that is stale is made again on what the log says then.
+    /// Records as a gateway does: a stale decision is made again on the present state of the log.
     private func record(
         with source: PostgresPolicySource, _ course: Course
     ) async throws {
@@ -56,7 +56,7 @@ import Testing
             if try await connection.record([.sample(at: known)], by: .one).allSatisfy(\.isRecorded) {
                 course.recorded.add(1, ordering: .relaxed)
                 after += course.isOver ? 1 : 0
-                // Enough to be found out.
+                // Enough to be detected.
                 if after > 20 { return await connection.close() }
             } else {
                 position = nil

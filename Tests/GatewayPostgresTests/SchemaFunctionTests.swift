@@ -6,7 +6,7 @@ import Testing
 
 /// Functions of the schema, which are applied by their checksums.
 @Suite struct SchemaFunctionTests {
-    /// All functions, one of them changed.
+    /// All functions, with one of them changed.
     private static func functions(changing name: String, _ change: (String) -> String) throws -> [SchemaFunction] {
         var functions = SchemaFunction.all
         let index = try #require(functions.firstIndex { $0.name == name })

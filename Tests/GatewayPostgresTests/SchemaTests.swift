@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// The schema: its statements, its dump, and what the gateway's role may not do.
+/// The schema: its statements, its dump, and the limits of the gateway's role.
 @Suite struct SchemaTests {
     @Test(.database(.migrated)) func everyStatementPrepares() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
@@ -94,7 +94,7 @@ import Testing
         #expect(error?.sqlState == "42501")
     }
 
-    /// Everything that the services do, done as the gateway's role.
+    /// Performs everything that the services do, as the gateway's role.
     @Test(.database(.migrated)) func gatewayMayDoItsWork() async throws {
         let database = try TestDatabase.current
         let owner = try PostgresConnection(testing: database.connectionString)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Master keys: how they are given, what they protect, and how they change.
+/// Master keys: how they are configured, what they protect, and how they change.
 @Suite struct SealingTests {
     private static let key = Data(repeating: 7, count: 32).base64EncodedString()
     private static let other = Data(repeating: 8, count: 32).base64EncodedString()
@@ -55,7 +55,7 @@ import Testing
         }
         #expect(try await world.connection.number("SELECT count(*) FROM storage_credentials WHERE key_id = 'k1'") == 2)
 
-        // Whoever can write the table, but has no key, swaps the sealed bytes of two rows.
+        // An attacker who can write the table, but has no key, swaps the sealed bytes of two rows.
         try await world.connection.runScript(
             "UPDATE storage_credentials c SET sealed = o.sealed FROM storage_credentials o WHERE c.id <> o.id")
         let load = try await world.source.load(
@@ -69,7 +69,7 @@ import Testing
         await #expect(throws: GatewayError.unavailable(retryAfter: 1)) {
             try await world.stores.credentials.get(first.id.uuidString.lowercased())
         }
-        // What does not open can still be removed.
+        // A row that cannot be opened can still be removed.
         try await world.stores.credentials.delete(first.id.uuidString.lowercased(), by: AdminWorld.change)
     }
 
@@ -102,7 +102,7 @@ import Testing
         }
         #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()).row == issuer)
 
-        // A key that is missing is named, and the row stays as it is.
+        // A missing key is named, and the row is left unchanged.
         let third = try MasterKeyRing.sample("third", "old")
         let outcome = try await rotate(third, over: gateway)
         #expect(outcome.resealed == 0 && outcome.unopened.count == 8)
@@ -110,7 +110,7 @@ import Testing
         #expect(outcome.unopened.last?.table == "issuers" && outcome.unopened.last?.id == issuer.id)
         #expect(try await after.stores.issuers.get(issuer.id.uuidString.lowercased()).row == issuer)
 
-        // So is another key of the same name, which must not pass for the one that sealed.
+        // The same holds for another key of the same name, which must not pass for the one that sealed.
         let namesake = try MasterKeyRing(
             parsing: Secret("new:" + Data(repeating: 0x5a, count: 32).base64EncodedString()))
         let mistaken = try await rotate(namesake, over: gateway)
@@ -141,10 +141,10 @@ import Testing
         #expect(try await flaws(.sample("new", "old")) == [])
         #expect(try await flaws(.sample("new")) == [.unknownKey("old")])
         #expect(try await flaws(namesake) == [.doesNotOpen(keyID: "old")])
-        // One row that somebody changed does not mean that the key is another.
+        // One tampered row does not mean that the key is a different one.
         try await world.connection.runScript("UPDATE storage_credentials SET sealed = '\\x00' WHERE name = 'c2'")
         #expect(try await flaws(.sample("old")) == [])
-        // A secret of an issuer counts as well as one of a store, an issuer without one does not.
+        // The secret of an issuer counts like that of a store; an issuer without a secret does not.
         let other = try AdminWorld(keys: .sample("elsewhere"))
         _ = try await other.stores.issuers.create(.sample(), by: AdminWorld.change)
         #expect(try await flaws(.sample("old")) == [.unknownKey("elsewhere")])

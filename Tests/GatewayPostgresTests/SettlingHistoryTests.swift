@@ -7,8 +7,8 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Histories of links, uploads, overwriting, deletions and settling in any order, drawn by lot, with an account of its own of the
-/// bytes that arrived: never more than are counted, and never more than the quota allows.
+/// Random histories of links, uploads, overwrites, deletions and settling in any order, with an independent account of
+/// the bytes that arrived. Never do more arrive than are counted, or than the quota allows.
 @Suite struct SettlingHistoryTests {
     @Test(.database(.migrated)) func `In every history what arrived is counted`() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -24,7 +24,7 @@ import Testing
             released += history.released
             if history.breaksByFormerRule { convicted += 1 }
         }
-        // Neither is much given back in vain, nor would every rule do.
+        // The test must have force: some bytes are given back, and the former rule fails.
         #expect(released > 0, "seed \(first)")
         #expect(convicted > 0, "the histories would convict no rule; seed \(first)")
     }
@@ -65,7 +65,7 @@ private struct HistoryLedger {
         "to_timestamp(\(start.timeIntervalSince1970 + second))"
     }
 
-    /// A row of the ledger, and what it reserves.
+    /// Writes a row of the ledger with its reservation.
     func issue(_ link: History.Link, databaseAhead: Double) async throws {
         let (issued, expires) = (Self.time(link.issuedAt + databaseAhead), Self.time(link.diesAt))
         let dead = "greatest(\(expires), \(Self.time(link.diesAt + databaseAhead)))"
@@ -97,7 +97,7 @@ private struct HistoryLedger {
     }
 }
 
-/// One history, and what the store holds in it.
+/// One history, with the content of its store.
 private struct History {
     struct Link {
         let id = UUID()
@@ -105,7 +105,8 @@ private struct History {
         let delivery: String
         let issuedAt: Double
         let diesAt: Double
-        /// Bytes that it reserves, the most that it lets through; 0 where nobody counts it.
+        /// `amount` is the number of bytes that the link reserves, 0 where nobody counts it; `most` is the most that it
+        /// admits.
         let amount: Int64
         let most: Int64
         var arrived: Int64 = 0
@@ -124,13 +125,13 @@ private struct History {
     private var links: [Link] = []
     private var objects: [String: Object] = [:]
     private var deleted: Set<String> = []
-    /// Uploads in parts: key, when each began, whether the store's tags tell of the parts.
+    /// Multipart uploads: key, start, and whether the store's tags reveal the parts.
     private var uploads: [(key: String, began: Double, tag: String)] = []
     private let isVersioned: Bool
     private let deletesElsewhere: Bool
     private let databaseAhead: Double
     private let storeBehind: Double
-    /// What the former rule would have given back: whatever is there now is what arrived.
+    /// The amount that the former rule would have given back. It took whatever is there now for what arrived.
     private var formerRelease: Int64 = 0
     private var settled: Set<UUID> = []
 
@@ -190,7 +191,8 @@ private struct History {
         story.append("\(now): \(delivery) of \(most) for \(link.key), life \(life), counted \(isCounted)")
     }
 
-    /// Uses a link that lives by the store's clock; a form takes any length up to its own, a URL just that.
+    /// Uses a link that is alive by the store's clock. A form admits any length up to its own, a URL only the exact
+    /// length.
     private mutating func use() {
         let alive = links.indices.filter { links[$0].diesAt + storeBehind > now }
         guard let place = alive.randomElement(using: &random) else { return }
@@ -208,7 +210,7 @@ private struct History {
 
     private mutating func beginParts() async throws {
         let key = self.key
-        // Some stores' tags do not tell.
+        // The tags of some stores do not reveal parts.
         uploads.append((key, now, Bool.random(using: &random) ? "e-2" : "e"))
         let insertion =
             Bool.random(using: &random)
@@ -229,7 +231,7 @@ private struct History {
         story.append("\(now): parts put together for \(upload.key)")
     }
 
-    /// Others write and, where that was said or the store tells, delete.
+    /// Lets other tools write and, where that was configured or the store reports it, delete.
     private mutating func disturb() {
         let key = self.key
         if Bool.random(using: &random) {
@@ -244,7 +246,7 @@ private struct History {
 
     private mutating func settle() async throws {
         let (objects, deleted) = (objects, deleted)
-        // What the store cut off of its own time.
+        // The fraction of a second that the store cut off its time.
         let error = Double.random(in: 0..<1, using: &random)
         let before = try await ledger.used()
         for link in links where link.diesAt + 1000 < now && settled.insert(link.id).inserted {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What the ledger has to say about reservations whose key the store shows empty or with an old object.
+/// The ledger's view of reservations for whose key the store shows no object, or an old one.
 @Suite struct SettlingRuleTests {
     private struct World {
         let connection: PostgresConnection
@@ -20,7 +20,7 @@ import Testing
             try await connection.insert(quota)
         }
 
-        /// Reserves 100 bytes for a URL that died a minute ago.
+        /// Reserves 100 bytes for a URL that expired a minute ago.
         @discardableResult
         func reserve(_ delivery: Delivery = .presignedURL, amount: Int64 = 100) async throws -> UUID {
             var proposal = try IssuanceProposal.sample(
@@ -61,7 +61,7 @@ import Testing
         #expect(try await QuotaAuditor(connection: world.connection).audit() == [])
     }
 
-    /// A line of the policy log, as a change of these scopes leaves it.
+    /// An entry of the policy log, as a change of these scopes leaves it.
     private static func change(_ scopes: String) -> String {
         """
         INSERT INTO policy_log (seq, tag, scopes, actor, request_id)
@@ -69,7 +69,7 @@ import Testing
         """
     }
 
-    /// Each of these leaves a way in which bytes may have come and gone; objects are as old as said from now on.
+    /// Cases in which bytes may have come and gone. The age of objects is counted from now.
     static var doubts: [(name: String, look: StoreLook, sql: String)] {
         [
             ("a newer object", .object(5), ""), ("an object in parts", .object(5, age: 60, etag: "a-2"), ""),
@@ -167,7 +167,7 @@ import Testing
 
     @Test(.database(.migrated)) func `A large upload has its time before anybody looks`() async throws {
         let world = try await World()
-        // At 64 KiB a second this takes an hour from the death of the URL.
+        // At 64 KiB a second, this takes an hour from the expiry of the URL.
         try await world.reserve(amount: 3600 * 65_536)
         await world.sweep(.nothing)
         #expect(try await world.waiting == 1)
@@ -201,7 +201,7 @@ import Testing
             try numbers.map { try UploadedPart(number: $0, etag: "etag") }
         }
         #expect(try await rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1, 2))))
-        // The store may have heard the first, and may yet answer that it made an object of two parts.
+        // The store may have received the first call, and may still answer that it made an object of two parts.
         #expect(try await !rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1))))
         #expect(try await rows.move(upload.id, from: [.open, .completing], to: .completing(parts(1, 2))))
         #expect(try await rows.move(upload.id, from: [.completing], to: .aborting))

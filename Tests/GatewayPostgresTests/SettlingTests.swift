@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// A store that says what a closure says.
+/// A store that answers with a closure.
 struct StubVerifier: UploadVerifier {
     let answer: @Sendable (ObjectKey) throws -> StoreLook?
 
@@ -17,10 +17,10 @@ struct StubVerifier: UploadVerifier {
 }
 
 extension StoreLook {
-    /// Nothing.
+    /// A look that finds no object.
     static var nothing: StoreLook { StoreLook(object: nil, clockDifference: 0) }
 
-    /// An object that was written so many seconds ago.
+    /// An object that was written `age` seconds ago.
     static func object(_ size: Int64, age: TimeInterval = 0, etag: String = "e") -> StoreLook {
         StoreLook(
             object: StoredObject(size: size, etag: etag, modifiedAt: Date().addingTimeInterval(-age)),
@@ -28,11 +28,11 @@ extension StoreLook {
     }
 }
 
-/// What becomes of reservations, and counters that are recomputed.
+/// The settling of reservations, and counters that are recomputed.
 @Suite struct SettlingTests {
     private struct NoAnswer: Error {}
 
-    /// Records uploads of 100 bytes each with URLs that died a minute ago; gives their quota.
+    /// Records uploads of 100 bytes each with URLs that expired a minute ago; returns their quota.
     private func reserve(_ count: Int, over connection: PostgresConnection) async throws -> Quota {
         try await connection.runScript(RevokeRaceTests.makeBucket)
         let quota = Quota.sample(limit: 1_000_000, metric: .bytes)
@@ -88,7 +88,7 @@ extension StoreLook {
         #expect(try await state(connection) == [200, 0, 0])
     }
 
-    /// A form that leaves the name to its user may have written under any.
+    /// A form that lets its user choose the name may have written under any name.
     @Test(.database(.migrated)) func keepsCountedWhatFormsWithoutAKeyReserved() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         _ = try await reserve(2, over: connection)
@@ -109,7 +109,7 @@ extension StoreLook {
         _ = try await reserve(2, over: connection)
         await sweep(over: connection) { _ in throw NoAnswer() }
         #expect(try await state(connection) == [200, 0, 2])
-        // Not due again before the interval is over.
+        // Not due again before the interval has passed.
         await sweep(over: connection) { _ in .nothing }
         #expect(try await state(connection) == [200, 0, 2])
         try await connection.runScript("UPDATE reservations SET check_at = dead_at")
@@ -131,7 +131,7 @@ extension StoreLook {
         #expect(try await state(connection) == [0, 6000, 0])
     }
 
-    /// A store that answers in waves: nobody of one before so many have asked.
+    /// A store that answers in waves: it answers nobody in a wave before `size` callers have asked.
     private actor Crowd: UploadVerifier {
         private let size: Int
         private var arrived = 0
@@ -191,7 +191,7 @@ extension StoreLook {
         #expect(try await auditor.repair(#require(found.first)) == 400)
         #expect(try await auditor.audit() == [])
         try await connection.runScript("DELETE FROM quota_usage")
-        // What was given back is gone with the row, so that the whole reservation counts again.
+        // The amount given back is gone with the row, so the whole reservation counts again.
         let missing = try await auditor.audit()
         #expect(missing.map(\.charged) == [500])
         #expect(try await auditor.repair(#require(missing.first)) == 500)

@@ -6,21 +6,21 @@ import Testing
 @testable import GatewayCore
 @testable import GatewayPostgres
 
-/// A primary whose commits wait for a standby that is gone: whatever is answered as done is there after the failover.
+/// A primary whose commits wait for a standby that is gone. Whatever is answered as done must exist after the failover.
 @Suite(.timeLimit(.minutes(2))) struct StandbyTests {
-    /// Long enough for a statement, short enough for a test: after this the gateway asks to cancel.
+    /// Time after which the gateway asks to cancel: long enough for a statement, short enough for a test.
     private static let patience = Duration.milliseconds(200)
 
     private struct World: Sendable {
         let url: String
         let owner: PostgresConnection
         let stores: PostgresAdminStores
-        /// The same, which ask to cancel after a second.
+        /// The same stores, which ask to cancel after a second.
         let impatientStores: PostgresAdminStores
 
         init(_ url: String) throws {
             self.url = url
-            // What the test itself does waits for nobody.
+            // The test's own statements wait for nobody.
             owner = try PostgresConnection(testing: url, settings: [("synchronous_commit", "local")])
             func stores(patience: Duration) throws -> PostgresAdminStores {
                 let configuration = try PostgresConfiguration(
@@ -47,7 +47,7 @@ import Testing
             return ids
         }
 
-        /// Why a grant could not be revoked; `nil` where it was.
+        /// Revokes a grant. Returns the reason why it could not be revoked; `nil` where it was.
         func revoke(_ grant: String, isPatient: Bool = true) async -> GatewayError? {
             do throws(GatewayError) {
                 try await (isPatient ? stores : impatientStores).grants.delete(
@@ -58,7 +58,7 @@ import Testing
             }
         }
 
-        /// Cancels whatever waits for the standby, as an admin of the database may, until `body` has returned.
+        /// Runs `body` while everything that waits for the standby is cancelled, as a database admin may do.
         func cancelling<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) async throws -> Result
         {
             try await withThrowingTaskGroup(of: Result?.self) { group in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What was asked for and how it was answered.
+    /// The requests and their answers.
     private struct Answers: Sendable {
         var count: Int { recorded.count + refusals.count }
         var recorded: [UUID] = []

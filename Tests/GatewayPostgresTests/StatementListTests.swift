@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// The lists of statements that tests prepare, against the sources.
+/// Checks the lists of statements that tests prepare against the sources.
 @Suite struct StatementListTests {
     private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     private static let sources = tests.appending(path: "../../Sources/GatewayPostgres").standardizedFileURL
 
-    /// Commands that PostgreSQL does not let be prepared; other tests execute them.
+    /// Commands that PostgreSQL cannot prepare; other tests execute them.
     private static let commands: Set = ["GrantCursor.open", "GrantCursor.fetch", "RecordingProbe.write"]
 
     /// The statements that are constants of a type, as `Type.name`.

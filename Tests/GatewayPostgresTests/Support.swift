@@ -8,7 +8,7 @@ import Testing
 @testable import GatewayPostgres
 
 extension IssuanceProposal {
-    /// A download by `user:alice` under a grant of hers, that charges nothing unless told.
+    /// A download by `user:alice` under her own grant. By default it charges nothing.
     static func sample(
         at position: PolicyPosition, principal: String = "user:alice", scopes: [String]? = nil, grantID: UUID = UUID(),
         action: Action = .getObject, charges: [QuotaCharge] = [], lifetime: TimeInterval = 900
@@ -27,7 +27,7 @@ extension IssuanceProposal {
 }
 
 extension Quota {
-    /// A quota of URLs a day for each user, unless told otherwise.
+    /// A quota of URLs per day for each user by default.
     static func sample(
         limit: Int64, principal: Principal = .anyone, metric: Metric = .urls, period: Period = .day,
         sharing: Sharing = .each
@@ -37,14 +37,14 @@ extension Quota {
             metric: metric, period: period, sharing: sharing, limit: limit, createdAt: Date())
     }
 
-    /// Charges this quota for a user.
+    /// Makes a charge to this quota for a user.
     func charge(_ amount: Int64 = 1, by user: String = "user:alice") throws -> QuotaCharge {
         QuotaCharge(quota: self, holder: sharing == .shared ? principal : try Principal(user), amount: amount)
     }
 }
 
 extension PostgresConnection {
-    /// The end of the log.
+    /// The end of the policy log.
     func position() async throws -> PolicyPosition {
         let positions = try await execute(
             Statement<Void, PolicyPosition>("SELECT seq, tag FROM policy_log ORDER BY seq DESC LIMIT 1") {
@@ -53,14 +53,14 @@ extension PostgresConnection {
         return try #require(positions.first)
     }
 
-    /// One number.
+    /// Reads one number.
     func number(_ sql: String) async throws -> Int64 {
         let numbers = try await execute(
             Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
         return try #require(numbers.first)
     }
 
-    /// Texts, one a row.
+    /// Reads texts, one per row.
     func texts(_ sql: String) async throws -> [String] {
         try await execute(Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })
     }
@@ -81,21 +81,21 @@ extension PostgresConnection {
             }, quota)
     }
 
-    /// Changes policy in some scopes.
+    /// Appends a policy change in some scopes.
     func append(scopes: [String]) async throws {
         try await perform(
             Statement<[String], Void>("SELECT append_policy_log($1, 'test', '')") { [$0] }, scopes)
     }
 }
 
-/// The functions that record.
+/// The recording functions.
 enum RecordingFunction: String, CaseIterable, Sendable {
-    /// For one proposal that charges one quota at the most.
+    /// For one proposal that charges at most one quota.
     case one = "record_issuance"
-    /// For any number.
+    /// For any number of proposals.
     case several = "record_issuances"
 
-    /// Its source, changed.
+    /// Replaces the function with a changed version of its source.
     func replace(
         over connection: PostgresConnection, _ change: (inout String) throws -> Void
     ) async throws {
@@ -107,7 +107,7 @@ enum RecordingFunction: String, CaseIterable, Sendable {
 }
 
 extension PostgresConnection {
-    /// Records proposals by one of the functions: in one call, or each in a call of its own.
+    /// Records proposals with one of the functions: all in one call, or each in its own.
     func record(
         _ proposals: [IssuanceProposal], by function: RecordingFunction = .several
     ) async throws -> [RecordVerdict] {
@@ -138,23 +138,23 @@ extension PostgresConnection {
 }
 
 extension LedgerClock {
-    /// This machine's clock, which is the database's as well.
+    /// This machine's clock, which is also the database's.
     static var right: LedgerClock { .ahead(0) }
 
-    /// A clock that is ahead of the database's by some seconds, of which there may be five.
+    /// A clock that is ahead of the database's by some seconds. A difference of five seconds is permitted.
     static func ahead(_ seconds: TimeInterval, logger: Logger = .silent) -> LedgerClock {
         LedgerClock(maxDifference: 5, logger: logger) { Date().addingTimeInterval(seconds) }
     }
 }
 
 extension RecordVerdict {
-    /// What is left of each quota that was charged.
+    /// The amount left of each charged quota.
     var remaining: [Int64] {
         guard case .recorded(let remaining) = self else { return [] }
         return remaining.map(\.remaining)
     }
 
-    /// The quota that refused.
+    /// The refusal of a quota; `nil` for another verdict.
     var refusal: QuotaRefusal? {
         guard case .quotaExceeded(let refusal) = self else { return nil }
         return refusal
@@ -162,7 +162,7 @@ extension RecordVerdict {
 }
 
 extension IssuanceProposal {
-    /// The same with another identifier.
+    /// The same proposal with another identifier.
     var again: IssuanceProposal {
         var proposal = self
         proposal.id = UUID()
@@ -171,11 +171,11 @@ extension IssuanceProposal {
 }
 
 extension ContinuousClock.Instant {
-    /// Far enough for every test.
+    /// A deadline far enough ahead for every test.
     static var soon: ContinuousClock.Instant { .now + .seconds(20) }
 }
 
-/// Runs `body` while a ledger records, and shuts it down after.
+/// Runs `body` with a ledger that records, and then shuts the ledger down.
 func withLedger<Result: Sendable>(
     _ connectionString: String, clock: LedgerClock = .right,
     limits: PostgresLedger.Limits = PostgresLedger.Limits(connections: 2),

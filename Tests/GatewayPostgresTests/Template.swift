@@ -13,7 +13,7 @@ extension DatabaseTemplate {
 }
 
 extension Logger {
-    /// Says nothing.
+    /// A logger that writes nothing.
     static let silent = Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() })
 }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import GatewayPostgres
 
 extension Ticket {
-    /// A ticket of `user:alice` for an hour, unless told otherwise.
+    /// A ticket of `user:alice`, valid for an hour by default.
     fileprivate static func sample(
         uses: Int64 = 10, life: TimeInterval = 3600, key: [UInt8]? = nil
     ) throws -> Ticket {
@@ -22,7 +22,7 @@ extension Ticket {
     }
 }
 
-/// Tickets as gateways keep them.
+/// Tickets as gateways store them.
 @Suite struct TicketTests {
     private func loaded(_ ticket: Ticket, from world: AdminWorld) async throws -> (PolicyPosition, Ticket?) {
         let load = try await world.source.load([.ticket(name: ticket.name)], literalGrantLimit: 1)
@@ -121,7 +121,7 @@ extension Ticket {
         #expect(try await world.audit().count == 1)
     }
 
-    /// Making one waits for nobody who holds the lock of the log, and nobody waits for it.
+    /// Making a ticket does not wait for the lock of the log, and nobody waits for it.
     @Test(.database(.migrated)) func areMadeBesideRecordingsAndChangesOfPolicy() async throws {
         let world = try AdminWorld()
         let holder = try PostgresConnection(testing: TestDatabase.current.connectionString)
@@ -130,7 +130,7 @@ extension Ticket {
         _ = try await holder.number("SELECT count(pg_advisory_unlock(7310868744))")
     }
 
-    /// Three gateways of several connections use one ticket as fast as they can.
+    /// Three gateways with several connections use one ticket as fast as they can.
     @Test(.database(.migrated)) func areNeverUsedMoreOftenThanAllowed() async throws {
         let world = try AdminWorld()
         let database = try TestDatabase.current
@@ -236,7 +236,7 @@ extension Ticket {
     }
 }
 
-/// Text for SQL.
+/// Formats bytes as hexadecimal text for SQL.
 private enum Digest {
     static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()

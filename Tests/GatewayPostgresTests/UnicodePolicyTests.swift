@@ -6,10 +6,10 @@ import Testing
 @testable import GatewayCore
 @testable import GatewayPostgres
 
-/// Keys and prefixes are bytes. Decisions over rows of a real database, for principals with few grants and with so many that
-/// they are looked up by place, against a reading of the rules over bytes alone.
+/// Keys and prefixes are bytes. The tests compare decisions over rows of a real database with a byte-wise reading of
+/// the rules. They cover principals with few grants, and with so many that grants are looked up by place.
 @Suite struct UnicodePolicyTests {
-    /// Segments that run into their neighbours, or into the `/` before or after, when they are read as characters.
+    /// Segments that merge with their neighbours, or with the `/` before or after, when they are read as characters.
     private static let segments = [
         "a", "e\u{301}", "\u{e9}", "\u{301}", "\u{600}", "a\u{600}", "\u{110bd}", "\u{200d}", "👩\u{200d}👧", "\u{1f1e9}",
         "\u{1f1e9}\u{1f1ea}", "\u{fe0f}", "\u{1100}", "\u{1161}", "\u{1100}\u{1161}", "\u{ac00}", "\u{e33}", "\u{200b}",
@@ -28,7 +28,7 @@ import Testing
             bytes = Array(prefix.utf8)
         }
 
-        /// Whether it is for a key, by bytes.
+        /// Whether the grant covers a key, compared by bytes.
         func covers(_ key: [UInt8]) -> Bool {
             bytes.isEmpty || bytes.last == 0x2f ? key.starts(with: bytes) : key == bytes
         }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// Partitions come and go while the ledger is used.
+/// Partitions that come and go while the ledger is in use.
 @Suite struct UpkeepTests {
-    /// A ledger with a partition of 2020 that holds a charge of a total.
+    /// Prepares a ledger with a partition of 2020 that holds a charge to a total.
     private func prepare(_ connection: PostgresConnection) async throws {
         let quota = Quota.sample(limit: 100, period: .total)
         try await connection.insert(quota)
@@ -41,7 +41,7 @@ import Testing
         #expect(try await QuotaAuditor(connection: connection).audit() == [])
     }
 
-    /// With statistics the planner looks at things in another order.
+    /// With statistics, the planner reads tables in another order.
     @Test(.database(.migrated)) func dropsWhateverThePlannerKnowsOfTheCatalogue() async throws {
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
         try await prepare(connection)
@@ -63,7 +63,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 0)
     }
 
-    /// Whoever sums up reads the ledger; to drop a day meanwhile would have recordings wait.
+    /// A report that sums up reads the ledger. Dropping a day during it would make recordings wait.
     @Test(.database(.migrated)) func leavesThePartitionsWhileSomebodySumsUp() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)
@@ -99,7 +99,7 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
     }
 
-    /// Making partitions takes no lock that a recording would wait for.
+    /// Making partitions takes no lock for which a recording would wait.
     @Test(.database(.migrated)) func recordsWhilePartitionsAreMade() async throws {
         let database = try TestDatabase.current
         let connection = try PostgresConnection(testing: database.connectionString)
@@ -130,7 +130,7 @@ import Testing
                 ('*', '', 'AccessDenied', now(), 1);
             """)
         await upkeep(connection).runRound()
-        // This hour, the last one, which a recording may still be about to charge, and perhaps the one before.
+        // This hour, the previous one, which a recording may still be about to charge, and perhaps the one before it.
         #expect((2...3).contains(try await connection.number("SELECT count(*) FROM quota_usage")))
         #expect(try await connection.number("SELECT count(*) FROM denials") == 1)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What became of uploads, in a real database, as the gateway's role reads and writes it.
+/// The state of uploads in a real database, as the gateway's role reads and writes it.
 @Suite struct UploadTests {
     private let world: LedgerWorld
     private let uploads: PostgresUploads
@@ -26,7 +26,7 @@ import Testing
         events = PostgresStoreEvents(pool: writing, lookUps: writing, logger: .silent, now: { Date() })
     }
 
-    /// An upload, alive and issued now unless told otherwise.
+    /// Writes an upload; by default it is alive and issued now.
     private func upload(
         _ key: String = "team/a.txt", at: Date = Date(), life: TimeInterval = 900, delivery: String = "presigned-url",
         principal: String = "user:alice", length: Int64? = 5
@@ -53,7 +53,7 @@ import Testing
         #expect(try await uploads.upload(alive)?.isDead == false)
         let record = try #require(try await uploads.upload(dead))
         #expect(record.isDead && record.key == "team/a.txt" && record.contentLength == 5 && record.finding == nil)
-        // Whatever was issued is found; what is none is not, whatever its identifier says of time.
+        // Every issuance is found. An identifier that was not issued is not found, whatever time it contains.
         #expect(try await uploads.upload(other)?.action == "GetObject")
         for id in [UUID(), .version7(at: Date(), randomBytes: []), .version7(at: .distantFuture, randomBytes: [])] {
             #expect(try await uploads.upload(id) == nil)
@@ -100,7 +100,7 @@ import Testing
         }
         #expect(try await events.note([object("team/b.txt", -1000)], in: bucket) == 1)
         #expect(try await list(.expired) == [id, early])
-        // Out of order, twice, and in messages of their own.
+        // Out of order, repeated, and in separate messages.
         let made = try [object("team/a.txt", -1000), object("team/a.txt", -1100), object("team/a.txt", -1000)]
         #expect(try await events.note(made, in: bucket) == 2)
         #expect(try await events.note(made.reversed(), in: bucket) == 0)
@@ -108,7 +108,7 @@ import Testing
         #expect(try await list(.expired) == [early])
         let page = try await uploads.uploads(UploadQuery(state: .landed, from: now.addingTimeInterval(-86_400)))
         #expect(page.items[0].finding?.source == .event && page.items[0].finding?.etag == "e")
-        // What the gateway sees for itself goes before what it was told.
+        // The gateway's own observation takes precedence over a report.
         let other = UploadFinding(kind: .mismatched, mismatches: [.md5], source: .confirmation)
         _ = try await uploads.note(other, on: id)
         #expect(try await list(.mismatched) == [id])
@@ -122,7 +122,7 @@ import Testing
                 key: try ObjectKey(key), madeAt: now.addingTimeInterval(offset), size: 5, etag: "e", callbackID: mark)
         }
         #expect(try await events.note([callback("request:1", 0)], in: bucket) == 1)
-        // It says no time: that of its arrival is another each time.
+        // A callback carries no time; the time of its arrival differs on each delivery.
         #expect(try await events.note([callback("request:1", 7)], in: bucket) == 0)
         #expect(try await events.note([callback("request:2", 8)], in: bucket) == 1)
         #expect(try await events.note([callback("request:1", 9, key: "team/b.txt")], in: bucket) == 1)
@@ -134,7 +134,7 @@ import Testing
         let finding = UploadFinding(kind: .unverified, source: .confirmation, size: 5)
         #expect(try await uploads.note(finding, on: id).kind == .unverified)
         #expect(try await list(.unverified) == [id])
-        // Asked again, the store may tell.
+        // The store may answer when it is asked again.
         let other = UploadFinding(kind: .mismatched, mismatches: [.sha256], source: .confirmation)
         #expect(try await uploads.note(other, on: id).mismatches == [.sha256])
         _ = try await uploads.note(UploadFinding(kind: .landed, source: .confirmation), on: id)
@@ -193,8 +193,8 @@ import Testing
         await #expect(throws: GatewayError.self) { try await uploads.uploads(query) }
     }
 
-    /// The gateway's clock is a minute behind the database's: what it gave 50 seconds ended 10 seconds ago, by its own clock it
-    /// has not begun to end.
+    /// The gateway's clock is a minute behind the database's. A link issued 50 seconds ago expired 10 seconds ago; by
+    /// the gateway's own clock it has not yet begun to expire.
     @Test(.database(.migrated)) func anUploadIsDeadByTheLaterOfBothClocks() async throws {
         var row = LedgerWorld.Row(at: Date())
         (row.action, row.life, row.madeAt) = ("PutObject", -10, row.at.addingTimeInterval(-60))

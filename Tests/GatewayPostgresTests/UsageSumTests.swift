@@ -7,20 +7,20 @@ import Testing
 
 @testable import GatewayPostgres
 
-/// What is counted from sums is what the ledger holds, to the row.
+/// Figures from sums equal the ledger, to the row.
 @Suite struct UsageSumTests {
     private typealias Row = LedgerWorld.Row
 
-    /// Sums up all that was recorded so far.
+    /// Sums up everything recorded so far.
     private func sumUp(_ connection: PostgresConnection) async throws {
-        // Whoever comes to the present is told that nothing is left for now, and comes to older days with the next call.
+        // A call that reaches the present reports that nothing is left for now. The next call turns to older days.
         for _ in 0..<2 {
             while try await connection.execute(UsageUpkeep.sum, 1) == [true] {}
         }
         _ = try await connection.execute(UsageUpkeep.sum, 0)
     }
 
-    /// The same question, put to sums and to the ledger alone.
+    /// Asks the same question of the sums and of the ledger alone.
     private func answers(
         _ query: UsageQuery, from: Date, to: Date, _ connection: PostgresConnection
     ) async throws -> (summed: [Usage], counted: [Usage]) {
@@ -32,7 +32,7 @@ import Testing
         )
     }
 
-    /// A ledger of some days and of now, charged to byte quotas in part, with reservations.
+    /// Fills a ledger with rows of some days and of now. Some of them charge byte quotas, with reservations.
     private func fill(_ world: LedgerWorld) async throws -> [Quota] {
         let quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) } + [.sample(limit: 1_000_000)]
         for quota in quotas { try await world.connection.insert(quota) }
@@ -133,7 +133,7 @@ import Testing
         #expect(try await urls(UsageQuery(.lately(), [.principal])) == [2])
     }
 
-    /// A recording reads the clock and commits later; meanwhile nothing may be summed up that it could add to.
+    /// A recording reads the clock and commits later. Meanwhile, no period to which it could add may be summed up.
     @Test(.database(.migrated)) func whatIsNotCommittedYetIsWaitedFor() async throws {
         let database = try TestDatabase.current
         let recorder = try PostgresConnection(testing: database.connectionString)
@@ -191,14 +191,14 @@ import Testing
                 == connection.number("SELECT count(*) FROM issuances"))
     }
 
-    /// How many are still recording.
+    /// Number of recorders that are still at work.
     private final class Recording: Sendable {
         let left: Atomic<Int>
 
         init(_ count: Int) { left = Atomic(count) }
     }
 
-    /// Records in transactions that stay open for a while, some of which come to nothing.
+    /// Records in transactions that stay open for a while. Some of them are rolled back.
     private static func record(
         _ rounds: Int, on connection: PostgresConnection, at position: PolicyPosition
     ) async throws {

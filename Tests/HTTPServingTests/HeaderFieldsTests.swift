@@ -19,7 +19,7 @@ import Testing
         #expect(fields[.contentType] == "a/b" && fields.contains(.contentType))
         #expect(fields[HTTPField.Name("content-typ")!] == nil && fields[HTTPField.Name("content-typf")!] == nil)
         #expect(fields[.eTag] == "1" && !fields.contains(.vary))
-        // They differ in the bit that tells the cases of letters apart.
+        // The two differ in the bit that distinguishes upper and lower case.
         let marks: HeaderFields = [HTTPField.Name("x^")!: "1"]
         #expect(!marks.contains(HTTPField.Name("x~")!) && marks.contains(HTTPField.Name("X^")!))
     }

@@ -1,21 +1,21 @@
 import Glibc
 import Synchronization
 
-/// A server on loopback that hangs, each kind in its own way, for as long as the object lives.
+/// A server on loopback that hangs in one of several ways, for the lifetime of the object.
 public final class HangingServer: Sendable {
-    /// How it hangs.
+    /// The ways in which it hangs.
     public enum Kind: String, CaseIterable, Sendable {
-        /// The kernel takes the request, and nobody reads it.
+        /// The kernel accepts the request, and nobody reads it.
         case answersNothing
-        /// The queue of new connections is full, so that no connection comes about.
+        /// The queue of new connections is full, so no connection is established.
         case acceptsNobody
-        /// An answer comes, a byte a second.
+        /// An answer arrives at one byte per second.
         case tricklesBytes
     }
 
-    /// Where it listens, on 127.0.0.1.
+    /// The port on which it listens, on 127.0.0.1.
     public let port: UInt16
-    /// Scheme, address and port.
+    /// Scheme, address and port, for example `http://127.0.0.1:8080`.
     public var origin: String { "http://127.0.0.1:\(port)" }
 
     private let listener: CInt
@@ -53,7 +53,7 @@ public final class HangingServer: Sendable {
     deinit {
         isOver.flag.store(true, ordering: .releasing)
         for descriptor in fillers { close(descriptor) }
-        // Ends the thread's poll as well; it closes nothing of this.
+        // This also ends the thread's poll; it closes nothing that the thread uses.
         shutdown(listener, CInt(SHUT_RDWR))
         close(listener)
     }
@@ -69,7 +69,7 @@ public final class HangingServer: Sendable {
         return descriptor
     }
 
-    /// Accepts everybody, and once a second sends each the next byte of an answer.
+    /// Accepts every connection, and sends each one the next byte of an answer once a second.
     private static func trickle(_ listener: CInt, until over: Over) {
         startThread {
             let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n".utf8)
@@ -94,7 +94,7 @@ public final class HangingServer: Sendable {
     }
 }
 
-/// Starts a thread that belongs to nobody.
+/// Starts a detached thread.
 private func startThread(_ work: @escaping @Sendable () -> Void) {
     final class Errand: Sendable {
         let work: @Sendable () -> Void

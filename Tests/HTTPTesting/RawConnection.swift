@@ -1,13 +1,13 @@
 import Glibc
 
-/// A TCP connection to a port of this machine, over which a test sends exactly the bytes it means to.
+/// A TCP connection to a port of this machine. Over it, a test sends exactly the bytes it chooses.
 ///
 /// Its calls block: use it inside ``withConnection(to:_:)``.
 public struct RawConnection: ~Copyable {
     private let descriptor: CInt
     private var received: [UInt8] = []
 
-    /// Connects to the port on 127.0.0.1. Sending and receiving give up after `timeoutSeconds` without progress.
+    /// Connects to the port on 127.0.0.1. Sends and receives fail after `timeoutSeconds` without progress.
     public init(port: UInt16, timeoutSeconds: Int = 30) throws(RawHTTPError) {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw .system("socket", errno) }
@@ -30,7 +30,7 @@ public struct RawConnection: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Sends the bytes, all of them.
+    /// Sends all bytes.
     public func send(_ bytes: [UInt8]) throws(RawHTTPError) {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -50,12 +50,12 @@ public struct RawConnection: ~Copyable {
         try send(Array(text.utf8))
     }
 
-    /// Says that nothing more will be sent; what the peer sends can still be read.
+    /// Ends the sending direction. What the peer sends can still be read.
     public func finishSending() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
-    /// The next bytes as they arrive, at most 64 KiB; empty at the end of the connection.
+    /// Returns the next bytes as they arrive, at most 64 KiB; empty at the end of the connection.
     public mutating func receive() throws(RawHTTPError) -> [UInt8] {
         if !received.isEmpty {
             defer { received = [] }
@@ -75,7 +75,7 @@ public struct RawConnection: ~Copyable {
         }
     }
 
-    /// The bytes up to and without CR LF.
+    /// Reads up to CR LF; returns the bytes before it.
     mutating func line() throws(RawHTTPError) -> String {
         var searched = 0
         while true {
@@ -91,7 +91,7 @@ public struct RawConnection: ~Copyable {
         }
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly `count` bytes.
     mutating func bytes(_ count: Int) throws(RawHTTPError) -> [UInt8] {
         while received.count < count { try fill() }
         let bytes = Array(received.prefix(count))
@@ -99,7 +99,7 @@ public struct RawConnection: ~Copyable {
         return bytes
     }
 
-    /// Everything up to the end of the connection.
+    /// Reads everything up to the end of the connection.
     mutating func rest() throws(RawHTTPError) -> [UInt8] {
         var all = received
         received = []

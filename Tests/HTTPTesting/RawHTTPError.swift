@@ -1,6 +1,6 @@
-/// Why an exchange failed below HTTP.
+/// The reason why an exchange failed below HTTP.
 public enum RawHTTPError: Error, Equatable {
-    /// The system call of that name failed, with its `errno`; a time-out is `EAGAIN`.
+    /// The named system call failed, with its `errno`; a time-out is `EAGAIN`.
     case system(String, Int32)
     /// The peer closed the connection in the middle of an answer.
     case closedEarly

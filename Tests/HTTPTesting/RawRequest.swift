@@ -1,12 +1,12 @@
-/// A request whose bytes are those given: no header is added, dropped, folded or put in another order.
+/// A request that is sent exactly as given: no header is added, dropped, folded or reordered.
 public struct RawRequest: Sendable {
-    /// For example `PUT`.
+    /// The method, for example `PUT`.
     public var method: String
     /// The request target as sent, for example `/a%20b?x=1`.
     public var target: String
-    /// Name and value of every header field, `Host` and `Content-Length` included.
+    /// Name and value of every header field, including `Host` and `Content-Length`.
     public var headers: [(name: String, value: String)]
-    /// What follows the head.
+    /// The bytes after the head.
     public var body: [UInt8]
 
     /// Puts a request together.
@@ -17,18 +17,18 @@ public struct RawRequest: Sendable {
         self.body = body
     }
 
-    /// The bytes on the wire.
+    /// The bytes as sent.
     public var bytes: [UInt8] {
         var head = "\(method) \(target) HTTP/1.1\r\n"
         for field in headers { head += "\(field.name): \(field.value)\r\n" }
         return Array((head + "\r\n").utf8) + body
     }
 
-    /// Sends the request over a connection of its own to the port on this machine, and reads the answer.
+    /// Sends the request over its own connection to the port on this machine, and reads the answer.
     public func answer(fromPort port: UInt16) async throws -> RawResponse {
         let request = self
         return try await withConnection(to: port) { connection in
-            // A server may refuse before it has read the whole body; its answer is there all the same.
+            // A server may refuse before it has read the whole body. Its answer arrives all the same.
             let sending = Result { () throws(RawHTTPError) in try connection.send(request.bytes) }
             do {
                 return try connection.response(toHead: request.method == "HEAD")
@@ -40,16 +40,16 @@ public struct RawRequest: Sendable {
     }
 }
 
-/// The parts of an absolute `http` URL, as they stand in its text.
+/// The parts of an absolute `http` URL, exactly as written.
 public struct RawURL: Sendable, Equatable {
-    /// Host and port, what a client sends as `Host`.
+    /// Host and port, as a client sends them in `Host`.
     public let authority: String
     /// The port to connect to.
     public let port: UInt16
     /// Path and query.
     public let target: String
 
-    /// Cuts a URL into its parts and changes no byte of them.
+    /// Splits a URL into its parts without changing a byte.
     public init(_ text: String) throws(RawHTTPError) {
         let scheme = "http://"
         guard text.hasPrefix(scheme) else { throw .notAURL(text) }

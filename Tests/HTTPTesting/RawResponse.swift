@@ -1,13 +1,13 @@
-/// An answer as it arrived.
+/// An answer, exactly as it arrived.
 public struct RawResponse: Sendable {
-    /// For example 200.
+    /// The status, for example 200.
     public let status: Int
     /// Name and value of every header field, in order.
     public let headers: [(name: String, value: String)]
-    /// The body, without the framing of chunks.
+    /// The body, without chunk framing.
     public let body: [UInt8]
 
-    /// Value of the first header field of that name, whatever its case.
+    /// Value of the first header field with this name, whatever its case.
     public subscript(name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -17,7 +17,7 @@ public struct RawResponse: Sendable {
 }
 
 extension RawConnection {
-    /// Reads one final answer; interim ones (1xx) are passed over. An answer to HEAD has no body.
+    /// Reads one final answer; skips interim ones (1xx). An answer to HEAD has no body.
     public mutating func response(toHead: Bool = false) throws(RawHTTPError) -> RawResponse {
         while true {
             let line = try line()

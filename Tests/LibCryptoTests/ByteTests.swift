@@ -71,7 +71,7 @@ import Testing
         let plain = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
         for byte in UInt8.min...UInt8.max {
             for place in 0..<count {
-                // Neighbours that are near the ends of their ranges.
+                // Neighbours of the ends of their ranges.
                 for rest in "-9AZaz_~".utf8 {
                     var bytes = [UInt8](repeating: rest, count: count)
                     bytes[place] = byte

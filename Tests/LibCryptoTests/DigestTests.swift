@@ -46,7 +46,7 @@ struct DigestTests {
         let whole = pieceLength == 0 ? [] : message
         let first = digest.finalize()
         #expect(first == algorithm.digest(of: whole))
-        // The same value then starts afresh.
+        // The same value then starts again.
         digest.update(Array("abc".utf8))
         let second = digest.finalize()
         #expect(second == algorithm.digest(of: Array("abc".utf8)))

@@ -2,7 +2,7 @@ import Foundation
 import LibCrypto
 import Testing
 
-/// Signatures by the `openssl` command, of a key of 512 bits such as Alibaba OSS has.
+/// Signatures made by the `openssl` command, with a key of 512 bits like that of Alibaba OSS.
 @Suite("RSA signatures of others")
 struct RSAPublicKeyTests {
     private static let pem = """

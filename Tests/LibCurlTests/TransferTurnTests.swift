@@ -11,12 +11,12 @@ import Testing
         TransferTurns(.init(atOnce: atOnce, perOrigin: perOrigin, waiting: waiting, lookUps: 1))
     }
 
-    /// Lets so many join an origin's line; gives how many found room.
+    /// Lets `count` transfers join the queue of an origin; returns how many found room.
     private static func join(_ turns: inout TransferTurns, _ count: Int, origin number: Int) -> Int {
         (0..<count).filter { turns.join(UInt64(number * 10_000 + $0), for: origin(number)) }.count
     }
 
-    /// Takes out everybody whose turn it is; gives how many each origin has.
+    /// Starts every transfer whose turn has come; returns the number for each origin.
     private static func start(_ turns: inout TransferTurns) -> [Int: Int] {
         var started: [Int: Int] = [:]
         while let ticket = turns.next() { started[Int(ticket / 10_000), default: 0] += 1 }
@@ -71,7 +71,7 @@ import Testing
         var names = NameQueue(limit: 2)
         for (ticket, name) in ["a", "a", "b", "c", "d"].enumerated() { names.join(UInt64(ticket), for: name) }
         #expect((0..<3).map { _ in names.begin() } == ["a", "b", nil])
-        // One that hangs still counts when nobody waits for it any more, and is joined by who comes later.
+        // A look-up that hangs still counts when nobody waits for it any longer, and later callers join it.
         names.leave(0, for: "a")
         names.leave(1, for: "a")
         names.leave(3, for: "c")

@@ -56,7 +56,7 @@ struct LoopConnectionTests {
             for _ in 0..<3 {
                 let process = try await connection.execute(Self.process, (), deadline: .now + Self.soon)
                 try await other.perform(Self.terminate, process[0])
-                // Only after a pause does anybody look.
+                // The connection is checked only after a pause.
                 try await Task.sleep(for: .milliseconds(15))
                 #expect(try await connection.execute(Self.process, (), deadline: .now + Self.soon) != process)
             }
@@ -115,7 +115,7 @@ struct LoopConnectionTests {
         await thread
     }
 
-    /// Executes over a connection of its own, on the loop.
+    /// Executes a statement over a separate connection, on the loop.
     private static func execute(
         _ statement: Statement<Void, Int64>, _ configuration: PostgresConfiguration, _ loop: EventLoop
     ) async throws -> [Int64] {

@@ -4,9 +4,9 @@ import Testing
 
 @testable import LibPQ
 
-/// Lines of the log about a database that fails.
+/// Log lines about a database that fails.
 @Suite struct OutageTests {
-    /// Keeps lines.
+    /// Keeps log lines.
     private final class Lines: Sendable {
         private let kept = Mutex<[String]>([])
         var all: [String] { kept.withLock { $0 } }

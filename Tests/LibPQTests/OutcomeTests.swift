@@ -2,17 +2,17 @@ import EventLoops
 import LibPQ
 import Testing
 
-/// What success means that comes too late, with a warning, or by halves: told by a server that says just that.
+/// The meaning of a success that comes too late, with a warning, or incompletely. A scripted server sends exactly that.
 @Suite(.timeLimit(.minutes(1)))
 struct OutcomeTests {
     private typealias Step = ScriptedServer.Step
 
-    /// How a statement is executed.
+    /// The ways in which a statement is executed.
     enum Driver: CaseIterable, Sendable {
         case blocking, loop
     }
 
-    /// What comes of a statement.
+    /// The result of a statement.
     enum Outcome: Equatable, Sendable {
         case rows([Int64]), unknown, lost, undone, refused
 
@@ -31,13 +31,13 @@ struct OutcomeTests {
         }
     }
 
-    /// An answer, and what is to be made of it.
+    /// An answer, and the expected results.
     struct Answer: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let steps: [ScriptedServer.Step]
         let writing: Outcome
         let reading: Outcome
-        /// Whether the session goes on.
+        /// Whether the session continues.
         let isKept: Bool
 
         init(
@@ -104,8 +104,8 @@ struct OutcomeTests {
         }
     }
 
-    /// Calls a server, whose script may say that it waits for a request to cancel: with more and more time, until it
-    /// has come so far within it.
+    /// Calls a server whose script may wait for a request to cancel. Repeats the call with more and more time, until
+    /// the script has reached that point within it.
     private static func judge(
         _ script: [String: [Step]], _ call: (ScriptedServer, Duration) async throws -> Outcome
     ) async throws -> (ScriptedServer, Outcome) {
@@ -120,7 +120,7 @@ struct OutcomeTests {
         }
     }
 
-    /// What comes of a statement; another one follows over the same connection.
+    /// The result of a statement. Another statement follows over the same connection.
     private static func outcome(
         of statement: Statement<Void, Int64>, within time: Duration, _ driver: Driver, at server: ScriptedServer
     ) async throws -> Outcome {
@@ -152,12 +152,12 @@ struct OutcomeTests {
 // MARK: - Transactions
 
 extension OutcomeTests {
-    /// What a server says to the statements of a transaction, and what is to be made of it.
+    /// The server's answers to the statements of a transaction, and the expected result.
     struct Course: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let script: [String: [ScriptedServer.Step]]
         let outcome: Outcome
-        /// The statements that are sent after `BEGIN` and `write`.
+        /// The statements sent after `BEGIN` and `write`.
         let ending: [String]
         var isKept = true
     }
@@ -216,7 +216,7 @@ extension OutcomeTests {
         #expect(!server.statements.contains("COMMIT"))
     }
 
-    /// What comes of a transaction that writes, with no regard to a failure where it is blind; a statement follows.
+    /// The result of a transaction that writes; a blind one ignores a failure of the write. Another statement follows.
     private static func write(
         at server: ScriptedServer, within time: Duration, isBlind: Bool = false
     ) async throws -> Outcome {

@@ -56,7 +56,7 @@ struct PoolTests {
             }
             #expect(late == .deadlineExceeded)
             await withTaskGroup(of: PostgresError?.self) { group in
-                // One of the two waits, the other finds the queue full; then the one that waits is cancelled.
+                // One of the two waits, the other finds the queue full. Then the one that waits is cancelled.
                 for _ in 0..<2 {
                     group.addTask { await postgresError { _ = try await pool.execute(Self.one) } }
                 }
@@ -65,7 +65,7 @@ struct PoolTests {
                 #expect(await group.next() == .cancelled)
             }
         }
-        // Nothing was lost on the way.
+        // No connection was lost by this.
         #expect(try await pool.execute(Self.one) == [1])
     }
 

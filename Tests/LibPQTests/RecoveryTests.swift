@@ -15,7 +15,7 @@ struct RecoveryTests {
         for _ in 0..<5 {
             let process = try await connection.execute(Self.process)
             try await other.perform(Self.terminate, process[0])
-            // A connection that answered only just now is not looked at before it is used again.
+            // A connection that answered a moment ago is reused without a check.
             try await Task.sleep(for: .milliseconds(20))
             #expect(try await connection.execute(Self.process) != process)
         }

@@ -3,24 +3,25 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A server that speaks as much of PostgreSQL's protocol as a statement needs, and says to each what a test wants it
-/// to.
+/// A server that speaks as much of PostgreSQL's protocol as a statement needs, and answers each one as the test scripts
+/// it.
 ///
 /// - SeeAlso: PostgreSQL 15 documentation, 55.7 "Message Formats".
 final class ScriptedServer: Sendable {
-    /// What it does in answer to a statement.
+    /// A step of the server's answer to a statement.
     enum Step: Sendable {
-        /// A row of one number.
+        /// Sends a row of one number.
         case row(Int64)
-        /// The statement's end.
+        /// Sends the end of the statement.
         case complete(String)
-        /// That it waits for the next, in this state: `I` idle, `T` in a transaction, `E` in one that has failed.
+        /// Reports that it is ready for the next statement, in this state: `I` idle, `T` in a transaction, `E` in a
+        /// failed transaction.
         case ready(Character)
-        /// A notice; its first severity is in the language of the server.
+        /// Sends a notice. The first severity is in the server's language.
         case notice(severity: String, local: String, source: String)
-        /// A refusal.
+        /// Sends an error.
         case error(sqlState: String)
-        /// Nothing until somebody asks to cancel.
+        /// Waits until somebody requests a cancel.
         case awaitCancel
         /// Ends the connection.
         case hangUp
@@ -40,7 +41,7 @@ final class ScriptedServer: Sendable {
 
     /// Starts it on a free port of 127.0.0.1.
     ///
-    /// - Parameter script: Answers by the text of the statement; those that are missing succeed at once.
+    /// - Parameter script: Steps by the text of the statement. Statements without steps succeed at once.
     init(_ script: [String: [Step]]) throws {
         self.script = script
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -60,17 +61,17 @@ final class ScriptedServer: Sendable {
         Thread { [self] in accept() }.start()
     }
 
-    /// How to reach it.
+    /// The connection string of the server.
     var connectionString: String { "host=127.0.0.1 port=\(port) user=u dbname=d sslmode=disable gssencmode=disable" }
-    /// The texts of the statements that were executed, without that by which a session begins.
+    /// The texts of the executed statements, without the one with which a session begins.
     var statements: [String] { state.withLock { $0.statements.filter { !$0.contains("set_config") } } }
-    /// How many sessions there were.
+    /// Number of sessions.
     var sessions: Int { state.withLock { $0.statements.count { $0.contains("set_config") } } }
 
-    /// Whether it waited for a request to cancel, and got it.
+    /// Whether it waited for a request to cancel, and got one.
     var wasAskedToCancel: Bool { state.withLock { $0.wasAskedToCancel } }
 
-    /// Takes no more connections, and ends those that there are.
+    /// Accepts no more connections, and ends the existing ones.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         for connection in state.withLock({ $0.connections }) { shutdown(connection, Int32(SHUT_RDWR)) }
@@ -80,7 +81,7 @@ final class ScriptedServer: Sendable {
         while true {
             let connection = Glibc.accept(listener, nil, nil)
             guard connection >= 0 else { break }
-            // What is sent in small pieces would wait for the client's acknowledgements.
+            // Otherwise small pieces would wait for the client's acknowledgements.
             var isOn: Int32 = 1
             unsafe setsockopt(
                 connection, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
@@ -101,7 +102,7 @@ final class ScriptedServer: Sendable {
             let start = receive(Int(length) - 4, from: connection)
         else { return }
         guard start.prefix(4).number == 196_608 else {
-            // A request to cancel; it is done when the connection ends.
+            // A request to cancel; it is complete when the connection ends.
             cancelled.signal()
             return
         }
@@ -133,7 +134,7 @@ final class ScriptedServer: Sendable {
         }
     }
 
-    /// Does what the script says; `false` where the connection ends by that.
+    /// Carries out the script; returns `false` where that ends the connection.
     private func answer(_ text: String, over connection: Int32) -> Bool {
         state.withLock { $0.statements.append(text) }
         for step in script[text] ?? [.complete("SELECT 0"), .ready(text.hasPrefix("BEGIN") ? "T" : "I")] {
@@ -186,7 +187,7 @@ private func zeroEnded(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
 private func number(_ value: Int32) -> [UInt8] { value.bytes }
 
 extension FixedWidthInteger {
-    /// The most significant byte first.
+    /// The bytes, most significant first.
     fileprivate var bytes: [UInt8] {
         stride(from: bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
     }

@@ -78,7 +78,7 @@ struct StatementTests {
                 _ = try await connection.execute(Self.sleep, deadline: .now + .milliseconds(20))
             }
             #expect(error == .deadlineExceeded)
-            // A request to cancel that comes late finds nobody.
+            // A late request to cancel finds no statement.
             #expect(try await connection.execute(processID) != process)
         }
         let past = await postgresError { _ = try await connection.execute(Self.one, deadline: .now - .seconds(1)) }
@@ -119,7 +119,7 @@ struct StatementTests {
                 throw Refusal()
             }
         }
-        // An error that the closure swallows does not become a commit of nothing.
+        // An error that the closure ignores does not become a commit of nothing.
         let swallowed = await postgresError {
             try await connection.withTransaction { transaction in
                 try transaction.perform(insert, 3)

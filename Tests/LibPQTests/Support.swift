@@ -11,7 +11,7 @@ func connect(_ settings: [(name: String, value: String)] = []) throws -> Postgre
     PostgresConnection(try TestDatabase.current.configuration(sessionSettings: settings), logger: quiet)
 }
 
-/// A statement that gives its one parameter back, as a type of the database.
+/// A statement that returns its one parameter, as a type of the database.
 func echo<Value: PostgresValue>(_ type: Value.Type, as cast: String) -> Statement<Value, Value> {
     Statement("SELECT $1::\(cast)") {
         [$0]
@@ -35,7 +35,7 @@ func postgresError(_ body: () async throws -> Void) async -> PostgresError? {
     }
 }
 
-/// Waits until a condition holds; the test's time limit bounds it.
+/// Waits until a condition holds. The test's time limit bounds the wait.
 func eventually(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try await Task.sleep(for: .milliseconds(10))

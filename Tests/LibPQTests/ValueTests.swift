@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.database)
 struct ValueTests {
-    /// Sends values there and back, alone, as optionals, and in arrays with and without NULL.
+    /// Sends values to the database and back: alone, as optionals, and in arrays with and without NULL.
     private func roundTrip<Value: PostgresScalar & Equatable>(_ values: [Value], as type: String) async throws {
         let connection = try connect()
         for value in values {
@@ -88,7 +88,7 @@ struct ValueTests {
             _ = try await connection.execute(echo(Date.self, as: "timestamptz"), Date(timeIntervalSince1970: .nan))
         }
         #expect(error == .encoding(parameter: 1, reason: "date that is not a number"))
-        // The connection goes on as if nothing had been.
+        // The connection continues as before.
         #expect(try await connection.execute(query("SELECT 1::bigint")) == [Int64(1)])
     }
 

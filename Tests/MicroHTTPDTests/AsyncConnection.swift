@@ -8,13 +8,13 @@ enum AsyncConnectionError: Error {
     case malformed(String)
 }
 
-/// A TCP connection that sends exactly the bytes it is told to, as `RawConnection` does. Its calls are asynchronous:
-/// they block a queue of its own, never the threads of tasks.
+/// A TCP connection that sends exactly the given bytes, as `RawConnection` does. Its calls are asynchronous: they block
+/// its own queue, never the threads of tasks.
 final class AsyncConnection: Sendable {
-    /// What a server sent back.
+    /// A server's response.
     struct Response: Sendable, Equatable {
         var status: Int
-        /// Lower-case names; a repeated field keeps its last value.
+        /// Header fields by lower-case name. A repeated field keeps its last value.
         var fields: [String: String]
         var body: [UInt8]
 
@@ -52,7 +52,7 @@ final class AsyncConnection: Sendable {
         }
     }
 
-    /// Sends all bytes; throws where the server no longer takes them.
+    /// Sends all bytes; throws where the server no longer accepts them.
     func send(_ bytes: [UInt8]) async throws {
         try await blocking { [descriptor] in
             var sent = 0
@@ -70,7 +70,7 @@ final class AsyncConnection: Sendable {
         try await send(Array(text.utf8))
     }
 
-    /// The next bytes, empty at the end.
+    /// Returns the next bytes; empty at the end.
     func receive(_ limit: Int = 65_536) async throws -> [UInt8] {
         try await blocking { [descriptor] in
             var buffer = [UInt8](repeating: 0, count: limit)
@@ -80,7 +80,7 @@ final class AsyncConnection: Sendable {
         }
     }
 
-    /// Everything until the server closes.
+    /// Reads everything until the server closes.
     func receiveAll() async throws -> [UInt8] {
         var all: [UInt8] = []
         while true {
@@ -90,7 +90,7 @@ final class AsyncConnection: Sendable {
         }
     }
 
-    /// The next response; what arrived behind it stays in `rest`.
+    /// Reads the next response. Bytes after it stay in `rest`.
     func response(rest: inout [UInt8], toHead: Bool = false) async throws -> Response {
         let head = try await take(&rest, through: Array("\r\n\r\n".utf8))
         var lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").filter { !$0.isEmpty }
@@ -126,7 +126,7 @@ final class AsyncConnection: Sendable {
         return try await response(rest: &rest)
     }
 
-    /// Whether the server has closed: nothing more, or a reset.
+    /// Whether the server has closed the connection, in order or by a reset.
     func isClosed() async throws -> Bool {
         try await receive().isEmpty
     }

@@ -6,7 +6,7 @@ import MicroHTTPD
 import Synchronization
 import Testing
 
-/// Deadlines while nothing runs that needs a thread of Swift's pool or of Dispatch's.
+/// Deadlines while nothing can run that needs a thread of Swift's pool or of Dispatch's.
 @Suite struct BlockedPoolTests {
     /// Blocks the threads that a process shares, until it is told to stop.
     private final class Blockade: Sendable {
@@ -17,14 +17,14 @@ import Testing
         /// Returns once every thread of Swift's pool is blocked.
         func begin() {
             let wanted = ProcessInfo.processInfo.activeProcessorCount
-            // Dispatch adds threads while those that it has sleep: there is enough for each of them.
+            // Dispatch adds threads while its threads sleep; there is enough work for each of them.
             for _ in 0..<1000 { Task.detached { self.block() } }
             while blocked.load(ordering: .acquiring) < wanted { usleep(1000) }
             for _ in 0..<256 { DispatchQueue.global().async { self.block() } }
             Task.detached { self.passed.store(1, ordering: .releasing) }
         }
 
-        /// Whether nothing came through.
+        /// Whether no work got through.
         var holds: Bool { passed.load(ordering: .acquiring) == 0 }
 
         func end() { isOver.store(true, ordering: .releasing) }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Asks on a thread of its own, for which nobody waits on a blocked one.
+    /// Sends a request on a separate thread, so that nobody waits for it on a blocked one.
     private static func ask(_ port: UInt16, during blockade: Blockade?) async throws -> (Int, Duration) {
         try await withCheckedThrowingContinuation { continuation in
             Thread {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// In a process of its own, since it blocks every thread that others would run on.
+    /// In a process of its own, since it blocks every thread on which other tests would run.
     @Test func `an answer that takes too long becomes 503 though every shared thread is blocked`() async throws {
         await #expect(processExitsWith: .success) {
             let gate = Gate()

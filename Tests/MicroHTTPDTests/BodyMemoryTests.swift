@@ -3,13 +3,13 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-/// Bodies that are to be held whole, and who holds them.
+/// Bodies that are held whole, and the memory for them.
 @Suite struct BodyMemoryTests {
     private static let limit = 1 << 20
     private static let long = 300_000
 
-    /// Answers 401 unread without `X-Token`; else gathers the body, waits at the gate where the target is `/held`, and
-    /// tells how many bytes there were.
+    /// Answers 401 without reading the body if `X-Token` is missing. Otherwise gathers the body, waits at the gate for
+    /// the target `/held`, and answers with the number of bytes.
     private static func gathering(_ gate: Gate = Gate()) -> TestResponder {
         TestResponder { _ in
             .collect(maxBytes: limit)
@@ -98,7 +98,7 @@ import Testing
     {
         let gate = Gate()
         try await TestServer.with(Self.gathering(gate)) {
-            // Long ones may take three quarters.
+            // Long bodies may take three quarters.
             $0.bodyMemory = BodyMemory(limit: 800_000)
             $0.maxGatheredBodyBytes = 64_000
         } body: { server in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Holds answers back until a test lets them go, and tells when one has arrived.
+/// Holds answers back until a test releases them, and reports arrivals.
 final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -10,7 +10,7 @@ final class Gate: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Waits for ``open()``; deaf to cancellation, as an answer may be.
+    /// Waits for ``open()``. It ignores cancellation, as an answer may do.
     func wait() async {
         await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> [CheckedContinuation<Void, Never>] in
@@ -24,7 +24,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Lets everybody through, from now on.
+    /// Lets everybody through from now on.
     func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -34,7 +34,7 @@ final class Gate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Waits until so many have come to ``wait()``.
+    /// Waits until `count` tasks have arrived at ``wait()``.
     func arrival(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -46,7 +46,7 @@ final class Gate: Sendable {
     }
 }
 
-/// A number that tasks share.
+/// A number shared by tasks.
 final class Counter: Sendable {
     private let number = Atomic<Int>(0)
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import MicroHTTPD
 import Testing
 
-/// Requests that two readers could take for different ones.
+/// Requests that two readers could interpret differently.
 @Suite struct GuardTests {
     private static let ambiguous: [(String, String)] = [
         (
@@ -96,7 +96,7 @@ import Testing
     func `is refused with 400 and the connection ends`(what: String, request: String) async throws {
         try await TestServer.with(Self.responder) { server in
             let client = try server.client()
-            // What an attacker hides behind the request must not be answered.
+            // A request that an attacker hides behind this one must not be answered.
             try await client.send(request + "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n")
             var rest: [UInt8] = []
             let response = try await client.response(rest: &rest)

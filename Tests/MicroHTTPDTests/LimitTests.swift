@@ -56,7 +56,7 @@ import Testing
         try await TestServer.with(.echo) { server in
             let client = try server.client()
             try await client.send(start)
-            // The server may close before all of it is sent.
+            // The server may close before everything is sent.
             try? await client.send(String(repeating: "a", count: 256 * 1_024))
             let answer = String(decoding: (try? await client.receiveAll()) ?? [], as: UTF8.self)
             #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 \(status) "))

@@ -2,10 +2,10 @@ import Foundation
 import MicroHTTPD
 import Testing
 
-/// What libmicrohttpd refuses by itself, over TLS, where nothing can be written past it.
+/// Requests that libmicrohttpd refuses by itself, over TLS, where nothing can be written past it.
 @Suite struct OwnRefusalTests {
     private static let start = "GET / HTTP/1.1\r\nHost: a\r\n"
-    /// Each, and whether libmicrohttpd has read the head to its end by then.
+    /// Each request, and whether libmicrohttpd has read the head to its end by then.
     static let requests: [(request: String, status: Int, isHeadComplete: Bool)] = [
         (
             start + "Cookie: " + (0..<250).map { "a\($0)=b" }.joined(separator: "; ") + "\r\n\r\n", 431, true
@@ -27,7 +27,7 @@ import Testing
                 let file = FileManager.default.temporaryDirectory.appending(path: "request-\(UUID().uuidString)")
                 try Data(request.utf8).write(to: file)
                 defer { try? FileManager.default.removeItem(at: file) }
-                // To the end of what the server sends, however it ends.
+                // Reads everything that the server sends, however the connection ends.
                 let (_, answer) = try await TLSTests.run(
                     "sh",
                     [

@@ -17,8 +17,8 @@ private final class Hold: Sendable {
 }
 
 @Suite struct ReadinessTests {
-    /// About as many as libmicrohttpd asks `epoll_wait` for at once, which is 128; all of them while its thread is
-    /// held.
+    /// Numbers near 128, the most that libmicrohttpd requests from `epoll_wait` at once. All connections become ready
+    /// while its thread is held.
     @Test func `any number of connections may become ready at once`() async throws {
         let holds = (124...132).map { (count: $0, hold: Hold()) }
         let responder = TestResponder { request in

@@ -4,7 +4,7 @@ import MicroHTTPD
 import Testing
 
 @Suite struct StreamTests {
-    /// Answers with the number of bytes that came, or the error that ended them.
+    /// Answers with the number of bytes received, or with the error that ended them.
     private static func counting(maxBytes: Int64 = 10_000_000) -> TestResponder {
         TestResponder { _ in
             .stream(maxBytes: maxBytes)
@@ -124,7 +124,7 @@ import Testing
                     }
                 }
                 await gate.arrival()
-                // Once nothing moves any more, only the buffers of the kernel and one of the server are full.
+                // Once nothing moves, only the kernel's buffers and one buffer of the server are full.
                 var before = -1
                 while before != sent.value {
                     before = sent.value

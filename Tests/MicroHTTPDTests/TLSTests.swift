@@ -5,7 +5,7 @@ import MicroHTTPD
 import Testing
 
 @Suite struct TLSTests {
-    /// A self-signed certificate for 127.0.0.1, made by the openssl command.
+    /// Runs `body` with a self-signed certificate for 127.0.0.1, made by the openssl command.
     static func withCertificate(_ body: (HTTPServerConfiguration.TLS) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,7 +22,7 @@ import Testing
         try await body(.init(certificateFile: certificate, keyFile: key))
     }
 
-    /// Runs a command to its end; its exit status and output.
+    /// Runs a command to its end; returns its exit status and output.
     static func run(_ command: String, _ arguments: [String]) async throws -> (Int32, String) {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {

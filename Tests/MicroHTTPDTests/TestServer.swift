@@ -4,7 +4,7 @@ import Logging
 import MicroHTTPD
 import ServiceLifecycle
 
-/// A responder made of functions; refusals are rendered as text that names them.
+/// A responder made of functions. It renders refusals as text that names them.
 final class TestResponder: HTTPResponder {
     let plan: @Sendable (RequestHead) -> BodyPlan
     let answer: @Sendable (ServerRequest) async -> ServerResponse
@@ -17,7 +17,7 @@ final class TestResponder: HTTPResponder {
         self.answer = answer
     }
 
-    /// The context is the target that the head named.
+    /// Uses the target in the head as context.
     func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(plan(head), context: Target(head.target)) }
 
     func respond(to request: ServerRequest) async -> ServerResponse { await answer(request) }
@@ -36,7 +36,7 @@ final class TestResponder: HTTPResponder {
         init(_ text: String) { self.text = text }
     }
 
-    /// Answers with the method, the raw target, the body and the fields whose names begin with `x-`.
+    /// Answers with the method, the raw target, the body, and the fields whose names begin with `x-`.
     static let echo = TestResponder { request in
         guard case .collected(let body) = request.body else { return .text("streamed") }
         let fields = request.head.headerFields.filter { $0.name.canonicalName.hasPrefix("x-") }
@@ -53,7 +53,7 @@ extension ServerResponse {
     }
 }
 
-/// A running server, for the length of a test.
+/// A running server, for the duration of a test.
 struct TestServer: Sendable {
     let port: UInt16
     let group: ServiceGroup
@@ -75,7 +75,7 @@ struct TestServer: Sendable {
         return try HTTPServer(configuration: configuration, responder: responder, logger: logger)
     }
 
-    /// Runs a server, then `body`, then shuts the server down and waits for its end.
+    /// Runs a server while `body` runs, then shuts the server down and waits for its end.
     static func with<Value: Sendable>(
         _ responder: TestResponder, _ adjust: (inout HTTPServerConfiguration) -> Void = { _ in },
         body: @Sendable (TestServer) async throws -> Value

@@ -114,7 +114,7 @@ import Testing
             let long = try server.client()
             try await long.send(request)
             await gate.arrival(1)
-            // What came later is given up, and so would the first be.
+            // These later requests are given up at the deadline, and the first one would be too.
             for _ in 0..<2 {
                 let other = try server.client()
                 #expect(try await other.exchange("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n").status == 503)

@@ -1,10 +1,10 @@
 import Foundation
 
-/// What is done to a cluster, by a shell script.
+/// An action on a cluster, carried out by a shell script.
 enum ClusterScript: String {
     case create, copy, start, stop, kill, suspend, resume, promote
 
-    /// Runs the script to its end, off the cooperative pool; gives the last line of its output.
+    /// Runs the script to its end, off the cooperative pool; returns the last line of its output.
     ///
     /// - Parameter source: Connection string of the server that ``copy`` copies.
     @discardableResult

@@ -1,23 +1,23 @@
 public import LibPQ
 public import Testing
 
-/// A database that a test or suite has to itself.
+/// A database that belongs to one test or suite.
 public struct TestDatabase: Sendable {
-    /// The cluster that it lives in.
+    /// The cluster of the database.
     public let cluster: TestCluster
-    /// Its name.
+    /// Name of the database.
     public let name: String
-    /// How to reach it.
+    /// The connection string of the database.
     public var connectionString: String { cluster.connectionString(database: name) }
 
     @TaskLocal static var inScope: TestDatabase?
 
-    /// The database of the running test, which it or its suite asked for by ``Testing/Trait/database``.
+    /// The database of the running test. The test or its suite requested it with ``Testing/Trait/database``.
     public static var current: TestDatabase {
         get throws { try #require(inScope, "the test has no trait .database") }
     }
 
-    /// How to reach it, with settings of the test's own.
+    /// A configuration for the database, with the test's own session settings.
     public func configuration(
         sessionSettings: [(name: String, value: String)] = []
     ) throws(PostgresError) -> PostgresConfiguration {
@@ -26,11 +26,11 @@ public struct TestDatabase: Sendable {
     }
 }
 
-/// Gives a suite, or a test, a new database in the cluster of the run.
+/// Gives a suite or a test a new database in the cluster of the run.
 public struct DatabaseTrait: SuiteTrait, TestTrait, TestScoping {
     let template: DatabaseTemplate?
 
-    /// Makes the database before and drops it after.
+    /// Makes the database before the test, and drops it afterwards.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {

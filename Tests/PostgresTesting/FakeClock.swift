@@ -1,19 +1,19 @@
 import Foundation
 
-/// A clock of its own for a process, by Debian's `libfaketime`.
+/// A separate clock for a process, by Debian's `libfaketime`.
 public enum FakeClock {
     private static let library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
-    /// Whether it is installed.
+    /// Whether the library is installed.
     public static var isThere: Bool { FileManager.default.fileExists(atPath: library) }
 
-    /// The environment of a process whose clock is so many seconds ahead of this machine's, or behind; how long things
-    /// take is told as it is.
+    /// The environment of a process whose clock is `seconds` ahead of this machine's, or behind it where negative.
+    /// Durations are not changed.
     public static func environment(ahead seconds: Int) -> [String: String] {
         base.merging(["FAKETIME": text(ahead: seconds)]) { $1 }
     }
 
-    /// The environment of a process whose clock is what a file says, now and later.
+    /// The environment of a process whose clock follows a file, now and later.
     static func environment(file: String) -> [String: String] {
         base.merging(["FAKETIME_TIMESTAMP_FILE": file, "FAKETIME_NO_CACHE": "1"]) { $1 }
     }

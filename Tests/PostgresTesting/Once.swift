@@ -1,4 +1,4 @@
-/// A value made by whoever asks first, while others wait for it.
+/// A value that the first caller makes, while others wait for it.
 actor Once<Value: Sendable> {
     private enum State {
         case idle

@@ -2,15 +2,14 @@ import LibPQ
 
 /// A server whose commits wait for a standby, and that standby.
 ///
-/// The standby may be stopped, killed or suspended as any cluster may be; the primary's commits then wait for its
-/// return.
+/// The standby may be stopped, killed or suspended like any cluster. The primary's commits then wait for its return.
 public final class SynchronousPair: Sendable {
-    /// Where all is written, until ``failOver()``.
+    /// The server that takes all writes until ``failOver()``.
     public let primary: TestCluster
-    /// Has whatever the primary has said is committed.
+    /// The server that has everything the primary has reported as committed.
     public let standby: TestCluster
 
-    /// Starts both.
+    /// Starts both servers.
     public init(_ options: ClusterOptions = ClusterOptions()) async throws {
         var options = options
         options.settings.merge(["wal_retrieve_retry_interval": "'50ms'"]) { given, _ in given }
@@ -22,17 +21,17 @@ public final class SynchronousPair: Sendable {
         try await waitUntilSynchronous()
     }
 
-    /// Waits until commits are waiting for the standby, for example after it was started again.
+    /// Waits until commits wait for the standby, for example after it was started again.
     public func waitUntilSynchronous() async throws {
         while try await primary.administrator.execute(Self.isSynchronous).first != true {
             try await Task.sleep(for: .milliseconds(10))
         }
     }
 
-    /// The primary dies, and the standby takes its place: with what it had received, whatever its state was.
+    /// Kills the primary and promotes the standby, with what it had received, whatever its state was.
     public func failOver() async throws {
         try await primary.kill()
-        // What a suspended standby has not read yet dies with it; were it to go on, it would still read that.
+        // What a suspended standby has not yet read must die with it. If it were resumed, it would still read that.
         try await standby.kill()
         try await standby.start()
         try await standby.promote()

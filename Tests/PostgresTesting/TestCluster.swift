@@ -3,24 +3,26 @@ import LibPQ
 import Logging
 import Synchronization
 
-/// How a cluster of a test differs from the usual.
+/// Options of a test's cluster.
 public struct ClusterOptions: Sendable {
-    /// Whether commits reach the disk; needed only where a test is about durability.
+    /// Whether commits reach the disk. Only tests of durability need it.
     public var fsync = false
     /// Whether the server keeps the time of each commit.
     public var trackCommitTimestamp = false
     /// Whether the server listens on a free port of 127.0.0.1, besides its socket.
     public var listensOnTCP = false
-    /// Whether the server's clock can be set, see ``TestCluster/setClock(ahead:)``; needs Debian's `libfaketime`.
+    /// Whether the server's clock can be set, see ``TestCluster/setClock(ahead:)``. This requires Debian's
+    /// `libfaketime`.
     public var hasClock = false
-    /// Further lines of `postgresql.conf`, by name.
+    /// Further settings for `postgresql.conf`, by name.
     public var settings: [String: String] = [:]
 
-    /// The usual.
+    /// Makes the default options.
     public init() {}
 }
 
-/// A PostgreSQL server of its own for tests. It ends, and its files go, when the process that started it ends, however.
+/// A PostgreSQL server for tests. When the process that started it ends, however that happens, the server ends and its
+/// files are removed.
 public final class TestCluster: Sendable {
     /// Directory of the socket, the data, the server's log and its port.
     public let directory: String
@@ -32,7 +34,7 @@ public final class TestCluster: Sendable {
     private static let counter = Atomic(0)
     private static let sharedCluster = Once<TestCluster>()
 
-    /// The cluster of this run, started when it is first asked for.
+    /// Returns the cluster of this run; the first call starts it.
     public static func shared() async throws -> TestCluster {
         try await sharedCluster.value { try await TestCluster(ClusterOptions()) }
     }
@@ -42,7 +44,7 @@ public final class TestCluster: Sendable {
         try await self.init(options, made: .create)
     }
 
-    /// Starts a copy of another cluster, with its options, that receives each of its changes and only reads.
+    /// Starts a read-only copy of another cluster, with its options, that receives each of its changes.
     public convenience init(standbyOf primary: TestCluster) async throws {
         try await self.init(primary.options, made: .copy, from: primary.connectionString(database: "postgres"))
     }
@@ -67,9 +69,9 @@ public final class TestCluster: Sendable {
         "host=\(directory) port=\(port) user=postgres dbname=\(database)"
     }
 
-    /// Makes a new database; gives its name.
+    /// Makes a new database; returns its name.
     ///
-    /// - Parameter template: The template that it is a copy of, made first where this is its first use; else empty.
+    /// - Parameter template: The template to copy, which is made at its first use; `nil` for an empty database.
     public func createDatabase(template: DatabaseTemplate? = nil) async throws -> String {
         if let template {
             let once = templates.withLock { templates in
@@ -99,7 +101,7 @@ public final class TestCluster: Sendable {
         }
     }
 
-    /// Removes a database, whoever is connected to it.
+    /// Removes a database, even while somebody is connected to it.
     public func dropDatabase(_ name: String) async throws {
         try await administrator.runScript("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
     }
@@ -109,7 +111,7 @@ public final class TestCluster: Sendable {
         try await ClusterScript.run(.start, in: directory, options)
     }
 
-    /// Stops the server in good order, ending its sessions.
+    /// Stops the server in an orderly way and ends its sessions.
     public func stop() async throws {
         try await ClusterScript.run(.stop, in: directory, options)
     }
@@ -119,52 +121,52 @@ public final class TestCluster: Sendable {
         try await ClusterScript.run(.kill, in: directory, options)
     }
 
-    /// Stands all processes of the server still (SIGSTOP), as a machine that hangs would.
+    /// Suspends all processes of the server (SIGSTOP), like a machine that hangs.
     public func suspend() async throws {
         try await ClusterScript.run(.suspend, in: directory, options)
     }
 
-    /// Lets them go on.
+    /// Resumes all processes of the server.
     public func resume() async throws {
         try await ClusterScript.run(.resume, in: directory, options)
     }
 
-    /// Makes a standby a server of its own, which takes writes.
+    /// Promotes a standby to a server of its own, which accepts writes.
     public func promote() async throws {
         try await ClusterScript.run(.promote, in: directory, options)
     }
 
-    /// Sets the server's clock so many seconds ahead of this machine's, or behind.
+    /// Sets the server's clock `seconds` ahead of this machine's, or behind it where negative.
     public func setClock(ahead seconds: Int) throws {
         try FakeClock.text(ahead: seconds).write(toFile: "\(directory)/clock", atomically: true, encoding: .utf8)
     }
 
-    /// What the server has logged so far.
+    /// Returns the server's log so far.
     public func log() throws -> String {
         try String(contentsOfFile: "\(directory)/log", encoding: .utf8)
     }
 }
 
-/// A cluster that cannot be started or stopped.
+/// The error of a cluster that cannot be started or stopped.
 public struct TestClusterError: Error, CustomStringConvertible {
-    /// What its script said.
+    /// Output of the script.
     public let output: String
 
-    /// What its script said.
+    /// Text for the report, with the output of the script.
     public var description: String { "PostgreSQL cluster: \(output)" }
 }
 
-/// A database that others are copied from.
+/// A database from which others are copied.
 public struct DatabaseTemplate: Sendable {
-    /// A name of lower-case letters, digits and underscores.
+    /// Name of lower-case letters, digits and underscores.
     public let name: String
     let migrate: @Sendable (_ connectionString: String) async throws -> Void
 
     /// Describes a template.
     ///
     /// - Parameters:
-    ///   - name: Its name.
-    ///   - migrate: Fills the empty database, once per cluster; closes its connections before it returns.
+    ///   - name: Name of the template.
+    ///   - migrate: Fills the empty database, once per cluster. It closes its connections before it returns.
     public init(
         _ name: String, migrate: @escaping @Sendable (_ connectionString: String) async throws -> Void
     ) {

@@ -1,4 +1,4 @@
-/// SHA-256 and HMAC written from FIPS 180-4 and RFC 2104, to have no code in common with what they judge.
+/// SHA-256 and HMAC, written from FIPS 180-4 and RFC 2104. They share no code with what they judge.
 enum PlainSHA256 {
     private static let roundConstants: [UInt32] = {
         // The first 32 bits of the fractional parts of the cube roots of the first 64 primes.

@@ -2,7 +2,7 @@ import Foundation
 import Signing
 import Testing
 
-/// One entry of a file in `Vectors`: what an SDK was given, and what it made of it.
+/// One entry of a file in `Vectors`: the input of an SDK, and its output.
 struct Vector: Decodable, Sendable, CustomTestStringConvertible {
     struct Inputs: Decodable, Sendable {
         var endpoint: String
@@ -55,12 +55,12 @@ struct Vector: Decodable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The entries of a file, or none when it cannot be read.
+    /// The entries of a file; none where it cannot be read.
     static func all(in file: String) -> [Vector] {
         guard let url = Bundle.module.url(forResource: "Vectors/\(file)", withExtension: "json") else { return [] }
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .custom { path in
-            // Only the names of the format are in snake case, and they are at most three deep: entry, inputs, name.
+            // Only the names of the format are in snake case, at a depth of at most three: entry, inputs, name.
             let key = path[path.count - 1]
             return path.count > 3 ? key : Name(key.stringValue)
         }
@@ -102,7 +102,7 @@ enum JSON: Decodable, Hashable, Sendable {
         }
     }
 
-    /// The text, also that of a number; else nothing.
+    /// The text of a string or number; empty for anything else.
     var text: String {
         switch self {
         case .string(let text): text
@@ -111,7 +111,7 @@ enum JSON: Decodable, Hashable, Sendable {
         }
     }
 
-    /// The parts of an array as a set, since the order of conditions is free.
+    /// The items of an array as a set, since the order of conditions does not matter.
     subscript(setOf name: String) -> Set<JSON>? {
         guard case .object(let fields) = self, case .array(let array)? = fields[name] else { return nil }
         return Set(array)
@@ -136,7 +136,7 @@ extension Vector.Inputs {
         get throws { try #require(SigningInstant(extended: now)) }
     }
 
-    /// The bucket's address; SDKs write the endpoint with or without the bucket.
+    /// The bucket's address. SDKs write the endpoint with or without the bucket.
     var address: BucketAddress {
         get throws {
             let bucket = try #require(bucket)

@@ -116,7 +116,8 @@ struct AcceptanceTests {
         let end = try #require(url[name.upperBound...].firstIndex(of: "&"))
         let place = name.upperBound..<url.index(after: name.upperBound)
         let tampered = url.replacingCharacters(in: place, with: url[place.lowerBound] == "A" ? "B" : "A")
-        // A token that cannot be decrypted is a bad argument to the store, before any signature is looked at.
+        // To the store, a token that cannot be decrypted is an invalid argument, reported before any signature is
+        // checked.
         #expect([400, 403].contains(try await store.send("GET", tampered).status))
 
         let dropped = url.replacingCharacters(in: name.lowerBound...end, with: "")

@@ -54,7 +54,7 @@ struct KeyTests {
         #expect(Array(listedKeys(listing.text).map(\.utf8).map(Array.init)) == [body], "\(listing.text)")
     }
 
-    /// The keys of a listing in XML.
+    /// The keys in a listing in XML.
     private func listedKeys(_ listing: String) -> [String] {
         listing.split(separator: "<Key>").dropFirst().map { part in
             let escaped = part[..<(part.firstRange(of: "</Key>")?.lowerBound ?? part.endIndex)]

@@ -8,7 +8,7 @@ import Testing
 struct RefusalTests {
     static let body = Array("exactly these bytes".utf8)
 
-    /// A right upload, and one change to it.
+    /// A valid upload with one change.
     struct Change: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var method = "PUT"

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Temporary credentials at the store", .withStores, .timeLimit(.minutes(2)))
 struct SessionEndTests {
-    /// A session of the gateway's own making, shorter than its API gives.
+    /// Opens a session with the gateway's own code, shorter than its API offers.
     private func open(seconds: Int) async throws -> SessionCredential {
         let endpoint = try TestStore.radosgw("STS_ENDPOINT")
         let service = SecurityTokenService(

@@ -5,22 +5,22 @@ import Signing
 import TestSupport
 import Testing
 
-/// One running store, as its variables describe it.
+/// One running store, as described by its variables.
 struct TestStore {
-    /// Says that a variable is missing where the run demands that no test be skipped.
+    /// The error of a missing variable in a run that permits no skipped test.
     struct Missing: Error {
         let variable: String
     }
 
     let endpoint: StoreEndpoint
-    /// The same store, with its buckets in front of the host.
+    /// The endpoint of the same store with the bucket in the host name.
     let virtualEndpoint: StoreEndpoint
     let port: UInt16
     let region: String
     let bucket: String
     let credential: SigningCredential
 
-    /// Finds the store in the environment; cancels the test when it is not there.
+    /// Finds the store in the environment; cancels the test where there is none.
     init(_ kind: StoreKind) throws {
         func value(_ name: String) throws -> String {
             try Self.variable("SLUICE_TEST_\(kind.rawValue)_\(name)")
@@ -30,7 +30,7 @@ struct TestStore {
         try self.init(kind, at: try value("ENDPOINT"), credential: credential)
     }
 
-    /// Finds the store with STS, and a session there.
+    /// Finds the store with STS, and opens a session there.
     static func withSession() throws -> TestStore {
         try withSession(
             SigningCredential(
@@ -38,7 +38,7 @@ struct TestStore {
                 securityToken: try radosgw("SESSION_TOKEN")))
     }
 
-    /// Finds the store with STS, for a session of the test's own.
+    /// Finds the store with STS, for a session that the test provides.
     static func withSession(_ credential: SigningCredential) throws -> TestStore {
         try TestStore(.radosgw, at: try radosgw("STS_ENDPOINT"), credential: credential)
     }
@@ -58,7 +58,7 @@ struct TestStore {
 
     private static var areRequired: Bool { ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1" }
 
-    /// True when a test could find a store, or has to.
+    /// Whether a test can find a store, or must.
     static var areExpected: Bool {
         StoreKind.allCases.contains(where: \.isExpected)
     }
@@ -69,7 +69,7 @@ struct TestStore {
         try Test.cancel("\(name) is not set; CONTRIBUTING.md says how to start a store")
     }
 
-    /// A key that no other test uses, ending in the name.
+    /// A key that no other test uses, with the given name at its end.
     func freshKey(_ name: String = "object.bin") -> String {
         "\(UUID().uuidString)/\(name)"
     }
@@ -94,7 +94,7 @@ struct TestStore {
         return try AWSV4.presign(request, with: signingKey, at: instant)
     }
 
-    /// Sends a request to a URL, with these headers and no others but `Host` and, with a body, `Content-Length`.
+    /// Sends a request to a URL with these headers. It adds only `Host` and, with a body, `Content-Length`.
     func send(
         _ method: String, _ url: String, headers: [NamedValue] = [], body: [UInt8]? = nil
     ) async throws -> RawResponse {
@@ -108,7 +108,7 @@ struct TestStore {
         return try await request.answer(fromPort: port)
     }
 
-    /// Presigns and uploads as it should be done.
+    /// Presigns and uploads correctly.
     func upload(_ body: [UInt8], to key: String, addressing: Addressing = .path) async throws -> RawResponse {
         let url = try presign("PUT", key, headers: binding(body), addressing: addressing)
         return try await send("PUT", url.url, headers: url.requiredHeaders, body: body)
@@ -120,7 +120,7 @@ struct TestStore {
     }
 }
 
-/// The headers that bind an upload to these bytes, of type `image/png`.
+/// The headers that bind an upload to these bytes, with type `image/png`.
 func binding(_ body: [UInt8]) -> [NamedValue] {
     [
         NamedValue("content-type", "image/png"),

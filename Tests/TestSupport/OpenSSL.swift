@@ -1,10 +1,10 @@
 import Foundation
 
-/// The `openssl` command: keys and signatures that are not of the code under test, and another opinion of it.
+/// The `openssl` command: keys and signatures made without the code under test, and an independent check of it.
 public enum OpenSSL {
     /// Runs the command.
     ///
-    /// - Returns: Its status, and what it wrote to its standard output.
+    /// - Returns: Its exit status and its standard output.
     public static func run(
         _ arguments: [String], input: [UInt8] = []
     ) throws -> (status: Int32, output: [UInt8]) {

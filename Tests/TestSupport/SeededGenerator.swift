@@ -1,19 +1,19 @@
-/// Random numbers that a seed repeats (SplitMix64).
+/// Random numbers that a seed reproduces (SplitMix64).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Begins with a seed.
+    /// Makes a generator from a seed.
     public init(seed: UInt64) { state = seed }
 
-    /// Begins with a seed that several share.
+    /// Makes a generator from a seed that several generators share.
     ///
-    /// - Parameter stream: Tells those apart who draw from the same seed.
+    /// - Parameter stream: Distinguishes generators with the same seed.
     public init(seed: UInt64, stream: Int) {
         state = seed &+ UInt64(truncatingIfNeeded: stream) &* 0xD134_2543_DE82_EF95
         _ = next()
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -22,6 +22,6 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True once in so many times.
+    /// Returns `true` once in `times` calls on average.
     public mutating func once(in times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 }

@@ -1,6 +1,6 @@
-/// A private RSA key of 2,048 bits that was made up for tests.
+/// A private RSA key of 2,048 bits, made for tests.
 public enum TestKey {
-    /// The key in PKCS #8 and PEM.
+    /// The key in PKCS #8, as PEM.
     public static let pem = """
         -----BEGIN PRIVATE KEY-----
         MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDoxI7qsA5r3EBC

@@ -3,57 +3,57 @@ public import GatewayCore
 public import Logging
 public import Metrics
 
-/// What the API is made of: use cases, stores and the few functions that reach outside.
+/// The use cases, stores and functions of which the API is made.
 public struct APIParts: Sendable {
-    /// Checks tokens.
+    /// Turns tokens into callers.
     public var authenticator: any Authenticator
-    /// Reads the changes of policy committed so far; asked before an admin is accepted.
+    /// Reads the policy changes committed so far. It runs before an admin or auditor is accepted.
     public var advancePolicy: @Sendable () async throws(GatewayError) -> Void
-    /// Issues URLs.
+    /// Issues presigned URLs and browser forms.
     public var presignedURLs: PresignedURLs
-    /// Uploads in parts.
+    /// Manages multipart uploads.
     public var multipartUploads: MultipartUploads
-    /// Asks stores which uploads arrived.
+    /// Asks a store whether an upload arrived.
     public var uploadConfirmation: UploadConfirmation
-    /// Takes events that stores send.
+    /// Records the events that stores send.
     public var storeEvents: StoreEvents
-    /// The secrets that stores authenticate with.
+    /// Manages the secrets with which stores authenticate.
     public var eventSecrets: EventSecrets
-    /// Lists what callers may do.
+    /// Lists a caller's own grants and quotas.
     public var accessOverview: AccessOverview
     /// Issues temporary credentials.
     public var sessions: Sessions
-    /// Signs requests that clients make themselves.
+    /// Signs requests that clients build themselves.
     public var remoteSignatures: RemoteSignatures
-    /// Reads the ledger.
+    /// Reads rows of the ledger.
     public var issuances: any IssuanceReader
-    /// Sums the ledger up.
+    /// Sums up the ledger.
     public var reports: any LedgerReports
-    /// Explains decisions.
+    /// Explains why a request is allowed or refused.
     public var explainer: Explainer
-    /// Replays the ledger.
+    /// Replays the ledger under a proposed change.
     public var simulator: Simulator
-    /// Rows that admins manage.
+    /// Holds the stores of the rows that admins manage.
     public var stores: AdminStores
-    /// Remembers requests with idempotency keys.
+    /// Remembers requests that carry an idempotency key.
     public var idempotency: any IdempotencyStore
-    /// Validates buckets against their stores.
+    /// Checks a bucket's settings against its store.
     public var bucketValidator: any BucketValidator
-    /// Records what admins do besides changing rows.
+    /// Records admin acts that change no row.
     public var auditLog: any AuditLog
-    /// What must hold for the gateway to be ready.
+    /// Returns the state of each thing that the gateway needs in order to be ready.
     public var readinessChecks: @Sendable () async -> [ReadinessCheck]
-    /// The metrics page, in the text exposition format.
+    /// Returns the metrics page in the text exposition format.
     public var metricsText: @Sendable () -> [UInt8]
     /// Makes the metrics of the API.
     public var metricsFactory: any MetricsFactory
-    /// Takes all other messages for operators.
+    /// Receives all messages for operators except the request lines.
     public var logger: Logger
-    /// Takes the line of each answered request.
+    /// Receives one line for each answered request.
     public var requestLog: any RequestLog
-    /// The clock.
+    /// Returns the current time.
     public var now: @Sendable () -> Date
-    /// Gives as many unpredictable bytes as asked for.
+    /// Returns the given number of unpredictable bytes.
     public var randomBytes: @Sendable (Int) throws -> [UInt8]
 
     /// Puts the parts together.

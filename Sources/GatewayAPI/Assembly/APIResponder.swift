@@ -4,20 +4,20 @@ public import HTTPServing
 import HTTPTypes
 import Logging
 
-/// Answers HTTP requests. ``respond(to:)`` takes the steps that every request takes; `answer(_:)`, in their midst,
-/// those that lead to an endpoint.
+/// Answers HTTP requests. ``respond(to:)`` runs the steps that every request takes. Among them, `answer(_:)` runs the
+/// steps that lead to an endpoint.
 ///
-/// The body of the answer to a `HEAD` is that of the `GET`; the server leaves it out.
+/// The answer to a `HEAD` request has the body of the `GET`; the server leaves it out.
 ///
-/// A class, as are the steps that every request takes: none of them is copied on its way.
+/// This type and the steps that every request takes are classes, so that none of them is copied for a request.
 public final class APIResponder: HTTPResponder {
-    /// Which routes a listener serves.
+    /// The routes that a listener serves.
     public enum Listener: Sendable {
-        /// All of them, where there is one listener only.
+        /// All routes, where there is only one listener.
         case everything
-        /// Those of app users.
+        /// The routes for app users.
         case app
-        /// Those of admins and operators.
+        /// The routes for admins and operators.
         case inner
     }
 
@@ -32,7 +32,7 @@ public final class APIResponder: HTTPResponder {
     private let idempotency: Idempotency
     private let makeID: @Sendable () -> String
 
-    /// Puts the API of one listener together.
+    /// Puts together the API of one listener.
     public init(_ parts: APIParts, _ settings: APISettings, on listener: Listener) {
         let metrics = RequestMetrics(factory: parts.metricsFactory)
         limitRate = LimitRate(perSecond: settings.requestsPerSecond)
@@ -50,15 +50,15 @@ public final class APIResponder: HTTPResponder {
         authenticate = Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)
         idempotency = Idempotency(parts.idempotency, logger: parts.logger)
         makeID = { [now = parts.now, randomBytes = parts.randomBytes] in
-            // Without random bytes nothing will be issued, but the answer that says so still needs an id.
+            // Without random bytes nothing is issued, but the answer that reports this still needs an id.
             UUID.version7(at: now(), randomBytes: (try? randomBytes(10)) ?? []).lowercaseText
         }
     }
 
     // MARK: The steps
 
-    /// Finds the operation, once, and with it how much of a body is read. A target that leads to none may have a short
-    /// body, so that the answer can say so.
+    /// Finds the operation, once, and decides how much of the body the server reads. A target without an operation may
+    /// still have a short body, so that the client receives the answer that says so.
     public func begin(_ head: RequestHead) -> RequestPlan {
         let match = router.match(head.method, head.target)
         return RequestPlan(match.bodyPlan(for: head.headerFields), context: match)
@@ -79,8 +79,8 @@ public final class APIResponder: HTTPResponder {
         return response
     }
 
-    // The steps are called from here, and do not wrap one another: with two asynchronous calls more around the
-    // endpoint, the server took 47.4 µs for a request instead of 34.8, at 64 connections.
+    // This function calls the steps; they do not wrap one another. With two more asynchronous calls around the
+    // endpoint, a request took 47.4 µs instead of 34.8 µs, at 64 connections.
     private func answer(_ request: APIRequest) async throws -> ServerResponse {
         guard let route = request.match.route else { return try request.match.answerWithoutRoute(to: request.method) }
         switch route.endpoint {
@@ -97,7 +97,7 @@ public final class APIResponder: HTTPResponder {
         }
     }
 
-    /// The steps of a request with a long body, once its caller is known.
+    /// Runs the steps of a request with a long body, once its caller is known.
     private func gather(
         _ request: APIRequest, from caller: Caller,
         _ endpoint: @Sendable (APIRequest, Caller) async throws -> ServerResponse
@@ -112,7 +112,7 @@ public final class APIResponder: HTTPResponder {
         }
     }
 
-    /// Answers what never became a request, in the form of every other problem.
+    /// Answers input that never became a request, in the form of every other problem.
     public func response(to failure: ServerFailure) -> ServerResponse {
         observe.response(to: Problem(failure), cause: failure.cause, requestID: makeID())
     }
@@ -135,7 +135,7 @@ public final class APIResponder: HTTPResponder {
         )
     }
 
-    /// The id that a trusted proxy gave the request, if logs can hold it.
+    /// Returns the id that a trusted proxy gave the request, if it is safe to log.
     private static func requestID(in headers: HeaderFields) -> String? {
         let ids = headers[values: .requestID]
         guard ids.count == 1, let id = ids.first, 8...64 ~= id.utf8.count,

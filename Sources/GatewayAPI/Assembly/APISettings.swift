@@ -1,22 +1,22 @@
 public import GatewayCore
 
-/// What the operator decides about the API.
+/// The operator's settings for the API.
 public struct APISettings: Sendable {
     /// Origins whose pages may call the routes for app users: `scheme://host[:port]`, or `*` for any.
     public var allowedOrigins: Set<String>
-    /// Proxies whose word on the source of a request is trusted.
+    /// Proxies that are trusted to name the source of a request.
     public var trustedProxies: TrustedProxies
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     public var recordTimeout: Duration
-    /// How much longer a request may take that opens a session.
+    /// Time that a request may take in addition when it opens a session.
     public var sessionTimeout: Duration
-    /// Requests of one principal in a second, 1 to 1,000,000, of which twice as many may come at once; without limit
-    /// where `nil`.
+    /// Requests that one principal may send per second, 1 to 1,000,000; `nil` for no limit. Twice as many may arrive at
+    /// once.
     public var requestsPerSecond: Int?
-    /// Longest life of a ticket that is made, in seconds.
+    /// Longest lifetime of a new ticket, in seconds.
     public var ticketMaxAge: Int
 
-    /// No origin and no proxy unless given.
+    /// Puts the settings together. By default, no origin is allowed and no proxy is trusted.
     public init(
         allowedOrigins: Set<String> = [], trustedProxies: TrustedProxies = TrustedProxies(),
         recordTimeout: Duration = .seconds(5), sessionTimeout: Duration = .seconds(9),

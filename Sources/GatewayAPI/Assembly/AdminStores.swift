@@ -8,7 +8,7 @@ public struct AdminStores: Sendable {
     public let credentials: any AdminStore<StorageCredential>
     /// Grants.
     public let grants: any AdminStore<Grant>
-    /// Many grants at once.
+    /// Batches, imports and exports of grants.
     public let grantBulk: any GrantBulkStore
     /// Members of groups.
     public let members: any AdminStore<GroupMember>
@@ -18,22 +18,22 @@ public struct AdminStores: Sendable {
     public let issuers: any AdminStore<Issuer>
     /// API keys.
     public let apiKeys: any AdminStore<APIKey>
-    /// Tickets, which users make themselves.
+    /// Tickets, which users create themselves.
     public let tickets: any AdminStore<Ticket>
-    /// The end of all tickets of a principal.
+    /// Revokes all tickets of a principal at once.
     public let ticketRevocation: any TicketRevocation
     /// Groups that have members or grants.
     public let groups: any GroupDirectory
-    /// The use of quotas.
+    /// The usage counters of quotas.
     public let quotaUses: any QuotaUses
-    /// What depends on storage credentials.
+    /// Rows that depend on storage credentials.
     public let dependency: any CredentialDependency
-    /// Gateways that made themselves known.
+    /// Gateways that have registered themselves.
     public let gateways: any GatewayDirectory
-    /// The audit.
+    /// The audit log.
     public let audit: any AuditReader
 
-    /// Lists the stores.
+    /// Puts the stores together.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,

@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 
 extension Routes {
-    /// Wires the endpoints.
+    /// Builds the endpoints from their parts.
     init(_ parts: APIParts, _ settings: APISettings, _ metrics: RequestMetrics, _ rate: RequestRate?) {
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()

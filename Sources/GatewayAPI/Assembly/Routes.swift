@@ -1,7 +1,7 @@
 import GatewayCore
 import HTTPTypes
 
-/// The API on one screen: every path there is.
+/// The API on one screen: every path that exists.
 struct Routes {
     let urls: PresignedURLEndpoints
     let postPolicies: PostPolicyEndpoints
@@ -20,7 +20,7 @@ struct Routes {
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
-    /// What app users call.
+    /// Routes for app users.
     var app: [Route] {
         [
             Route(.post, "/v1/presigned-urls", .user, urls.issue).issuing(),
@@ -59,7 +59,7 @@ struct Routes {
         ]
     }
 
-    /// What admins, auditors and operators call; on a listener of its own where one is configured.
+    /// Routes for admins, auditors and operators. They have a listener of their own where one is configured.
     var inner: [Route] {
         [
             Route(.post, "/admin/v1/buckets", .admin, admin.buckets.create),
@@ -153,7 +153,7 @@ struct Routes {
     }
 }
 
-/// Endpoints of the rows that admins manage.
+/// The endpoints of the rows that admins manage.
 struct AdminRoutes {
     let validation: BucketValidationEndpoints
     let eventSecrets: EventSecretEndpoints

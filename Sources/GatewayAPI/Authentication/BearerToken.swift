@@ -3,9 +3,9 @@ import HTTPServing
 import HTTPTypes
 import LibCrypto
 
-/// The credential of `Authorization: Bearer` (RFC 6750, 2.1).
+/// Reads the credential in `Authorization: Bearer` (RFC 6750, section 2.1).
 enum BearerToken {
-    /// Takes the token of exactly one `Authorization: Bearer`.
+    /// Reads the token; the request must have exactly one `Authorization: Bearer` field.
     ///
     /// - Throws: `unauthenticated` with the reason.
     static func token(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
@@ -27,7 +27,7 @@ enum BearerToken {
         return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
 
-    /// Bytes of `Bearer` and the space behind it.
+    /// Length of `Bearer` and the space after it, in bytes.
     private static let schemeByteCount = 7
 
     private static func isBearer(_ value: Span<UInt8>) -> Bool {
@@ -37,10 +37,10 @@ enum BearerToken {
             && value[6] == UInt8(ascii: " ")
     }
 
-    /// `b64token` of RFC 6750, 2.1.
+    /// Whether the bytes form a `b64token` (RFC 6750, section 2.1).
     private static func isToken(_ bytes: Span<UInt8>) -> Bool {
         let marks = SIMD4(UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "="))
-        // Most tokens have no others.
+        // Most tokens contain only these bytes.
         return bytes.isAlphanumeric(or: marks) || holdsTokenBytesOnly(bytes)
     }
 

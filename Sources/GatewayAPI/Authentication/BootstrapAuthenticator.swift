@@ -1,21 +1,22 @@
 public import GatewayCore
 import LibCrypto
 
-/// Accepts one more key than an authenticator knows: that of the operator, who sets up the first rows with it.
+/// Accepts one key in addition to the tokens of another authenticator: the operator's key, which sets up the first
+/// rows.
 ///
-/// The principal is ``Principal/bootstrapAdmin``, with the role `admin`.
+/// Its principal is ``Principal/bootstrapAdmin``, with the role `admin`.
 public struct BootstrapAuthenticator: Authenticator {
     private let keyDigest: Digest
-    /// Whether the key has the form of those that others check.
+    /// Whether the operator's key has the form of an API key, which the other authenticator checks.
     private let isOfOthersForm: Bool
     private let cache: PolicyCache
     private let others: any Authenticator
 
-    /// Puts the key before an authenticator.
+    /// Puts the operator's key before an authenticator.
     ///
     /// - Parameters:
     ///   - key: The operator's key, any `b64token` of RFC 6750.
-    ///   - cache: Tells the state of policy under which the key was checked.
+    ///   - cache: Supplies the policy position under which the key was checked.
     ///   - others: Checks every other token.
     public init(key: Secret<String>, cache: PolicyCache, before others: any Authenticator) {
         self.keyDigest = Self.digest(of: key)
@@ -26,9 +27,10 @@ public struct BootstrapAuthenticator: Authenticator {
 
     /// Checks a token.
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
-        // Most tokens are API keys, and most operators' keys are not: the comparison can be left out.
+        // Most tokens are API keys, and most operators' keys do not have that form. In that case no comparison is
+        // needed.
         guard isOfOthersForm || !APIKeyText.isMarked(token) else { return try await others.authenticate(token) }
-        // Digests have one length, so that the time of the comparison does not reveal how long the key is.
+        // Digests all have the same length, so the time of the comparison does not reveal the length of the key.
         guard Self.digest(of: token) == keyDigest else {
             return try await others.authenticate(token)
         }

@@ -2,28 +2,29 @@ import GatewayCore
 import LibCrypto
 import StrictJSON
 
-/// A signed token in compact form (RFC 7515, section 7.1), taken apart and not yet believed.
+/// A signed token in compact form (RFC 7515, section 7.1), parsed but not yet verified.
 struct CompactToken {
     /// The algorithm that the header claims.
     let algorithm: String
-    /// Names the key that signed.
+    /// The identifier (`kid`) of the key that signed the token.
     let keyID: String?
-    /// The claims. They prove nothing before the signature is checked.
+    /// The claims. They prove nothing before the signature is verified.
     let payload: JSONValue
-    /// What is signed: header and payload as they were sent, with the dot between.
+    /// The bytes that are signed: header and payload as sent, with the dot between them.
     let signedBytes: ArraySlice<UInt8>
     /// The signature.
     let signature: [UInt8]
 
-    /// Takes a token apart; `nil` where it is not exactly of the form, or asks for more than is understood here.
+    /// Parses a token; `nil` where it does not have exactly this form, or uses an extension that is not supported here.
     ///
-    /// Parameters that point to keys (`jku`, `jwk`, `x5u`, `x5c`) are not looked at.
+    /// Parameters that point to keys (`jku`, `jwk`, `x5u`, `x5c`) are ignored.
     init?(_ text: [UInt8]) {
         let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]), !signature.isEmpty,
             let header = Self.object(in: parts[0]), let payload = Self.object(in: parts[1])
         else { return nil }
-        // An extension that must be understood is not; an unencoded payload (RFC 7797) would be read another way.
+        // `crit` lists extensions that must be understood, and none is. An unencoded payload (RFC 7797) would be read
+        // differently.
         guard header["crit"] == nil, header["b64"] == nil, Self.isType(header["typ"]),
             case .string(let algorithm)? = header["alg"]
         else { return nil }
@@ -45,7 +46,8 @@ struct CompactToken {
         return value
     }
 
-    /// Tokens of other types, for example to log somebody out, may be signed with the same key.
+    /// Whether a token of this type is accepted. Tokens of other types, for example logout tokens, may be signed with
+    /// the same key.
     private static func isType(_ type: JSONValue?) -> Bool {
         switch type {
         case nil: true
@@ -57,7 +59,7 @@ struct CompactToken {
 }
 
 extension JSONValue {
-    /// The member of exactly this name; `nil` where there is none, or where this is not an object.
+    /// The member with exactly this name; `nil` where there is none, or where this value is not an object.
     subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { ExactText($0.name) == ExactText(name) }?.value
@@ -65,7 +67,8 @@ extension JSONValue {
 
     /// The value of a claim; `nil` where it is absent or null.
     ///
-    /// - Parameter path: A member's whole name or, where there is none, names with dots between that lead into objects.
+    /// - Parameter path: A member's whole name. If no member has that name, the path is read as names with dots between
+    ///   them that lead into nested objects.
     subscript(claim path: String) -> JSONValue? {
         let found: JSONValue? =
             self[path]
@@ -91,8 +94,8 @@ extension JSONValue {
         }
     }
 
-    /// Seconds since 1970, as claims tell times (RFC 7519, section 2); `nil` for anything else, and for years past
-    /// 9999.
+    /// Seconds since 1970, the form of times in claims (RFC 7519, section 2); `nil` for anything else, and for years
+    /// after 9999.
     var numericDate: Double? {
         guard case .number(let digits) = self, let seconds = Double(digits), 0..<253_402_300_800 ~= seconds else {
             return nil

@@ -3,11 +3,12 @@ import GatewayCore
 import Logging
 import Synchronization
 
-/// The keys of one issuer's row: read once, or fetched, kept, and fetched again when they are old or lack a `kid`.
+/// The keys of one issuer's row. They are read once or, for a URL, fetched and kept. They are fetched again when they
+/// are old or lack a `kid`.
 ///
-/// What was fetched last stays in force as long as the issuer does not answer.
+/// The keys fetched last remain in force for as long as the issuer does not answer.
 final class IssuerKeys: Sendable {
-    /// The row whose keys these are.
+    /// The row to which the keys belong.
     let issuer: Issuer
     private let shelf: Shelf
     private let loads: Gathering<Bool>
@@ -22,9 +23,10 @@ final class IssuerKeys: Sendable {
         loads = Gathering(joinsCurrent: true) { _ throws(GatewayError) in try await shelf.load() }
     }
 
-    /// The keys as they are held. Where they are old, one caller fetches them anew; the others take what is there.
+    /// Returns the keys that are held. If they are old, one caller fetches new ones; the others get the old keys at
+    /// once.
     ///
-    /// - Throws: `unavailable` where there never were any.
+    /// - Throws: `unavailable` where no keys were ever read.
     func current() async throws(GatewayError) -> KeySet {
         let (keys, isDue) = shelf.look()
         if let keys, !isDue { return keys }
@@ -37,7 +39,7 @@ final class IssuerKeys: Sendable {
         return try shelf.keys()
     }
 
-    /// The keys after another fetch, if one is due; callers share it.
+    /// Fetches the keys again, if a fetch is due, and returns them. Concurrent callers share one fetch.
     func refreshed() async throws(GatewayError) -> KeySet {
         do throws(GatewayError) {
             try await loads.run([true])
@@ -48,7 +50,7 @@ final class IssuerKeys: Sendable {
     }
 }
 
-/// Where keys lie, and when they were fetched.
+/// Holds the keys and the time of their last fetch.
 private final class Shelf: Sendable {
     private struct State {
         var keys: KeySet?
@@ -75,7 +77,7 @@ private final class Shelf: Sendable {
         self.logger = logger
     }
 
-    /// What is held, and whether it is time to fetch.
+    /// Returns the keys that are held, and whether a fetch is due.
     func look() -> (KeySet?, isDue: Bool) {
         let now = now()
         return state.withLock { state in
@@ -85,13 +87,13 @@ private final class Shelf: Sendable {
         }
     }
 
-    /// What is held.
+    /// Returns the keys that are held.
     func keys() throws(GatewayError) -> KeySet {
         guard let keys = state.withLock({ $0.keys }) else { throw missing("were not read yet") }
         return keys
     }
 
-    /// Reads the keys, or does nothing where that was tried a short while ago.
+    /// Reads the keys; does nothing if that was tried a short while ago.
     func load() async throws(GatewayError) {
         switch issuer.keys {
         case .url(let url):
@@ -117,7 +119,7 @@ private final class Shelf: Sendable {
         do throws(GatewayError) {
             document = try await fetcher.keySet(at: url)
         } catch {
-            // Who gave up waiting has not learned that the issuer is down.
+            // A cancelled caller has not learned that the issuer is down.
             if Task.isCancelled { state.withLock { $0.triedAt = nil } }
             logger.warning("key set not fetched", metadata: ["issuer": "\(issuer.issuer)"])
             throw missing("cannot be fetched: \(error.cause ?? .unstated)")
@@ -158,7 +160,8 @@ private final class Shelf: Sendable {
         hasPassed(state.keys == nil ? limits.keySetRetry : limits.keySetMinInterval, since: state.triedAt, at: time)
     }
 
-    /// A clock that was set back must not stop fetches until it has caught up.
+    /// Whether an interval has passed. A clock that was set back counts as passed; otherwise it would stop fetches
+    /// until it had caught up.
     private func hasPassed(_ interval: TimeInterval, since start: Date?, at time: Date) -> Bool {
         guard let start else { return true }
         return !(0..<interval ~= time.timeIntervalSince(start))

@@ -1,24 +1,24 @@
 import GatewayCore
 import StrictJSON
 
-/// The keys of an issuer, as one document named them; a later document makes another object.
+/// The keys in one document of an issuer. A later document makes another object.
 final class KeySet: Sendable {
-    /// Most keys that a document may hold.
+    /// Largest number of keys in a document.
     static let maxKeys = 100
 
     private let keys: [VerificationKey]
 
-    /// Whether no key is of any use.
+    /// Whether the set holds no usable key.
     var isEmpty: Bool { keys.isEmpty }
 
-    /// Holds the keys that tokens of an issuer may be signed with.
+    /// Holds the keys that may sign an issuer's tokens.
     init(_ keys: [VerificationKey]) {
         self.keys = keys
     }
 
     /// Reads a JWK set (RFC 7517, section 5); `nil` for anything else.
     ///
-    /// Keys of other kinds and for other uses are left out, as are shared secrets: a set is no place for them.
+    /// Keys of other types and for other uses are left out. So are shared secrets, which must not appear in a key set.
     convenience init?(document: [UInt8], algorithms: [String]) async {
         guard let value = try? JSONReader.read(document), case .array(let items)? = value["keys"],
             items.count <= Self.maxKeys
@@ -32,9 +32,9 @@ final class KeySet: Sendable {
         self.init(keys)
     }
 
-    /// Keys that a token with this header may be signed with.
+    /// The keys that may have signed a token with this header.
     ///
-    /// Without a `kid`, only one key may fit: no token makes the gateway try key after key.
+    /// For a token without a `kid`, only one key may fit: no token makes the gateway try one key after another.
     func keys(for token: CompactToken) -> [VerificationKey] {
         let fitting = keys.filter { ExactText($0.algorithm) == ExactText(token.algorithm) }
         guard let id = token.keyID else { return fitting.count == 1 ? fitting : [] }

@@ -7,33 +7,33 @@ import Synchronization
 
 /// Checks JWTs of the configured issuers, API keys and tickets.
 ///
-/// The issuer's or key's row is looked up on every call, also for a token that was verified before: a change of the
-/// row, or its end, takes effect with it. Before a signature is verified, refusals tell nothing but that the token is
-/// not accepted.
+/// Every call looks up the row of the issuer or key, even for a token that was verified before, so a change or removal
+/// of the row takes effect at once. Before a signature is verified, a refusal says only that the token is not accepted.
 public final class TokenAuthenticator: Authenticator {
-    /// Longest bearer token that is looked at unless told otherwise, in bytes: half of what a head may have.
+    /// Default for the longest bearer token, in bytes: half the limit for a request head.
     public static let longestTokenBytes = 8192
 
-    /// How much is read and kept, and how often issuers are asked.
+    /// Limits on tokens and caches, and on how often issuers are asked.
     public struct Limits: Sendable {
         /// Longest JWT that is read, in bytes.
         public var maxTokenBytes: Int
-        /// Seconds by which `nbf` and `iat` may lie ahead of our clock. `exp` has no such allowance.
+        /// Number of seconds by which `nbf` and `iat` may lie ahead of the gateway's clock. `exp` has no such
+        /// allowance.
         public var skew: TimeInterval
-        /// Most verified tokens that are kept.
+        /// Largest number of verified tokens that are kept.
         public var maxVerifiedTokens: Int
-        /// About the most bytes that they take.
+        /// Approximate limit on the memory for verified tokens, in bytes.
         public var maxVerifiedBytes: Int
-        /// Most issuers whose keys are kept.
+        /// Largest number of issuers whose keys are kept.
         public var maxIssuers: Int
-        /// Seconds after which a key set is fetched again.
+        /// Age in seconds after which a key set is fetched again.
         public var keySetMaxAge: TimeInterval
-        /// Fewest seconds between two fetches of a key set, also where a `kid` is unknown.
+        /// Shortest time in seconds between two fetches of a key set, even where a `kid` is unknown.
         public var keySetMinInterval: TimeInterval
-        /// Seconds until an issuer is asked again that never answered yet.
+        /// Seconds until an issuer that has never answered is asked again.
         public var keySetRetry: TimeInterval
 
-        /// Sets limits; the defaults suit 100,000 active tokens.
+        /// Sets the limits. The defaults suit 100,000 active tokens.
         public init(
             maxTokenBytes: Int = longestTokenBytes, skew: TimeInterval = 60, maxVerifiedTokens: Int = 100_000,
             maxVerifiedBytes: Int = 128 << 20, maxIssuers: Int = 1000, keySetMaxAge: TimeInterval = 600,
@@ -64,10 +64,11 @@ public final class TokenAuthenticator: Authenticator {
     ///
     /// - Parameters:
     ///   - cache: Holds the rows of issuers and API keys.
-    ///   - fetcher: Reads key sets that lie behind URLs.
-    ///   - limits: How much is read and kept.
-    ///   - now: The clock that tokens are judged by.
-    ///   - logger: Hears which issuers do not answer and, at level debug, why tokens are refused; never a token.
+    ///   - fetcher: Fetches key sets from URLs.
+    ///   - limits: Limits on tokens and caches.
+    ///   - now: The clock against which the times in tokens are checked.
+    ///   - logger: Receives a warning when an issuer does not answer and, at level debug, the reasons for refusals;
+    ///     never a token.
     public init(
         cache: PolicyCache, fetcher: any KeySetFetcher, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Date, logger: Logger
@@ -82,19 +83,19 @@ public final class TokenAuthenticator: Authenticator {
         issuerKeys = Mutex(LeastRecentlyUsed(maxCount: limits.maxIssuers, maxCost: .max))
     }
 
-    /// Verified tokens that are held, for metrics.
+    /// Number of verified tokens that are kept, for metrics.
     public var verifiedTokenCount: Int { verified.withLock { $0.count } }
 
     /// Checks a token.
     ///
-    /// - Throws: `unauthenticated`, `expiredToken` for what was good once, `unavailable`, `slowDown`.
+    /// - Throws: `unauthenticated`, `expiredToken` for a token that was valid once, `unavailable`, `slowDown`.
     public func authenticate(_ token: Secret<String>) async throws(GatewayError) -> Caller {
         if let key = APIKeyText(parsing: token) { return try await caller(holding: key) }
         if let ticket = TicketText(parsing: token) { return try await caller(holding: ticket) }
         return try await caller(holdingJWT: token)
     }
 
-    // Apart, as everything that it holds while it waits would have to be found room for with each API key.
+    // A function of its own: an API key would otherwise need room for everything that this one holds while it waits.
     private func caller(holdingJWT token: Secret<String>) async throws(GatewayError) -> Caller {
         let text = Array(token.reveal().utf8)
         guard text.count <= limits.maxTokenBytes else { throw Self.refusal }
@@ -133,7 +134,7 @@ public final class TokenAuthenticator: Authenticator {
         let load = try await cache.ticket(name: text.name)
         guard let row = load.rows, digest.isSame(as: row.hash) else { throw Self.refusal }
         if now() >= row.expiresAt { throw .expiredToken }
-        // Read after the ticket, so that the proof from the ticket's position on covers it.
+        // Read after the ticket, so the proof from the ticket's position also covers this row.
         guard try await stillVouches(row.issuedOn, for: row) else { throw Self.refusal }
         return Caller(
             principal: row.principal, groups: row.groups, roles: [], claims: row.claims, expiresAt: row.expiresAt,
@@ -141,7 +142,7 @@ public final class TokenAuthenticator: Authenticator {
         )
     }
 
-    /// Whether the row on which a ticket was made is there; one that came after the ticket is another.
+    /// Whether the row under which the ticket was made still exists. A row created after the ticket is a different one.
     private func stillVouches(_ scope: PolicyScope?, for ticket: Ticket) async throws(GatewayError) -> Bool {
         guard let scope else { return true }
         switch PolicyKey(scope) {
@@ -157,7 +158,7 @@ public final class TokenAuthenticator: Authenticator {
 
     private func verify(_ text: [UInt8]) async throws(GatewayError) -> (VerifiedToken, PolicyPosition) {
         guard let token = CompactToken(text) else { throw refused("malformed") }
-        // An algorithm that no issuer can have is not worth looking an issuer up.
+        // If no issuer can have this algorithm, no issuer is looked up.
         guard
             Issuer.asymmetricAlgorithms.contains(token.algorithm) || Issuer.secretAlgorithms.contains(token.algorithm),
             case .string(let name)? = token.payload["iss"], 1...512 ~= name.utf8.count
@@ -192,7 +193,7 @@ public final class TokenAuthenticator: Authenticator {
 }
 
 extension VerifiedToken {
-    /// The caller, by the row's state at a position.
+    /// The caller, by the state of the row at a position.
     fileprivate func caller(holding token: Secret<String>, at position: PolicyPosition) -> Caller {
         Caller(
             principal: principal, groups: groups, roles: roles, claims: claims, expiresAt: expiresAt, token: token,
@@ -202,13 +203,14 @@ extension VerifiedToken {
 }
 
 extension Issuer {
-    /// Whether tokens may be signed so. Shared secrets and public keys are kept apart whatever the row says.
+    /// Whether tokens may be signed with this algorithm. Shared secrets and public keys are kept apart, whatever the
+    /// row says.
     fileprivate func accepts(_ algorithm: String) -> Bool {
         let fitting = if case .secret = keys { Self.secretAlgorithms } else { Self.asymmetricAlgorithms }
         return algorithms.contains(algorithm) && fitting.contains(algorithm)
     }
 
-    /// Whether two rows mean the same, texts that become part of identities compared by their bytes.
+    /// Whether two rows are equal. Texts that become part of identities are compared by their bytes.
     fileprivate func isSame(as other: Issuer) -> Bool {
         self == other && ExactText(principalPrefix) == ExactText(other.principalPrefix)
             && ExactText(groupPrefix) == ExactText(other.groupPrefix)

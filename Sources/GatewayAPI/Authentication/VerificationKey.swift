@@ -5,16 +5,17 @@ import enum LibCrypto.Base64URL
 
 /// A key, bound to the one algorithm with which it may be used.
 ///
-/// jwt-kit supplies the arithmetic alone. Its own path from a token to a key is not taken: it falls back to another key
-/// where `kid` is unknown, takes a key's `alg` for the token's, and knows neither `crit` nor `use`.
+/// jwt-kit supplies only the arithmetic. Its own way from a token to a key is not used, for three reasons: it falls
+/// back to another key where the `kid` is unknown, it takes the key's `alg` for the token's, and it ignores `crit` and
+/// `use`.
 struct VerificationKey: Sendable {
-    /// The `kid`.
+    /// The key's identifier (`kid`).
     let id: String?
-    /// The name of the algorithm.
+    /// The name of the algorithm, for example `ES256`.
     let algorithm: String
     private let verifier: any JWTAlgorithm
 
-    /// Reads a public key (RFC 7517) for an algorithm; `nil` where the two do not belong together, or the key is unfit.
+    /// Reads a public key (RFC 7517) for an algorithm; `nil` where the key does not fit the algorithm or is unsuitable.
     init?(jwk: JSONValue, algorithm: String) async {
         guard let form = Self.forms[algorithm], jwk["kty"] == .string(form.type),
             form.curve == nil || jwk["crv"] == form.curve.map(JSONValue.string),
@@ -30,7 +31,7 @@ struct VerificationKey: Sendable {
         self.verifier = verifier
     }
 
-    /// Takes a shared secret for HS256; `nil` for one that is shorter than the hash (RFC 7518, section 3.2).
+    /// Takes a shared secret for HS256; `nil` for a secret shorter than the hash (RFC 7518, section 3.2).
     init?(secret: Secret<String>) async {
         guard secret.reveal().utf8.count >= 32 else { return nil }
         let keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret.reveal()), digestAlgorithm: .sha256)
@@ -38,12 +39,12 @@ struct VerificationKey: Sendable {
         (id, algorithm, self.verifier) = (nil, "HS256", verifier)
     }
 
-    /// Whether a signature is this key's.
+    /// Whether this key made the signature.
     func verifies(_ signature: [UInt8], of message: ArraySlice<UInt8>) -> Bool {
         (try? verifier.verify(signature, signs: message)) ?? false
     }
 
-    /// RFC 7518, section 3.1, and RFC 8037: the type of key, its curve, and the length of a coordinate.
+    /// Key type, curve and coordinate length in bytes, by algorithm (RFC 7518, section 3.1, and RFC 8037).
     private static let forms: [String: (type: String, curve: String?, coordinate: Int)] = [
         "RS256": ("RSA", nil, 0), "RS384": ("RSA", nil, 0), "RS512": ("RSA", nil, 0),
         "PS256": ("RSA", nil, 0), "PS384": ("RSA", nil, 0), "PS512": ("RSA", nil, 0),
@@ -51,7 +52,7 @@ struct VerificationKey: Sendable {
         "EdDSA": ("OKP", "Ed25519", 32),
     ]
 
-    /// Whether the key's owner means it to be used so.
+    /// Whether the owner of the key permits this use.
     private static func permits(_ jwk: JSONValue, _ algorithm: String) -> Bool {
         guard jwk["alg"] == nil || jwk["alg"] == .string(algorithm), jwk["use"] == nil || jwk["use"] == .string("sig")
         else { return false }
@@ -75,7 +76,7 @@ struct VerificationKey: Sendable {
             guard let x = coordinate("x", of: jwk, algorithm) else { return nil }
             await keys.add(eddsa: try EdDSA.PublicKey(x: x, curve: .ed25519))
         default:
-            // Up to 8,192 bits: one check takes time that grows with the square of the length.
+            // At most 8,192 bits: the time of one check grows with the square of the length.
             guard let modulus = number("n", of: jwk, 256...1024), let exponent = number("e", of: jwk, 1...4) else {
                 return nil
             }
@@ -102,14 +103,14 @@ struct VerificationKey: Sendable {
         return (x, y)
     }
 
-    /// A coordinate of exactly the curve's length. jwt-kit joins x and y unmeasured, so that one could borrow from the
-    /// other.
+    /// Reads a coordinate of exactly the curve's length. jwt-kit joins x and y without measuring them, so one could
+    /// borrow bytes from the other.
     private static func coordinate(_ name: String, of jwk: JSONValue, _ algorithm: String) -> String? {
         guard let length = forms[algorithm]?.coordinate else { return nil }
         return number(name, of: jwk, length...length)
     }
 
-    /// A member in base64url that stands for so many bytes.
+    /// Reads a base64url member whose length in bytes lies in the given range.
     private static func number(_ name: String, of jwk: JSONValue, _ byteCounts: ClosedRange<Int>) -> String? {
         guard case .string(let text)? = jwk[name], let bytes = Base64URL.decode(text.utf8), byteCounts ~= bytes.count
         else { return nil }

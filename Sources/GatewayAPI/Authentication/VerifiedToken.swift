@@ -3,26 +3,27 @@ import GatewayCore
 import LibCrypto
 import StrictJSON
 
-/// What a token with a good signature says, under one issuer's row.
+/// The content of a token with a valid signature, read under one issuer's row.
 struct VerifiedToken: Sendable {
-    /// The row under which it was checked.
+    /// The row under which the token was checked.
     let issuer: Issuer
-    /// The keys with which it was checked.
+    /// The keys with which the token was checked.
     let keys: KeySet
-    /// The user.
+    /// The user that the token names.
     let principal: Principal
     /// Groups that the token names.
     let groups: [Principal]
-    /// Roles that the token names and the issuer may confer.
+    /// Roles that the token names and that the issuer may confer.
     let roles: Set<Role>
-    /// Claims that may be used.
+    /// Claims that the issuer's row permits to be used.
     let claims: [String: String]
-    /// From this instant on it is not accepted.
+    /// The instant from which the token is no longer accepted.
     let expiresAt: Date
 
-    /// Reads the claims of a token whose signature was checked.
+    /// Reads the claims of a token whose signature was verified.
     ///
-    /// - Throws: `expiredToken`, or `unauthenticated` with what is wrong, which the holder of a good token may know.
+    /// - Throws: `expiredToken`, or `unauthenticated` with the reason, which the holder of a validly signed token may
+    ///   know.
     init(
         payload: JSONValue, issuer: Issuer, keys: KeySet, at now: Date, skew: TimeInterval
     ) throws(GatewayError) {
@@ -38,7 +39,7 @@ struct VerifiedToken: Sendable {
             throw .unauthenticated(
                 reason: "The token's subject must be one line of 1 to 512 bytes.")
         }
-        // An issuer without a prefix could otherwise sign in the operator.
+        // Without this check, an issuer that has no prefix could sign in the operator.
         guard principal != .bootstrapAdmin else {
             throw .unauthenticated(reason: "The token's subject is a reserved name.")
         }
@@ -53,7 +54,7 @@ struct VerifiedToken: Sendable {
         self.claims = claims
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in memory, in bytes.
     var cost: Int {
         512 + principal.rawValue.utf8.count
             + groups.reduce(0) { $0 + 48 + $1.rawValue.utf8.count }
@@ -79,10 +80,10 @@ struct VerifiedToken: Sendable {
         return Date(timeIntervalSince1970: expiry)
     }
 
-    /// Groups that the token names. Names that no group can have are passed over: no row can speak of them.
+    /// The groups that the token names. Names that no group can have are skipped, as no row can refer to them.
     private static func groups(in payload: JSONValue, of issuer: Issuer) throws(GatewayError) -> [Principal] {
         guard let claim = issuer.groupsClaim else { return [] }
-        // OpenID Connect Core, 5.6.2: the claim is kept elsewhere. Without it a deny for a group would be missed.
+        // OpenID Connect Core, section 5.6.2: the claim is stored elsewhere. Ignoring it would miss a deny for a group.
         guard payload["_claim_names"]?[claim] == nil else {
             throw .unauthenticated(reason: "The token refers to its groups elsewhere instead of listing them.")
         }
@@ -94,7 +95,7 @@ struct VerifiedToken: Sendable {
     }
 }
 
-/// SHA-256 of a token: what a verified token is found by, so that memory holds no token.
+/// SHA-256 of a token. Verified tokens are found by it, so memory holds no token.
 struct TokenDigest: Hashable {
     private let words: InlineArray<4, UInt64>
 

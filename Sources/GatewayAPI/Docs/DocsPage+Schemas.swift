@@ -1,7 +1,7 @@
 import ContractModel
 
 extension DocsPage {
-    /// Every named schema.
+    /// The section with every named schema.
     var schemaSection: String {
         let schemas = (model.root["components"]?["schemas"]?.members ?? []).map { schema in
             """
@@ -15,7 +15,7 @@ extension DocsPage {
         return "<section><h2 id=\"schemas\">Schemas</h2>\n\(schemas.joined(separator: "\n"))</section>"
     }
 
-    /// The members of an object; nothing for anything else.
+    /// Renders the members of an object as a table; returns an empty text for anything else.
     func schemaTable(_ schema: ContractValue) -> String {
         let members = schema["properties"]?.members ?? []
         guard !members.isEmpty else { return "" }
@@ -33,7 +33,7 @@ extension DocsPage {
             """
     }
 
-    /// What a value may be, in one line.
+    /// Describes the permitted values of a schema in one line.
     func schemaLine(_ schema: ContractValue) -> String {
         if let name = model.referredName(of: schema) {
             return "<a href=\"#schema-\(HTML.text(name))\">\(HTML.text(name))</a>"

@@ -1,18 +1,18 @@
 import ContractModel
 import LibCrypto
 
-/// The contract as a page for people: one document, without scripts and without anything from elsewhere.
+/// Renders the contract as a page for people: one document, without scripts and without external resources.
 struct DocsPage: Sendable {
     let model: ContractModel
 
-    /// What the page may load and do: nothing, but look as its own style says.
+    /// The `Content-Security-Policy` of the page: it allows the page's own style and nothing else.
     static let securityPolicy: String = {
         let digest = DigestAlgorithm.sha256.digest(of: DocsStyle.css).base64
         return
             "default-src 'none'; style-src 'sha256-\(digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     }()
 
-    /// The page of the contract that the program carries, made once.
+    /// The page for the contract built into the program, rendered once.
     static let bytes: [UInt8] = {
         guard let model = try? ContractModel.embedded() else {
             preconditionFailure("The program's own contract can be read.")

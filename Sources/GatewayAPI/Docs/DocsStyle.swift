@@ -1,4 +1,4 @@
-/// How the page of the contract looks.
+/// The style sheet of the page.
 enum DocsStyle {
     static let css = """
         :root { color-scheme: light dark; --back: #fff; --text: #1c2024; --dim: #5b6570; --line: #d9dee3; --soft: #f4f6f8;

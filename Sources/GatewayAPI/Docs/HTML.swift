@@ -1,6 +1,6 @@
-/// Writes what the contract says as HTML.
+/// Renders texts of the contract as HTML.
 enum HTML {
-    /// A text, with nothing in it that HTML would read.
+    /// Escapes a text for HTML.
     static func text(_ text: String) -> String {
         var escaped = ""
         for character in text {
@@ -16,16 +16,16 @@ enum HTML {
         return escaped
     }
 
-    /// A path that may break behind its slashes.
+    /// Renders a path that may break after its slashes.
     static func path(_ path: String) -> String {
         text(path).replacing("/", with: "/<wbr>")
     }
 
-    /// A line of Markdown; of its marks the contract uses backticks alone.
+    /// Renders a line of Markdown. Of Markdown's inline marks, the contract uses only backticks.
     static func inline(_ markdown: String) -> String {
         let parts = markdown.split(separator: "`", omittingEmptySubsequences: false)
         return parts.enumerated().map { index, part in
-            // A backtick without a second one is itself.
+            // A backtick without a partner is literal.
             if index.isMultiple(of: 2) || index == parts.count - 1 {
                 return (index.isMultiple(of: 2) ? "" : "`") + text(String(part))
             }
@@ -33,7 +33,7 @@ enum HTML {
         }.joined()
     }
 
-    /// Paragraphs of Markdown.
+    /// Renders paragraphs of Markdown.
     static func markdown(_ markdown: String) -> String {
         var paragraphs: [[Substring]] = [[]]
         for line in markdown.split(separator: "\n", omittingEmptySubsequences: false) {

@@ -3,15 +3,15 @@ import GatewayCore
 import LibCrypto
 import StrictJSON
 
-/// Messages of Alibaba OSS: event notifications as MNS or EventBridge deliver them, and the bodies of callbacks.
+/// Reads messages of Alibaba OSS: event notifications from MNS or EventBridge, and bodies of callbacks.
 ///
 /// - SeeAlso: Alibaba Cloud, "Event notifications", "Callback".
 enum OSSNotification {
     /// Reads the events of a message.
     ///
-    /// A callback has no time, so a mark identifies a repeated one: `reqId`, the identifier of the request that
-    /// uploaded, or the digest of the whole body where the callback does not send that.
-    /// - Parameter receivedAt: The time of a callback.
+    /// A callback carries no time, so a mark identifies repeated callbacks. The mark is `reqId`, the identifier of the
+    /// request that uploaded; if the callback does not send it, the mark is the digest of the whole body.
+    /// - Parameter receivedAt: The time at which a callback was received.
     /// - Throws: `invalidArgument` for anything else.
     static func events(in bytes: [UInt8], receivedAt: Date) throws(GatewayError) -> [StoreEvent] {
         let start = bytes.first { !($0 == 0x20 || 0x09...0x0d ~= $0) }
@@ -79,7 +79,8 @@ enum OSSNotification {
             etag: etag.map { FormText.unquoted($0) }, callbackID: mark)
     }
 
-    /// A request's identifier is 24 hexadecimal digits; one that is not is as good as any other text.
+    /// Returns the mark of a callback. OSS request identifiers have 24 hexadecimal digits, but any visible ASCII text
+    /// of 1 to 64 bytes serves as well.
     private static func mark(_ requestID: String?, _ body: [UInt8]) -> String {
         if let requestID, 1...64 ~= requestID.utf8.count, requestID.utf8.allSatisfy({ 0x21...0x7e ~= $0 }) {
             return "request:" + requestID

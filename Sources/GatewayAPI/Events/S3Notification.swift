@@ -2,13 +2,14 @@ import Foundation
 import GatewayCore
 import StrictJSON
 
-/// Messages of S3 and compatible stores.
+/// Reads messages of S3 and compatible stores.
 ///
-/// - SeeAlso: AWS, "Event message structure"; MinIO and Ceph send the same, Ceph without encoding the keys.
+/// - SeeAlso: AWS, "Event message structure"; MinIO and Ceph send the same form, Ceph without encoding the keys.
 enum S3Notification {
     /// Reads the events of a message.
     ///
-    /// - Throws: `invalidArgument` for anything else than a notification, a test, or either as Amazon SNS wraps it.
+    /// - Throws: `invalidArgument` for anything but a notification, a test message, or either of them in the envelope
+    ///   of Amazon SNS.
     static func events(in bytes: [UInt8]) throws(GatewayError) -> [StoreEvent] {
         var message = try JSONObject(JSONText.body(bytes))
         if let type = try message.string("Type") {
@@ -48,9 +49,9 @@ enum S3Notification {
     }
 }
 
-/// Text as forms and notifications carry it.
+/// Decodes text as forms and notifications encode it.
 enum FormText {
-    /// Decodes `%XX` and `+`; `nil` for what is no such text, or no UTF-8 underneath.
+    /// Decodes `%XX` and `+`; `nil` where the text is not validly encoded, or its bytes are not UTF-8.
     static func decode(_ text: Substring) -> String? {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -81,7 +82,7 @@ enum FormText {
         return fields
     }
 
-    /// An entity tag without its quotes.
+    /// Removes the quotes of an entity tag.
     static func unquoted(_ text: String) -> String {
         let quote = UInt8(ascii: "\"")
         return text.utf8.count >= 2 && text.utf8.first == quote && text.utf8.last == quote

@@ -7,18 +7,18 @@ import StrictJSON
 
 /// `/v1/events/s3` and `/v1/events/oss`, which stores call.
 struct StoreEventEndpoints: Sendable {
-    /// Body limit in bytes: what 1,000 events take as the stores write them.
+    /// Body limit in bytes: the size of 1,000 events as the stores write them.
     static let maxBodyBytes = 2 << 20
 
     let useCase: StoreEvents
     let metrics: RequestMetrics
 
-    /// Takes notifications as S3 and compatible stores send them, also in the envelope of SNS.
+    /// Receives notifications of S3 and compatible stores, also in the envelope of SNS.
     @Sendable func s3(_ request: APIRequest) async throws -> ServerResponse {
         try await take(request) { (bytes) throws(GatewayError) in try S3Notification.events(in: bytes) }
     }
 
-    /// Takes notifications and callbacks of Alibaba OSS. A callback without a secret is accepted by its signature.
+    /// Receives notifications and callbacks of Alibaba OSS. A callback without a secret is accepted by its signature.
     @Sendable func oss(_ request: APIRequest) async throws -> ServerResponse {
         if try request.query("secret") == nil, let keyURL = request.headers[.ossPublicKeyURL] {
             return try await hint(request, keyURL: keyURL)
@@ -28,15 +28,15 @@ struct StoreEventEndpoints: Sendable {
         }
     }
 
-    /// Bytes of a signed callback, whose body an app's own template makes.
+    /// Body limit of a signed callback, in bytes, as the refusal states it. An app's own template makes the body.
     private static let maxHintBytes: Int64 = 16_384
 
-    /// Takes a callback that is signed with the key of OSS. The answer does not say whether it was of use: anybody can
-    /// have a callback signed, and would learn which objects a bucket holds.
+    /// Receives a callback that is signed with a key of OSS. The answer does not say whether the callback was of use:
+    /// anybody can have a callback signed, and could learn which objects a bucket holds.
     private func hint(_ request: APIRequest, keyURL: String) async throws -> ServerResponse {
         try request.allowQuery([])
         guard !request.headers.nameContentCoding else { throw APIError.unsupportedContentCoding }
-        // A body that was not collected is long, and is not read for a caller who is not known.
+        // A body that was not collected is long, and is not read for an unknown caller.
         guard case .collected(let bytes) = request.body else {
             throw ServerFailure.contentTooLarge(maxBytes: Self.maxHintBytes)
         }
@@ -61,7 +61,7 @@ struct StoreEventEndpoints: Sendable {
     private func take(
         _ request: APIRequest, _ read: ([UInt8]) throws(GatewayError) -> [StoreEvent]
     ) async throws -> ServerResponse {
-        // Only a caller who has the secret learns what is wrong with a message.
+        // Only a caller with the secret learns what is wrong with a message.
         let bucket = try await useCase.bucket(of: Self.secret(in: request))
         try request.allowQuery(["secret"])
         guard case .collected(let bytes) = try await request.withBody().body else {
@@ -76,8 +76,8 @@ struct StoreEventEndpoints: Sendable {
         }
     }
 
-    /// The secret of the query, or of exactly one `Authorization`: a bearer token, or the password of Basic. OSS signs
-    /// its callbacks in that field, so that the query goes first.
+    /// Reads the secret from the query, or from exactly one `Authorization` field: a bearer token, or the password of
+    /// Basic. The query has precedence, because OSS puts the signature of its callbacks into that field.
     private static func secret(in request: APIRequest) throws(GatewayError) -> Secret<String> {
         if let secret = try request.query("secret") { return Secret(secret) }
         guard let value = request.headers[.authorization], value.lowercased().utf8.starts(with: "basic ".utf8) else {

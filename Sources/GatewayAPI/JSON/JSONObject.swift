@@ -1,22 +1,22 @@
 import GatewayCore
 import StrictJSON
 
-/// Takes the members of an object one by one, by name and type, and at the end refuses those that nobody took.
+/// Reads the members of an object one by one, by name and type. At the end it refuses members that were not read.
 struct JSONObject {
     private let path: String
     private var members: JSONMembers
 
-    /// Opens the object that a text is.
+    /// Opens a text that is one object.
     init(_ text: JSONText) throws(GatewayError) {
         try self.init(text.root)
     }
 
-    /// Opens an object by itself.
+    /// Opens an object.
     init(_ value: JSONValue, at path: String = "") throws(GatewayError) {
         try self.init(.tree(value), at: path)
     }
 
-    /// Opens an object; `path` is its own name in errors, empty for the whole body.
+    /// Opens an object. In errors, `path` is the name of the object; it is empty for the whole body.
     init(_ node: JSONNode, at path: String = "") throws(GatewayError) {
         guard let members = JSONMembers(node) else {
             throw .invalidArgument(
@@ -26,7 +26,7 @@ struct JSONObject {
         self.members = members
     }
 
-    /// The name of a member as errors have it, for example `response.contentType`.
+    /// The name of a member in errors, for example `response.contentType`.
     func name(of member: String) -> String {
         path.isEmpty ? Self.shortened(member) : path + "." + Self.shortened(member)
     }
@@ -50,7 +50,7 @@ struct JSONObject {
         return flag
     }
 
-    /// Takes an integer of 64 bits; `1.0` and `1e3` are none here.
+    /// Takes a 64-bit integer; `1.0` and `1e3` are refused.
     mutating func integer(_ name: String) throws(GatewayError) -> Int64? {
         guard let value = value(name) else { return nil }
         guard case .number(let digits) = value else { throw mismatch(name, "An integer", value) }
@@ -60,7 +60,7 @@ struct JSONObject {
         return number
     }
 
-    /// Takes an array of strings of at most so many.
+    /// Takes an array of at most `count` strings.
     mutating func strings(_ name: String, atMost count: Int = 100) throws(GatewayError) -> [String]? {
         guard let node = members.take(name) else { return nil }
         guard let items = node.items else { throw mismatch(name, "An array of strings", node.value) }
@@ -73,7 +73,7 @@ struct JSONObject {
         return texts
     }
 
-    /// Takes an array of anything, of at most so many items.
+    /// Takes an array of at most `count` items of any type.
     mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONNode]? {
         guard let node = members.take(name) else { return nil }
         guard let items = node.items else { throw mismatch(name, "An array", node.value) }
@@ -81,13 +81,13 @@ struct JSONObject {
         return items
     }
 
-    /// Takes an object within.
+    /// Takes a nested object.
     mutating func object(_ name: String) throws(GatewayError) -> JSONObject? {
         guard let node = members.take(name) else { return nil }
         return try JSONObject(node, at: self.name(of: name))
     }
 
-    /// Takes an object whose members are all strings, under names of the caller's choice.
+    /// Takes an object whose members are all strings, under names that the client chooses.
     mutating func dictionary(_ name: String, atMost count: Int) throws(GatewayError) -> [String: String]? {
         guard let inner = try object(name) else { return nil }
         guard inner.members.count <= count else { throw invalid(name, "At most \(count) members are allowed.") }
@@ -101,8 +101,7 @@ struct JSONObject {
         return pairs
     }
 
-    /// Takes a string and reads it as a value that names itself wrongly in
-    /// its errors: the member's own name is put there.
+    /// Takes a string and parses it. Errors of the parser carry another name; the member's own name replaces it.
     mutating func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {
@@ -114,18 +113,18 @@ struct JSONObject {
         }
     }
 
-    /// Insists on a member.
+    /// Returns the value of a member; throws where it is `nil`.
     func required<Value>(_ name: String, _ value: Value?) throws(GatewayError) -> Value {
         guard let value else { throw invalid(name, "The member is required.") }
         return value
     }
 
-    /// Ends the object: whatever was not taken is refused by name.
+    /// Ends the object; refuses by name any member that was not taken.
     func end() throws(GatewayError) {
         if let unknown = members.firstLeft { throw invalid(unknown, "The member does not exist.") }
     }
 
-    /// The error for a member.
+    /// Makes the error for a member.
     func invalid(_ name: String, _ reason: String) -> GatewayError {
         .invalidArgument(field: self.name(of: name), reason: reason)
     }
@@ -134,7 +133,7 @@ struct JSONObject {
         invalid(name, "\(expected) is expected, not \(value.kind).")
     }
 
-    /// A name chosen by the client comes back in the answer, but not at any length.
+    /// Shortens a name that the client chose, as the answer repeats it.
     private static func shortened(_ name: String) -> String {
         name.count <= 64 ? name : name.prefix(64) + "…"
     }

@@ -2,7 +2,7 @@ import GatewayCore
 import StrictJSON
 
 extension JSONText {
-    /// Reads what a client sent.
+    /// Parses a request body.
     ///
     /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for `body` where it is not exactly one JSON value.
     static func body(_ bytes: [UInt8]) throws(GatewayError) -> JSONText {

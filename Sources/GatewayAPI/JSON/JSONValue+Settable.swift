@@ -2,12 +2,13 @@ import GatewayCore
 import StrictJSON
 
 extension JSONValue {
-    /// The members of a row that a change may set, with those that last as they are.
+    /// Returns the members that a change may set, and the lasting members with their present values.
     ///
     /// - Parameters:
     ///   - own: Members that the gateway sets.
-    ///   - lasting: Members that a row has for life.
-    ///   - current: The row as it is; members of both kinds that were sent must be as they are there.
+    ///   - lasting: Members that never change in the life of a row.
+    ///   - current: The present row. Members of both kinds may be sent only with their present values.
+    /// - Throws: `invalidArgument` for a member of either kind that differs.
     func settable(
         _ own: Set<String>, lasting: Set<String>, of current: JSONValue
     ) throws(GatewayError) -> JSONValue {

@@ -12,7 +12,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a member that is an instant, in UTC, unless there is none.
+    /// Writes a member that is an instant, in UTC; writes nothing for `nil`.
     mutating func member(_ name: StaticString, _ instant: Date?) {
         guard let instant else { return }
         member(name, room: Timestamp.room + 2) { output in

@@ -2,17 +2,17 @@ import Foundation
 import GatewayCore
 import LibCrypto
 
-/// Instants as RFC 3339 has them, in UTC.
+/// Instants in the form of RFC 3339, in UTC.
 enum Timestamp {
-    /// Room that suffices for an instant.
+    /// Room for the text of any instant, in bytes.
     static let room = 40
 
-    /// Writes `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds where there are any.
+    /// Formats an instant as `yyyy-MM-ddTHH:mm:ssZ`, with milliseconds unless they are zero.
     static func text(of instant: Date) -> String {
         String(room: room) { append(instant, to: &$0) }
     }
 
-    /// Appends the text of an instant, for which there must be ``room``.
+    /// Appends the text of an instant. The output needs ``room`` bytes.
     static func append(_ instant: Date, to output: inout OutputSpan<UInt8>) {
         let milliseconds = Int64((instant.timeIntervalSince1970 * 1000).rounded())
         let (day, time) = divide(milliseconds, by: 86_400_000)
@@ -36,7 +36,7 @@ enum Timestamp {
         output.append(UInt8(ascii: "Z"))
     }
 
-    /// Reads `yyyy-MM-ddTHH:mm:ss[.fraction]Z` of the years 1970…9999; only `Z` is taken.
+    /// Parses `yyyy-MM-ddTHH:mm:ss[.fraction]Z` in the years 1970…9999; no other time zone than `Z` is accepted.
     static func instant(from text: String) throws(GatewayError) -> Date {
         let bytes = Array(text.utf8)
         guard 20...30 ~= bytes.count, bytes.last == UInt8(ascii: "Z"), bytes[10] == UInt8(ascii: "T"),
@@ -64,7 +64,7 @@ enum Timestamp {
         return digits.reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
     }
 
-    /// Appends a number with zeros before it.
+    /// Appends a number, padded with zeros on the left.
     private static func append(_ value: Int64, _ width: Int, to output: inout OutputSpan<UInt8>) {
         var bound: Int64 = 10
         for _ in 1..<width {
@@ -79,7 +79,7 @@ enum Timestamp {
         return (quotient, value - quotient * divisor)
     }
 
-    /// The proleptic Gregorian date of a day since 1970-01-01, by counting 400-year eras from March.
+    /// The proleptic Gregorian date for a number of days since 1970-01-01. It counts 400-year eras that begin in March.
     private static func civil(fromDay day: Int64) -> (Int64, Int64, Int64) {
         let (era, dayOfEra) = divide(day + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

@@ -3,7 +3,7 @@ import GatewayCore
 import StrictJSON
 
 extension APIRequest {
-    /// A query parameter that is parsed; the error names the parameter.
+    /// Parses a query parameter. The error names the parameter.
     func parsed<Value>(
         _ name: String, _ parse: (String) throws(GatewayError) -> Value
     ) throws(GatewayError) -> Value? {
@@ -15,12 +15,12 @@ extension APIRequest {
         }
     }
 
-    /// A query parameter that is an instant.
+    /// Reads a query parameter that is an instant.
     func instant(_ name: String) throws(GatewayError) -> Date? {
         try parsed(name) { text throws(GatewayError) in try Timestamp.instant(from: text) }
     }
 
-    /// A query parameter that is an identifier.
+    /// Reads a query parameter that is an identifier.
     func identifier(_ name: String) throws(GatewayError) -> UUID? {
         guard let text = try query(name) else { return nil }
         guard let id = UUID(uuidString: text) else {
@@ -29,7 +29,7 @@ extension APIRequest {
         return id
     }
 
-    /// A query parameter that is `true` or `false`; the latter where it is absent.
+    /// Reads a query parameter that is `true` or `false`; `false` where it is absent.
     func flag(_ name: String) throws(GatewayError) -> Bool {
         switch try query(name) {
         case nil, "false": false
@@ -38,7 +38,7 @@ extension APIRequest {
         }
     }
 
-    /// A query parameter that is one of a fixed set of words.
+    /// Reads a query parameter that is one of a fixed set of words.
     func word<Word: RawRepresentable & CaseIterable>(
         _ name: String, _ type: Word.Type
     ) throws(GatewayError) -> Word? where Word.RawValue == String {
@@ -46,7 +46,7 @@ extension APIRequest {
         return try Self.word(text, of: name)
     }
 
-    /// A query parameter that lists words of a fixed set, with commas between them.
+    /// Reads a query parameter that lists words of a fixed set, separated by commas.
     func words<Word: RawRepresentable & CaseIterable & Hashable>(
         _ name: String, _ type: Word.Type
     ) throws(GatewayError) -> Set<Word> where Word.RawValue == String {

@@ -3,9 +3,9 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// The strong entity tag (RFC 9110, 8.8.3) of a row.
+/// The strong entity tag (RFC 9110, section 8.8.3) of a row.
 struct EntityTag: Sendable, Equatable {
-    /// With its quotes.
+    /// The tag with its quotes.
     let text: String
 
     /// The tag of a revision.
@@ -13,21 +13,21 @@ struct EntityTag: Sendable, Equatable {
         text = "\"\(revision.lowercaseText)\""
     }
 
-    /// The tag of a row as it is kept.
+    /// The tag of a stored row.
     init<Row>(of stored: Stored<Row>) {
         self.init(stored.revision)
     }
 }
 
-/// What `If-Match` asks for (RFC 9110, 13.1.1).
+/// The condition in `If-Match` (RFC 9110, section 13.1.1).
 enum IfMatch: Sendable, Equatable {
     case absent
-    /// `*`: the row exists.
+    /// `*`: the row must exist.
     case any
-    /// One of these; a weak tag never matches.
+    /// The row must have one of these tags; a weak tag never matches.
     case tags([String])
 
-    /// Whether a revision is among those asked for.
+    /// Whether a revision meets the condition.
     func admits(_ revision: UUID) -> Bool {
         switch self {
         case .absent, .any: true
@@ -35,7 +35,7 @@ enum IfMatch: Sendable, Equatable {
         }
     }
 
-    /// The revision that a row must still be of when it is removed; `nil` for any.
+    /// The revision that a row must have when it is removed; `nil` for any.
     func revision<Store: AdminStore>(
         of id: String, in store: Store
     ) async throws(GatewayError) -> UUID? {

@@ -2,7 +2,7 @@ import GatewayCore
 import StrictJSON
 
 extension Grant {
-    /// Writes what the grant permits or refuses below its prefix.
+    /// Writes the rule that holds below the grant's prefix: actions, effect, conditions and validity range.
     func writeRule(to json: inout JSONWriter) {
         json.member("actions", actions.map(\.rawValue).sorted())
         json.member("effect", effect.rawValue)

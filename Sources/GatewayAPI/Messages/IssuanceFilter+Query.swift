@@ -2,7 +2,7 @@ import Foundation
 import GatewayCore
 
 extension IssuanceFilter {
-    /// Query parameters that narrow.
+    /// Names of the query parameters that narrow the list.
     static let parameterNames: Set<String> = [
         "from", "to", "principal", "bucket", "prefix", "action", "delivery", "grantID", "credentialID", "alive",
     ]

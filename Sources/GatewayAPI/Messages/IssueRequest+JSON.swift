@@ -2,7 +2,7 @@ import GatewayCore
 import StrictJSON
 
 extension IssueRequest.Fields {
-    /// Takes the members of a body.
+    /// Reads the members of a body.
     init(_ body: inout JSONObject) throws(GatewayError) {
         self.init()
         action = try body.string("action")
@@ -28,7 +28,7 @@ extension IssueRequest.Fields {
 }
 
 extension ResponseOverrides.Fields {
-    /// Takes the members of `response`.
+    /// Reads the members of `response`.
     fileprivate init(_ json: inout JSONObject) throws(GatewayError) {
         self.init()
         contentDisposition = try json.string("contentDisposition")

@@ -32,7 +32,7 @@ extension JSONObject {
         return word
     }
 
-    /// Takes actions; none where the array is empty.
+    /// Takes actions; an empty array gives an empty set.
     mutating func actions(_ name: String) throws(GatewayError) -> Set<Action>? {
         guard let texts = try strings(name) else { return nil }
         var actions: Set<Action> = []

@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
 
-/// A query parameter that narrows a list, and what its value can be.
+/// A query parameter that narrows a list, with the form of its values.
 struct ListFilter: Sendable {
     private enum Form: Sendable {
         case text
@@ -21,10 +21,10 @@ struct ListFilter: Sendable {
     /// A UUID.
     static func uuid(_ name: String) -> ListFilter { ListFilter(name: name, form: .uuid) }
 
-    /// A time.
+    /// A time in the form of RFC 3339.
     static func instant(_ name: String) -> ListFilter { ListFilter(name: name, form: .instant) }
 
-    /// An action, in any of the forms that grants are given with.
+    /// An action, in any of the forms that grants accept.
     static func action(_ name: String) -> ListFilter { ListFilter(name: name, form: .action) }
 
     /// One of the words of a type.
@@ -34,9 +34,9 @@ struct ListFilter: Sendable {
         ListFilter(name: name, form: .words(Word.allCases.map(\.rawValue)))
     }
 
-    /// The value in the one form that stores compare with.
+    /// The value in the canonical form with which stores compare.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for what no row can match.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for a value that no row can match.
     func value(_ text: String) throws(GatewayError) -> String {
         switch form {
         case .text: return text
@@ -67,9 +67,9 @@ struct ListFilter: Sendable {
 }
 
 extension APIRequest {
-    /// The filters that a list is asked for with.
+    /// Reads the filters of a list from the query.
     ///
-    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for other parameters than these and those of pages.
+    /// - Throws: ``GatewayError/invalidArgument(field:reason:)`` for parameters other than these filters and `others`.
     func listFilters(
         _ filters: [ListFilter], besides others: Set<String> = ["pageSize", "pageToken"]
     ) throws(GatewayError) -> [String: String] {
@@ -81,7 +81,7 @@ extension APIRequest {
         return values
     }
 
-    /// What a list is asked for, with filters already taken.
+    /// Reads the page of a list query; the filters were read before.
     func listQuery(_ filters: [String: String]) throws(GatewayError) -> ListQuery {
         var pageSize = 100
         if let text = try query("pageSize") {

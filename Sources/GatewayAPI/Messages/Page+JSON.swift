@@ -2,7 +2,7 @@ import GatewayCore
 import StrictJSON
 
 extension Page {
-    /// Writes the members of a page, each row by `write`.
+    /// Writes the members of a page, and each row with `write`.
     func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
         json.name("items")
         json.array(items) { json, item in
@@ -13,7 +13,7 @@ extension Page {
 }
 
 extension LedgerPage {
-    /// Writes the members of a page, each row by `write`, and the stretch that was looked at.
+    /// Writes the members of a page, each row with `write`, and the period that was searched.
     func write(to json: inout JSONWriter, row write: (Item, inout JSONWriter) -> Void) {
         json.name("items")
         json.array(items) { json, item in

@@ -1,4 +1,4 @@
-/// Text as one segment of a path.
+/// Encodes text as one segment of a path.
 enum PathSegment {
     /// Escapes everything but the unreserved bytes of RFC 3986 and `:`.
     static func encoded(_ text: String) -> String {

@@ -8,7 +8,7 @@ extension ServerResponse {
         ServerResponse(head: ResponseHead(status: .noContent, headerFields: [.cacheControl: "no-store"]))
     }
 
-    /// An answer that is one JSON object, and that no cache may keep.
+    /// Makes an answer that is one JSON object; no cache may store it.
     static func json(
         _ status: HTTPResponse.Status, capacity: Int = 512, _ members: (inout JSONWriter) -> Void
     ) -> ServerResponse {
@@ -19,7 +19,7 @@ extension ServerResponse {
         return ServerResponse(head: ResponseHead(status: status, headerFields: fields), body: .bytes(json.bytes))
     }
 
-    /// Room for the id of the request and what is left of one quota.
+    /// Room for the fields that hold the request's id and what is left of one quota.
     private static let otherFieldsRoom = 256
 
     private static let jsonFields: HeaderFields = [.contentType: "application/json", .cacheControl: "no-store"]

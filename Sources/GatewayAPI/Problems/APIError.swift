@@ -1,21 +1,21 @@
 import HTTPTypes
 
-/// What only HTTP can get wrong; everything else is a `GatewayError`.
+/// Errors that only HTTP can cause; every other error is a `GatewayError`.
 enum APIError: Error, Equatable, Sendable {
-    /// 400: the request target cannot be read in one way only.
+    /// 400: the request target can be read in more than one way, or not at all.
     case malformedTarget
     /// 404: no operation has this path.
     case noSuchRoute
-    /// 405: the path has other methods.
+    /// 405: the path supports only other methods.
     case methodNotAllowed([HTTPRequest.Method])
     /// 415: the content type of the body is not JSON.
     case unsupportedMediaType
     /// 415: the content type of the body is neither NDJSON nor CSV.
     case unsupportedRecords
-    /// 415: the body is compressed or coded otherwise.
+    /// 415: the body is compressed or has another content coding.
     case unsupportedContentCoding
     /// 428: a change has no `If-Match`.
     case preconditionRequired
-    /// 429: the principal sends requests faster than it may.
+    /// 429: the principal exceeds its request rate.
     case tooManyRequests(RateRefusal)
 }

@@ -3,11 +3,11 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// An answer that says what went wrong, in the form of RFC 9457.
+/// An answer that describes an error, in the form of RFC 9457.
 struct Problem: Sendable {
     let kind: ProblemKind
     var code: String
-    /// What a caller can do about the error; `nil` where nothing may be said about it.
+    /// Describes what a caller can do about the error; `nil` where nothing may be said about it.
     var detail: String?
     /// Further members of the body.
     var members: [(name: String, value: JSONValue)] = []
@@ -20,7 +20,7 @@ struct Problem: Sendable {
         self.detail = detail
     }
 
-    /// The answer.
+    /// Makes the answer.
     func response(requestID: String) -> ServerResponse {
         var json = JSONWriter()
         write(to: &json, requestID: requestID)
@@ -30,7 +30,7 @@ struct Problem: Sendable {
         return ServerResponse(head: head, body: .bytes(json.bytes))
     }
 
-    /// Writes the object.
+    /// Writes the problem as one object.
     func write(to json: inout JSONWriter, requestID: String) {
         json.object { json in
             json.member("type", kind.type)
@@ -46,7 +46,7 @@ struct Problem: Sendable {
         }
     }
 
-    /// Writes the object as a member of an answer that is no problem itself; it names no request.
+    /// Writes the problem as a member of an answer that is not itself a problem. It carries no request id.
     func write(as name: String, to json: inout JSONWriter) {
         json.name(name)
         json.object { json in
@@ -68,7 +68,7 @@ struct Problem: Sendable {
 }
 
 extension Problem {
-    /// The problem of an error of the gateway.
+    /// Makes the problem of an error of the gateway.
     init(_ error: GatewayError) {
         switch error {
         case .invalidArgument(let field, let reason):
@@ -129,7 +129,7 @@ extension Problem {
         code = error.code
     }
 
-    /// The problem of the first item, with all that are refused.
+    /// Makes the problem of the first refused item, and lists all refused items.
     private init(refusing items: [ItemRefusal], as first: Problem) {
         self = first
         members = [("errors", .array(items.map(Self.description)))]
@@ -207,7 +207,7 @@ extension Problem {
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
     }
 
-    /// The problem of an error of the API itself.
+    /// Makes the problem of an error of the API itself.
     init(_ error: APIError) {
         switch error {
         case .malformedTarget:
@@ -243,7 +243,7 @@ extension Problem {
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])
     }
 
-    /// The problem of a request that the server itself refuses.
+    /// Makes the problem of a request that the server itself refuses.
     init(_ failure: ServerFailure) {
         switch failure {
         case .badRequest(let reason):
@@ -267,7 +267,7 @@ extension Problem {
 }
 
 extension ServerFailure {
-    /// Why the server cannot answer, where that is its fault.
+    /// The reason why the server cannot answer, where the fault is its own.
     var cause: Cause? {
         if case .unavailable(_, let shortage) = self { Cause(shortage.rawValue) } else { nil }
     }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The kinds of problems; the raw value ends the `type` and names the section of `openapi/problems.md`.
+/// The kinds of problems. The raw value is the end of `type`, and the name of a section in `openapi/problems.md`.
 enum ProblemKind: String, CaseIterable, Sendable {
     case invalidArgument = "invalid-argument"
     case unauthenticated = "unauthenticated"
@@ -34,14 +34,14 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case expectationFailed = "expectation-failed"
     case headersTooLarge = "headers-too-large"
 
-    /// The reference that `type` holds, relative to the gateway.
+    /// The value of `type`: a reference relative to the gateway.
     var type: String { "/problems/" + rawValue }
 
     var title: String { facts.title }
 
     var status: HTTPResponse.Status { facts.status }
 
-    /// The stable code; `notFound` has one per kind of resource instead.
+    /// The stable code. For `notFound`, each kind of resource has its own code instead.
     var code: String { facts.code }
 
     private var facts: (code: String, title: String, status: HTTPResponse.Status) {

@@ -3,25 +3,25 @@ import GatewayCore
 import HTTPTypes
 import LibCrypto
 
-/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers: structured fields, one item per quota, named by its
-/// id, or one for the rate of requests.
+/// The `RateLimit` fields of draft-ietf-httpapi-ratelimit-headers. They are structured fields, with one item for each
+/// quota, named by its id, or one item for the request rate.
 enum RateLimit {
-    /// One limit and what is left of it.
+    /// One limit and the amount left of it.
     struct Item {
         let name: String
-        /// What is counted, in the words of the draft.
+        /// The unit that is counted, in the words of the draft.
         let unit: String
-        /// Seconds that the limit is for; `nil` where they vary.
+        /// Length of the limit's period in seconds; `nil` where it varies.
         let window: Int64?
         let limit: Int64
         let remaining: Int64
         let resetsIn: Int?
     }
 
-    /// The largest integer that a structured field holds (RFC 9651, 3.3.1).
+    /// The largest integer in a structured field (RFC 9651, section 3.3.1).
     private static let largest: Int64 = 999_999_999_999_999
 
-    /// `"<name>";r=<left>;t=<seconds>` for each.
+    /// Formats each item as `"<name>";r=<left>;t=<seconds>`.
     static func remaining(_ items: [Item]) -> String {
         list(items) { item, output in
             output.append(copying: ";r=")
@@ -33,7 +33,8 @@ enum RateLimit {
         }
     }
 
-    /// `"<name>";q=<limit>;w=<seconds>;qu="<unit>"` for each; months and totals have no window of fixed length.
+    /// Formats each item as `"<name>";q=<limit>;w=<seconds>;qu="<unit>"`. Months and totals have no window of fixed
+    /// length.
     static func policy(_ items: [Item]) -> String {
         list(items) { item, output in
             output.append(copying: ";q=")
@@ -48,7 +49,7 @@ enum RateLimit {
         }
     }
 
-    /// Most bytes that the parameters of an item take, with the quotes and separators around them.
+    /// Most bytes that the parameters of an item take, including quotes and separators.
     private static let itemRoom = 96
 
     private static func list(_ items: [Item], _ parameters: (Item, inout OutputSpan<UInt8>) -> Void) -> String {
@@ -86,7 +87,7 @@ enum RateLimit {
 }
 
 extension RateLimit.Item {
-    /// A quota that admitted a request.
+    /// Describes a quota that admitted a request.
     init(_ balance: QuotaBalance) {
         self.init(
             name: balance.quota.id.lowercaseText, unit: RateLimit.unit(of: balance.quota.metric),
@@ -95,7 +96,7 @@ extension RateLimit.Item {
         )
     }
 
-    /// A quota that refused a request.
+    /// Describes a quota that refused a request.
     init(_ refusal: QuotaRefusal) {
         self.init(
             name: refusal.quotaID, unit: RateLimit.unit(of: refusal.metric),
@@ -104,7 +105,7 @@ extension RateLimit.Item {
         )
     }
 
-    /// The rate at which a principal was refused.
+    /// Describes the request rate at which a principal was refused.
     init(_ refusal: RateRefusal) {
         self.init(
             name: refusal.name, unit: "requests", window: Int64(refusal.window), limit: Int64(refusal.burst),

@@ -1,13 +1,13 @@
-/// The answer to a principal that sends requests faster than it may.
+/// The refusal of a principal that sends requests too fast.
 struct RateRefusal: Sendable, Equatable {
-    /// What is counted, as in the `RateLimit` fields.
+    /// Name of the limit, as in the `RateLimit` fields.
     let name: String
-    /// Most requests at once.
+    /// Largest number of requests at once.
     let burst: Int
-    /// Seconds after which as many are allowed again.
+    /// Seconds after which that many are allowed again.
     let window: Int
-    /// Requests that are allowed now.
+    /// Number of requests that are allowed now.
     let remaining: Int
-    /// Seconds until enough are allowed.
+    /// Seconds until enough requests are allowed.
     let retryAfter: Int
 }

@@ -1,18 +1,17 @@
 import GatewayCore
 import StrictJSON
 
-/// Comma-separated values as RFC 4180 has them, in UTF-8: lines end in CR LF or LF, a field in quotes may hold
-/// anything.
+/// Parses comma-separated values (RFC 4180) in UTF-8. Lines end in CR LF or LF; a quoted field may hold any character.
 ///
-/// The first record names the columns; what they mean is said by ``Columns``.
+/// The first record names the columns. ``Columns`` gives them their meaning.
 struct CSVParser<Columns: CSVColumns>: RecordParser {
     private enum State {
         case fieldStart
         case bare
         case quoted
-        /// Behind a quote that ends the field or is the first of two.
+        /// After a quote that either ends the field or is the first of two.
         case quote
-        /// Behind a CR that must be followed by LF.
+        /// After a CR that must be followed by LF.
         case carriageReturn
     }
 
@@ -22,7 +21,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
     private var size = 0
     private var field: [UInt8] = []
     private var fields: [String] = []
-    /// Bytes of the mark before the text that have come; `nil` behind it.
+    /// Bytes of the byte order mark read so far; `nil` after the mark.
     private var markSize: Int? = 0
     private var columns: Columns?
 
@@ -50,7 +49,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
         return try endRecord().map { [$0] } ?? []
     }
 
-    /// Passes over what editors put before UTF-8.
+    /// Skips the byte order mark that some editors put before UTF-8.
     private mutating func takeMark(_ byte: UInt8) -> Bool {
         guard let seen = markSize else { return false }
         guard byte == byteOrderMark[seen] else {
@@ -62,7 +61,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
         return true
     }
 
-    /// Takes a byte; `true` where a record ends with it.
+    /// Takes a byte; returns `true` where it ends a record.
     private mutating func step(_ byte: UInt8) throws(GatewayError) -> Bool {
         switch (state, byte) {
         case (.quoted, UInt8(ascii: "\"")):
@@ -96,7 +95,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
 
     private mutating func endField() throws(GatewayError) {
         state = .fieldStart
-        // No value of a grant holds a CR; editors end lines within a field with CR LF.
+        // No value of a grant contains a CR. Editors end lines within a field with CR LF.
         if field.contains(UInt8(ascii: "\r")) { field.replace("\r\n".utf8, with: "\n".utf8) }
         guard let text = String(validating: field, as: UTF8.self) else { throw flaw("The record is not UTF-8.") }
         fields.append(text)
@@ -108,7 +107,7 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
             fields.removeAll(keepingCapacity: true)
             size = 0
         }
-        // An empty line.
+        // The line is empty.
         guard fields != [""] else { return nil }
         do throws(GatewayError) {
             guard let columns else {
@@ -130,22 +129,22 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
     }
 }
 
-/// What the columns of a table mean.
+/// The meaning of a table's columns.
 protocol CSVColumns: Sendable {
     /// Reads the header.
     init(header: [String]) throws(GatewayError)
-    /// How many columns there are.
+    /// The number of columns.
     var count: Int { get }
-    /// Makes an object of the fields of a record.
+    /// Makes an object from the fields of a record.
     func value(of fields: [String]) throws(GatewayError) -> JSONValue
 }
 
-/// Appends comma-separated values to bytes.
+/// Writes comma-separated values.
 ///
-/// Values are written as they are, also those that a spreadsheet would take for formulas: a file that is read back must
-/// say what was written.
+/// Values are written unchanged, even those that a spreadsheet would take for formulas, so a file reads back as the
+/// same values.
 struct CSVWriter {
-    /// What was written so far.
+    /// The bytes written so far.
     private(set) var bytes: [UInt8] = []
 
     /// Writes a record.
@@ -157,7 +156,7 @@ struct CSVWriter {
         bytes.append(contentsOf: "\r\n".utf8)
     }
 
-    /// Gives the bytes away.
+    /// Returns the bytes written so far and removes them.
     mutating func takeBytes() -> [UInt8] {
         defer { bytes = [] }
         return bytes

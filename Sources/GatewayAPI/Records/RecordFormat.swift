@@ -2,14 +2,14 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// The forms of long lists that are read and written record by record.
+/// The formats of long lists that are read and written one record at a time.
 enum RecordFormat: String, CaseIterable, Sendable {
-    /// One JSON object a line.
+    /// One JSON object per line.
     case ndjson
     /// RFC 4180, with a header.
     case csv
 
-    /// What `Content-Type` says of it.
+    /// The value of `Content-Type`.
     var contentType: String {
         switch self {
         case .ndjson: "application/x-ndjson"
@@ -17,7 +17,7 @@ enum RecordFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// Media types that mean it.
+    /// The media types of the format.
     private var mediaTypes: Set<String> {
         switch self {
         case .ndjson: ["application/x-ndjson", "application/ndjson", "application/jsonl"]
@@ -25,7 +25,7 @@ enum RecordFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// The form that a media type means, whatever its parameters.
+    /// The format for a media type, whatever its parameters.
     init?(mediaType: Substring) {
         let essence = (mediaType.split(separator: ";", maxSplits: 1).first ?? "").trimming { $0 == " " || $0 == "\t" }
         guard let format = Self.allCases.first(where: { $0.mediaTypes.contains(essence.lowercased()) }) else {
@@ -36,14 +36,14 @@ enum RecordFormat: String, CaseIterable, Sendable {
 }
 
 extension APIRequest {
-    /// The form that an export is wanted in: `?format=`, else the first in `Accept` that we have, else NDJSON.
+    /// The format of an export: `?format=`, else the first supported type in `Accept`, else NDJSON.
     func exportFormat() throws(GatewayError) -> RecordFormat {
         if let format = try word("format", RecordFormat.self) { return format }
         let wanted = headers[values: .accept].flatMap { $0.split(separator: ",") }
         return wanted.lazy.compactMap { RecordFormat(mediaType: $0) }.first ?? .ndjson
     }
 
-    /// The form of the body.
+    /// The format of the body, by its content type.
     func importFormat() throws -> RecordFormat {
         guard let format = RecordFormat(mediaType: (headers[.contentType] ?? "")[...]) else {
             throw APIError.unsupportedRecords
@@ -53,7 +53,7 @@ extension APIRequest {
 }
 
 extension ServerResponse {
-    /// The answer to an export: a file of records, which come chunk by chunk.
+    /// Makes the answer to an export: a file whose records are sent in chunks.
     static func records(
         _ format: RecordFormat, name: String,
         _ produce: @escaping @Sendable (any ResponseBodyWriter) async throws -> Void

@@ -1,25 +1,25 @@
 import GatewayCore
 import StrictJSON
 
-/// Parts a body that arrives in pieces into records.
+/// Splits a body that arrives in pieces into records.
 protocol RecordParser: Sendable {
-    /// Takes the next piece; gives the records that end in it.
+    /// Takes the next piece; returns the records that end in it.
     ///
     /// - Throws: `itemsRefused` with the line that cannot be read.
     mutating func take(_ piece: [UInt8]) throws(GatewayError) -> [BodyRecord]
 
-    /// Gives what is left at the end of the body.
+    /// Returns the records that are left at the end of the body.
     mutating func finish() throws(GatewayError) -> [BodyRecord]
 }
 
-/// A record of a body.
+/// One record of a body.
 struct BodyRecord: Sendable {
-    /// The longest there may be, in bytes.
+    /// Longest record, in bytes.
     static let maxBytes = 65_536
 
-    /// The line that it begins on, counted from 1.
+    /// The line on which the record begins, counted from 1.
     let line: Int
-    /// Its members.
+    /// The record as an object.
     let value: JSONValue
 
     /// The error of a record that is too long.
@@ -28,7 +28,7 @@ struct BodyRecord: Sendable {
     }
 }
 
-/// One JSON text a line; empty lines are passed over.
+/// Parses one JSON text per line; skips empty lines.
 struct NDJSONParser: RecordParser {
     private var line = 0
     private var rest: [UInt8] = []
@@ -64,5 +64,5 @@ struct NDJSONParser: RecordParser {
     }
 }
 
-/// What editors put before UTF-8.
+/// The byte order mark of UTF-8, which some editors write.
 let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]

@@ -3,14 +3,14 @@ import HTTPServing
 import HTTPTypes
 
 extension APIRequest {
-    /// Bytes that the body takes once it is gathered, where the server hands it over as it arrives but the route
-    /// collects it; `nil` for any other body.
+    /// Size in bytes of a body that this step has to gather: the server hands it over as it arrives, but the route
+    /// collects it. `nil` for any other body.
     var bytesToGather: Int? {
         guard case .stream = body, case .collect(let maxBytes) = route.bodyPlan else { return nil }
         return min(headers[.contentLength].flatMap { Int($0) } ?? maxBytes, maxBytes)
     }
 
-    /// The same request with its whole body. A body that is coded is refused before any of it is read.
+    /// Returns the same request with its whole body. A body with a content coding is refused before any of it is read.
     func withBody() async throws -> APIRequest {
         try refuseCodedBody()
         guard case .stream(let pieces) = body, case .collect(let maxBytes) = route.bodyPlan else { return self }
@@ -24,7 +24,7 @@ extension APIRequest {
         return with(body: .collected(bytes))
     }
 
-    /// Refuses a body that is coded, on a route that takes one.
+    /// Refuses a body with a content coding, on a route that takes a body.
     func refuseCodedBody() throws(APIError) {
         guard headers.nameContentCoding, route.takesBody else { return }
         throw .unsupportedContentCoding
@@ -32,8 +32,8 @@ extension APIRequest {
 }
 
 extension HeaderFields {
-    /// Whether `Content-Encoding` names a coding. Such a body is refused, as its decoded length is not known
-    /// beforehand.
+    /// Whether `Content-Encoding` names a coding. Such a body is refused because its decoded length is not known in
+    /// advance.
     var nameContentCoding: Bool {
         guard contains(.contentEncoding) else { return false }
         return self[values: .contentEncoding].contains { value in
@@ -46,7 +46,7 @@ extension HeaderFields {
 }
 
 extension ServerFailure {
-    /// The failure of a body that ended early.
+    /// The failure for a body that ended early.
     init(_ error: RequestBodyError, maxBytes: Int64) {
         switch error {
         case .disconnected: self = .badRequest("The body ended early.")

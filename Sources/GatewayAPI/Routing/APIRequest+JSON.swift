@@ -9,7 +9,7 @@ extension APIRequest {
         try JSONObject(jsonText(orOf: nil))
     }
 
-    /// Reads the body as one strict JSON object, and no body as an object without members.
+    /// Reads the body as one strict JSON object; an absent body counts as an object without members.
     func jsonObjectIfAny() throws -> JSONObject {
         if case .collected(let bytes) = body, bytes.isEmpty { return try JSONObject(.object([])) }
         return try jsonObject()
@@ -32,13 +32,13 @@ extension APIRequest {
 
     private static let jsonType = "application/json"
 
-    /// Whether the body is said to be JSON in the very words, as most are.
+    /// Whether the content type is literally that of JSON, as for most requests.
     private var isJSON: Bool {
         guard let type = headers.onlyValue(of: .contentType) else { return false }
         return Self.jsonType.isSameBytes(as: type.span)
     }
 
-    /// A media type without its parameters, in lower case.
+    /// Returns a media type without its parameters, in lower case.
     private static func essence(of type: String) -> String {
         let essence = type.split(separator: ";", maxSplits: 1).first?.trimming(while: { $0 == " " || $0 == "\t" })
         return essence?.lowercased() ?? ""

@@ -5,24 +5,24 @@ import LibCrypto
 import StrictJSON
 import Synchronization
 
-/// A request on its way through the steps to its endpoint; a class, as everything on that way holds it.
+/// A request on its way through the steps to its endpoint. It is a class, since every step holds it.
 final class APIRequest: Sendable {
-    /// Identifier in logs, answers and rows.
+    /// Identifier of the request in logs, answers and rows.
     let id: String
-    /// When it came.
+    /// The time at which the request arrived.
     let start: ContinuousClock.Instant
     let method: HTTPRequest.Method
     let headers: HeaderFields
-    /// What method and target lead to.
+    /// The route to which method and target lead.
     let match: RouteMatch
     let body: RequestBody
-    /// Where the request came from, as far as trusted proxies vouch for it.
+    /// The address from which the request came, as far as trusted proxies vouch for it.
     let sourceAddress: IPAddress?
-    /// What the steps and the endpoint learn, for the log.
+    /// Facts that the steps and the endpoint note for the log.
     let notes: RequestNotes
     private let claimed: Claimed?
 
-    /// What only a request with an idempotency key has.
+    /// Holds what only a request with an idempotency key has.
     private final class Claimed: Sendable {
         let claim: IdempotencyClaim
         let repeatable: RepeatableIssuing
@@ -57,7 +57,7 @@ final class APIRequest: Sendable {
         self.sourceAddress = sourceAddress
     }
 
-    /// The same request under a claim of its idempotency key.
+    /// The same request under a claim on its idempotency key.
     func claimed(_ claim: IdempotencyClaim, _ repeatable: RepeatableIssuing) -> APIRequest {
         APIRequest(
             id: id, start: start, method: method, headers: headers, match: match, body: body,
@@ -73,27 +73,27 @@ final class APIRequest: Sendable {
 
     // MARK: Idempotency
 
-    /// What makes the request issue the same again, where it came with an idempotency key.
+    /// With this, a repeated request issues the same credentials again; `nil` without an idempotency key.
     var repeatable: RepeatableIssuing? { claimed?.repeatable }
-    /// The claim of that key.
+    /// The claim on the idempotency key; `nil` without one.
     var claim: IdempotencyClaim? { claimed?.claim }
 
     // MARK: The operation
 
     /// The operation.
     ///
-    /// - Precondition: The request leads to one, as it does behind the first step.
+    /// - Precondition: The request has an operation, which is always the case after the first step.
     var route: Route {
         guard let route = match.route else { preconditionFailure("The request leads to no operation.") }
         return route
     }
 
-    /// The segment that fills the template's parameter at an index.
+    /// The segment that matches the template's parameter at an index.
     func parameter(_ index: Int) -> String { match.parameters[index] }
 
     // MARK: The query
 
-    /// The value of a query parameter that may be given once at most.
+    /// The value of a query parameter that may appear at most once.
     func query(_ name: String) throws(GatewayError) -> String? {
         let values = (match.target?.query ?? []).filter { $0.name == name }
         guard values.count <= 1 else {
@@ -111,14 +111,14 @@ final class APIRequest: Sendable {
     }
 }
 
-/// What is learnt about a request while it is answered, for its log line and the metrics.
+/// Facts noted about a request while it is answered, for its log line and the metrics.
 final class RequestNotes: Sendable {
     struct Facts: Sendable {
         var principal: Principal?
         var problemCode: String?
-        /// What the signature did not bind, where nothing was issued for that reason.
+        /// The part that the signature did not bind, where nothing was issued for that reason.
         var gap: ProofGap?
-        /// Why the gateway could not answer, where that was its fault or that of something it needs.
+        /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
         var cause: Cause?
     }
 
@@ -144,7 +144,7 @@ final class RequestNotes: Sendable {
 }
 
 extension APIRequest {
-    /// The problem of an error; what operators have to know besides is noted for the log.
+    /// Makes the problem of an error, and notes for the log what operators need to know besides.
     func problem(for error: GatewayError) -> Problem {
         if case .unproven(let gap) = error { notes.note(gap: gap) }
         if let cause = error.cause { notes.note(cause: cause) }
@@ -153,14 +153,14 @@ extension APIRequest {
 }
 
 extension Caller {
-    /// Who changes something, for the audit.
+    /// Says who changes something, for the audit.
     func change(in request: APIRequest) -> ChangeContext {
         ChangeContext(actor: principal, requestID: request.id, claim: request.claim)
     }
 }
 
 extension Substring {
-    /// Drops characters at both ends.
+    /// Drops matching characters at both ends.
     func trimming(while predicate: (Character) -> Bool) -> Substring {
         var rest = drop(while: predicate)
         while let last = rest.last, predicate(last) { rest.removeLast() }

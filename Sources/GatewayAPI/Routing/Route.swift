@@ -4,35 +4,35 @@ import HTTPTypes
 
 /// One operation of the API: its method and path, who may call it, how much of a body it reads, and its endpoint.
 final class Route: Sendable {
-    /// Default body limit of `POST`, `PUT` and `PATCH`, in bytes; other methods read no body.
+    /// Default body limit of `POST`, `PUT` and `PATCH`, in bytes. Other methods read no body.
     static let defaultMaxBodyBytes = 65_536
-    /// Longest body that any route collects, in bytes; longer ones are streamed.
+    /// Longest body that any route collects, in bytes. Longer bodies are streamed.
     static let longestBodyBytes = 16 << 20
 
     let method: HTTPRequest.Method
-    /// The path; `{name}` matches one segment, `{name}:verb` one with that end.
+    /// The path. `{name}` matches one segment, `{name}:verb` one segment that ends in `:verb`.
     let template: String
-    /// Whether the last `{name}` matches all segments that are left, at least one.
+    /// Whether the last `{name}` matches all remaining segments, at least one.
     let takesRest: Bool
     let access: Access
     let maxBodyBytes: Int
     let endpoint: Endpoint
     private let options: Options
 
-    /// What only few routes set.
+    /// Options that only a few routes set.
     private struct Options {
         var refusalForm: (@Sendable (Problem) -> ServerResponse)?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
     }
 
-    /// Makes the answer of a refusal; `nil` for the problem documents of RFC 9457.
+    /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
     var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
-    /// How the answer is repeated when the same request comes again with the same idempotency key.
+    /// How the answer is repeated when the same request arrives again with the same idempotency key.
     var repetition: Repetition { options.repetition }
-    /// How the server is to read the body.
+    /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
-    /// Whether there may be a body.
+    /// Whether the route takes a body.
     var takesBody: Bool {
         switch bodyPlan {
         case .collect(let maxBytes): maxBytes > 0
@@ -44,34 +44,34 @@ final class Route: Sendable {
     enum Access: String, Sendable {
         /// Anyone, without a credential.
         case anyone = "public"
-        /// A store that has the secret of a bucket.
+        /// A store that knows the secret of a bucket.
         case store
         /// Any authenticated caller.
         case user
         /// Any authenticated caller, or a request with a ticket in its query: `?ticket=`.
         case userOrTicket = "user-or-ticket"
-        /// The roles `auditor` and `admin`.
+        /// A caller with the role `auditor` or `admin`.
         case auditor
-        /// The role `admin`.
+        /// A caller with the role `admin`.
         case admin
     }
 
-    /// How an answer is repeated.
+    /// How an answer is repeated for the same idempotency key.
     enum Repetition: Sendable {
         /// The store of idempotency keys keeps the answer, sealed.
         case kept
-        /// Nothing keeps the answer, as it holds a credential: the endpoint runs again, and proves and signs the same
+        /// Nothing keeps the answer, as it holds a credential. The endpoint runs again; it proves and signs the same
         /// issuance.
         case issuedAgain
     }
 
-    /// What answers.
+    /// The function that answers.
     enum Endpoint: Sendable {
         case open(@Sendable (APIRequest) async throws -> ServerResponse)
         case authenticated(@Sendable (APIRequest, Caller) async throws -> ServerResponse)
     }
 
-    /// A route for authenticated callers.
+    /// Makes a route for authenticated callers.
     init(
         _ method: HTTPRequest.Method, _ template: String, _ access: Access, maxBodyBytes: Int? = nil,
         takesRest: Bool = false,
@@ -86,7 +86,7 @@ final class Route: Sendable {
         options = Options()
     }
 
-    /// A route to which stores post; the endpoint checks their secret.
+    /// Makes a route to which stores post. The endpoint checks their secret.
     init(
         forStores template: String, maxBodyBytes: Int,
         _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse
@@ -100,22 +100,22 @@ final class Route: Sendable {
         options = Options()
     }
 
-    /// The same route with refusals in a form of its own.
+    /// The same route with its own form of refusals.
     func refusing(by form: @escaping @Sendable (Problem) -> ServerResponse) -> Route {
         with { $0.refusalForm = form }
     }
 
-    /// The same route with a body that is read as it arrives, and with a deadline of its own for the answer.
+    /// The same route with a body that is read as it arrives, and with its own deadline for the answer.
     func streaming(maxBodyBytes: Int64, answerDeadline: Duration) -> Route {
         with { $0.streamPlan = .stream(maxBytes: maxBodyBytes, answerDeadline: answerDeadline) }
     }
 
-    /// The same route, whose answers hold credentials.
+    /// The same route, marked as one whose answers hold credentials.
     func issuing() -> Route {
         with { $0.repetition = .issuedAgain }
     }
 
-    /// A route for anyone; it reads no body.
+    /// Makes a route for anyone; it reads no body.
     init(
         public method: HTTPRequest.Method, _ template: String,
         _ endpoint: @escaping @Sendable (APIRequest) async throws -> ServerResponse

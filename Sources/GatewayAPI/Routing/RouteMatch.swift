@@ -1,16 +1,16 @@
 import HTTPServing
 import HTTPTypes
 
-/// What a method and a target lead to: found once, when the head of a request has arrived, and then carried by the
-/// request.
+/// The route to which a method and a target lead. It is found once, when the head of a request has arrived, and the
+/// request carries it from then on.
 final class RouteMatch: Sendable {
-    /// The target, taken apart; `nil` where it cannot be read in one way only.
+    /// The parsed target; `nil` where it can be read in more than one way, or not at all.
     let target: RequestTarget?
-    /// The path; `nil` where there is no such path.
+    /// The path; `nil` where no such path exists.
     let path: Router.Path?
-    /// The operation; `nil` where the path does not have the method.
+    /// The operation; `nil` where the path does not support the method.
     let route: Route?
-    /// The segments that fill the parameters of the path's template, in order.
+    /// The segments that match the parameters of the path's template, in order.
     let parameters: [String]
 
     init(target: RequestTarget?, path: Router.Path? = nil, route: Route? = nil, parameters: [String] = []) {
@@ -20,30 +20,30 @@ final class RouteMatch: Sendable {
         self.parameters = parameters
     }
 
-    /// A target that cannot be read.
+    /// The match of a target that cannot be read.
     static let unreadable = RouteMatch(target: nil)
 
     /// The template of the path. Metrics and logs use it instead of the path that the client sent.
     var template: String { path?.template ?? Self.noTemplate }
 
-    /// The name of all paths that do not exist.
+    /// The template that stands for all paths that do not exist.
     static let noTemplate = "none"
 }
 
 extension RouteMatch {
-    /// How much of a body the server reads.
+    /// Decides how much of a body the server reads.
     func bodyPlan(for headers: HeaderFields) -> BodyPlan {
         guard let route else { return .collect(maxBytes: Route.defaultMaxBodyBytes) }
         guard case .collect(let maxBytes) = route.bodyPlan, maxBytes > 0, headers.nameContentCoding else {
             return route.bodyPlan
         }
-        // The body will be refused, and need not be read for that.
+        // The body will be refused; it need not be read first.
         return .stream(maxBytes: Int64(maxBytes))
     }
 
-    /// The answer where the target leads to no operation: to `OPTIONS` the methods of the path.
+    /// Answers where the target leads to no operation. `OPTIONS` is answered with the methods of the path.
     ///
-    /// - Throws: Why there is no operation.
+    /// - Throws: The reason why there is no operation.
     func answerWithoutRoute(to method: HTTPRequest.Method) throws(APIError) -> ServerResponse {
         guard target != nil else { throw .malformedTarget }
         guard let path else { throw .noSuchRoute }

@@ -2,14 +2,14 @@ import HTTPServing
 import HTTPTypes
 import LibCrypto
 
-/// Finds the route of a request by the segments of its path, decoded once. A literal segment goes before
-/// `{parameter}:verb`, and that before `{parameter}`.
+/// Finds the route of a request by the segments of its path, which are decoded once. A literal segment has precedence
+/// over `{parameter}:verb`, which has precedence over `{parameter}`.
 final class Router: Sendable {
     /// One path with all its operations.
     final class Path: Sendable {
         let template: String
         let routes: [Route]
-        /// Its place among all paths of the router.
+        /// The index of the path among all paths of the router.
         let number: Int
 
         fileprivate init(template: String, routes: [Route], number: Int) {
@@ -18,19 +18,19 @@ final class Router: Sendable {
             self.number = number
         }
 
-        /// What `Allow` lists: `GET` brings `HEAD`, and `OPTIONS` always works.
+        /// The methods that `Allow` lists. `GET` implies `HEAD`, and `OPTIONS` always works.
         var allowedMethods: [HTTPRequest.Method] {
             routes.map(\.method) + (routes.contains { $0.method == .get } ? [.head, .options] : [.options])
         }
 
-        /// The operation of a method; `GET` answers `HEAD`.
+        /// The operation for a method; `GET` also answers `HEAD`.
         fileprivate func route(_ method: HTTPRequest.Method) -> Route? {
             let wanted = method == .head ? .get : method
             return routes.first { $0.method == wanted }
         }
     }
 
-    /// A path without parameters, as most requests name it. Its matches are made beforehand: no request allocates one.
+    /// A path without parameters, as most requests have. Its matches are made in advance, so no request allocates one.
     private struct Literal: Sendable {
         let path: Path
         private let matches: [RouteMatch]
@@ -51,13 +51,13 @@ final class Router: Sendable {
     private struct Node: Sendable {
         var literals: [String: Int] = [:]
         var parameter: Int?
-        /// By verb, what `{parameter}:verb` leads to.
+        /// The node for `{parameter}:verb`, by verb.
         var verbs: [String: Int] = [:]
         var path: Path?
-        /// The path of all targets that begin like this node.
+        /// The path of all targets that begin with this node.
         var rest: Path?
 
-        /// The value in `value:verb`, and the node behind the verb.
+        /// The value in `value:verb`, and the node for the verb.
         func verb(of segment: String) -> (value: String, next: Int)? {
             guard !verbs.isEmpty, let colon = segment.utf8.lastIndex(of: UInt8(ascii: ":")), colon > segment.startIndex,
                 let next = verbs[String(segment[segment.utf8.index(after: colon)...])]
@@ -67,16 +67,16 @@ final class Router: Sendable {
     }
 
     private let nodes: [Node]
-    /// Paths without parameters, by the number of bytes: of one length there are few.
+    /// Paths without parameters, by length in bytes; few have the same length.
     private let literals: [[Literal]]
-    /// Every route, in the order given.
+    /// Every route, in the given order.
     let routes: [Route]
-    /// Every path, by its number.
+    /// Every path, at its number.
     let paths: [Path]
 
-    /// Lays out routes.
+    /// Builds the tree of routes.
     ///
-    /// - Precondition: No two have the same method and template.
+    /// - Precondition: No two routes have the same method and template.
     init(_ routes: [Route]) {
         var layout = Layout()
         for route in routes { layout.insert(route) }
@@ -86,7 +86,7 @@ final class Router: Sendable {
         paths = layout.paths
     }
 
-    /// Paths as they are laid out, one route after another.
+    /// The tree while it is built, one route after another.
     private struct Layout {
         var nodes = [Node()]
         var literals: [[Literal]] = []
@@ -121,7 +121,7 @@ final class Router: Sendable {
             literals[length].append(literal)
         }
 
-        /// The node behind a segment of a template; it is made where it does not exist.
+        /// Returns the node for a segment of a template; makes it where it does not exist.
         private mutating func child(of parent: Int, for segment: Substring) -> Int {
             let slot: WritableKeyPath<Node, Int?> =
                 if !segment.hasPrefix("{") {
@@ -138,7 +138,7 @@ final class Router: Sendable {
         }
     }
 
-    /// Finds what a method on a raw target leads to.
+    /// Finds the route for a method and a raw target.
     func match(_ method: HTTPRequest.Method, _ target: String) -> RouteMatch {
         if let literal = literal(target) { return literal.match(method) }
         guard let target = try? RequestTarget(target) else { return .unreadable }
@@ -146,14 +146,14 @@ final class Router: Sendable {
         return RouteMatch(target: target, path: path, route: path.route(method), parameters: parameters)
     }
 
-    /// The path that a raw target names byte for byte.
+    /// The path without parameters that is equal to a raw target, byte for byte.
     private func literal(_ target: String) -> Literal? {
         let length = target.utf8.count
         guard length < literals.count else { return nil }
         return literals[length].first { $0.path.template.isSameBytes(as: target) }
     }
 
-    /// The path of decoded segments, and the segments that fill its parameters.
+    /// Finds the path for decoded segments, and the segments that match its parameters.
     private func find(_ segments: [String]) -> (path: Path, parameters: [String])? {
         var current = 0
         var parameters: [String] = []

@@ -2,9 +2,10 @@ public import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// Works out where a request came from: the peer of the socket, or what proxies that are trusted say of it.
+/// Works out where a request came from: the peer of the socket, or the address that trusted proxies report.
 public struct TrustedProxies: Sendable {
-    /// The field in which the proxies write. Only one is ever read, for a proxy that writes one may pass the other on.
+    /// The header field in which the proxies write. Only one is ever read, since a proxy that writes one may pass on
+    /// the other unchanged.
     public enum Field: Sendable {
         /// `X-Forwarded-For: client, proxy`.
         case xForwardedFor
@@ -15,18 +16,18 @@ public struct TrustedProxies: Sendable {
     private let networks: [IPNetwork]
     private let field: Field
 
-    /// Trusts the proxies in some networks; with none, the peer of the socket is the client.
+    /// Trusts the proxies in the given networks. With none, the peer of the socket is the client.
     public init(networks: [IPNetwork] = [], field: Field = .xForwardedFor) {
         self.networks = networks
         self.field = field
     }
 
-    /// Whether an address is a trusted proxy's.
+    /// Whether an address belongs to a trusted proxy.
     func trusts(_ address: IPAddress) -> Bool {
         networks.contains { $0.contains(address) }
     }
 
-    /// The address nearest to us that is no trusted proxy; `nil` where a proxy names none that can be read.
+    /// The nearest address that is not a trusted proxy; `nil` where a proxy names no readable address.
     func source(of peer: IPAddress, _ headers: HeaderFields) -> IPAddress? {
         guard trusts(peer) else { return peer }
         var nearest = peer
@@ -42,7 +43,7 @@ public struct TrustedProxies: Sendable {
         switch field {
         case .xForwardedFor:
             headers[values: .forwardedFor].flatMap { value in
-                // By bytes: what a client wrote must not swallow the comma that a proxy puts behind it.
+                // Split by bytes: text that a client wrote must not swallow the comma that a proxy writes after it.
                 value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { Substring($0) }
             }
         case .forwarded:
@@ -50,7 +51,8 @@ public struct TrustedProxies: Sendable {
         }
     }
 
-    /// The value of `for` in one element of `Forwarded`; empty, thus unreadable, where it has none or more than one.
+    /// The value of `for` in one element of `Forwarded`. It is empty, and so unreadable, where the element has no `for`
+    /// or more than one.
     private static func forParameter(_ element: Substring) -> Substring {
         guard isASCII(element) else { return "" }
         let values = split(element, at: UInt8(ascii: ";")).compactMap { pair -> Substring? in
@@ -63,7 +65,7 @@ public struct TrustedProxies: Sendable {
         return value.count >= 2 && value.hasSuffix("\"") ? value.dropFirst().dropLast() : ""
     }
 
-    /// Splits at a separator, but not within quotes.
+    /// Splits at a separator, except within quotes.
     private static func split(_ text: Substring, at separator: UInt8) -> [Substring] {
         var isQuoted = false
         return text.utf8.split(omittingEmptySubsequences: false) { byte in
@@ -72,7 +74,7 @@ public struct TrustedProxies: Sendable {
         }.map { Substring($0) }
     }
 
-    /// Reads `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`.
+    /// Parses `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:4711`.
     private static func address(_ text: Substring) -> IPAddress? {
         guard isASCII(text) else { return nil }
         let text = text.trimming(while: isBlank)

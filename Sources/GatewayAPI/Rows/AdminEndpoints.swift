@@ -4,19 +4,19 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// Create, read, list, change and delete, the same for every kind of row.
+/// Creates, reads, lists, changes and deletes rows, in the same way for every kind.
 struct AdminEndpoints<Resource: AdminResource>: Sendable {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
-    /// Takes the members of a body that only the writing needs, and makes the writer.
+    /// Reads the members of a body that only the write needs, and makes the writer.
     private let writer: @Sendable (inout JSONObject) throws -> RowWriter<Resource>
 
-    /// Endpoints that write straight into the store.
+    /// Makes endpoints that write straight into the store.
     init(store: any AdminStore<Resource>, newRow: @escaping @Sendable (Caller) throws -> NewRow) {
         self.init(store: store, newRow: newRow) { _ in RowWriter(store) }
     }
 
-    /// Endpoints that write by `writer`.
+    /// Makes endpoints that write with `writer`.
     init(
         store: any AdminStore<Resource>, newRow: @escaping @Sendable (Caller) throws -> NewRow,
         writer: @escaping @Sendable (inout JSONObject) throws -> RowWriter<Resource>
@@ -97,7 +97,7 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         return identifier
     }
 
-    /// The answer that shows a row.
+    /// Makes the answer that shows a row.
     static func answer(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
         var response = ServerResponse.json(status) { stored.row.write(to: &$0) }
         response.head.headerFields[.eTag] = EntityTag(of: stored).text

@@ -1,10 +1,10 @@
 import GatewayCore
 
-/// Writes rows of one kind: straight into their store, or by a use case with rules of its own.
+/// Writes rows of one kind: straight into their store, or through a use case with its own rules.
 struct RowWriter<Resource: Sendable>: Sendable {
     /// Adds a row.
     let create: @Sendable (_ row: Resource, _ change: ChangeContext) async throws(GatewayError) -> Stored<Resource>
-    /// Puts a row in the place of an old one, if that is still of the revision that was read.
+    /// Replaces an old row, if it still has the revision that was read.
     let update:
         @Sendable (_ row: Resource, _ old: Stored<Resource>, _ change: ChangeContext) async throws(GatewayError)
             -> Stored<Resource>
@@ -19,7 +19,7 @@ struct RowWriter<Resource: Sendable>: Sendable {
         self.update = update
     }
 
-    /// Writes into a store.
+    /// Makes a writer for a store.
     init(_ store: any AdminStore<Resource>) {
         create = { (row, change) async throws(GatewayError) in try await store.create(row, by: change) }
         update = { (row, old, change) async throws(GatewayError) in

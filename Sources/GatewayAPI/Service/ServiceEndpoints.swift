@@ -3,21 +3,21 @@ import HTTPTypes
 import EmbeddedFiles
 import StrictJSON
 
-/// One thing that the gateway needs in order to serve.
+/// The state of one thing that the gateway needs in order to serve.
 public struct ReadinessCheck: Sendable, Equatable {
-    /// What is looked at, for example `postgresql` or `clock`.
+    /// Name of the check, for example `postgresql` or `clock`.
     public var name: String
-    /// What is wrong, safe to show to anyone; `nil` where all is well.
+    /// Description of the fault, safe to show to anyone; `nil` where there is none.
     public var flaw: String?
 
-    /// Puts a check's outcome together.
+    /// Puts together the result of a check.
     public init(name: String, flaw: String? = nil) {
         self.name = name
         self.flaw = flaw
     }
 }
 
-/// Health, readiness, metrics, the contract and its page.
+/// Endpoints for health, readiness, metrics, the contract and its page.
 struct ServiceEndpoints: Sendable {
     let checks: @Sendable () async -> [ReadinessCheck]
     let metricsText: @Sendable () -> [UInt8]
@@ -27,7 +27,7 @@ struct ServiceEndpoints: Sendable {
         .json(.ok) { $0.member("status", "ok") }
     }
 
-    /// `GET /readyz`: requests can be served now.
+    /// `GET /readyz`: the gateway can serve requests now.
     @Sendable func readiness(_ request: APIRequest) async -> ServerResponse {
         let checks = await checks()
         let isReady = checks.allSatisfy { $0.flaw == nil }
@@ -52,14 +52,14 @@ struct ServiceEndpoints: Sendable {
         return ServerResponse(head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(metricsText()))
     }
 
-    /// `GET /openapi.yaml`: the contract of this very build.
+    /// `GET /openapi.yaml`: the contract of this build.
     @Sendable func contract(_ request: APIRequest) -> ServerResponse {
         let fields: HeaderFields = [.contentType: "application/yaml", .cacheControl: "no-cache"]
         return ServerResponse(
             head: ResponseHead(status: .ok, headerFields: fields), body: .bytes(EmbeddedFile.contract.bytes))
     }
 
-    /// `GET /docs`: the contract for people.
+    /// `GET /docs`: the contract as a page for people.
     @Sendable func docs(_ request: APIRequest) -> ServerResponse {
         let fields: HeaderFields = [
             .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",

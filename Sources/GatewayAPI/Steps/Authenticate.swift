@@ -2,10 +2,10 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// The step that finds out who calls.
+/// The step that identifies the caller.
 final class Authenticate: Sendable {
     private let authenticator: any Authenticator
-    /// Reads the changes of policy that were committed before the call.
+    /// Reads the policy changes that were committed before the call.
     private let advancePolicy: @Sendable () async throws(GatewayError) -> Void
 
     init(
@@ -15,18 +15,18 @@ final class Authenticate: Sendable {
         self.advancePolicy = advancePolicy
     }
 
-    /// The caller of an operation, by the token or the ticket that the operation accepts.
+    /// Returns the caller of an operation, by the token or the ticket that the operation accepts.
     ///
     /// - Throws: `unauthenticated`, `expiredToken`, `unavailable`, `slowDown`.
     func caller(of request: APIRequest) async throws(GatewayError) -> Caller {
         let access = request.route.access
         let token = try Self.token(of: request, for: access)
-        // A revoked admin must not act on what this gateway has not read yet: no later step proves the key again.
+        // A revoked admin must not act before this gateway has read the revocation: no later step proves the key again.
         if access == .admin || access == .auditor { try await advancePolicy() }
         return try Self.admit(await authenticator.authenticate(token), to: access, request)
     }
 
-    // Apart from what waits: the frame of an asynchronous function would hold all that this one looks at.
+    // Separate from the code that waits: the frame of an asynchronous function would hold everything used here.
     private static func admit(
         _ caller: Caller, to access: Route.Access, _ request: APIRequest
     ) throws(GatewayError) -> Caller {
@@ -37,7 +37,7 @@ final class Authenticate: Sendable {
         return caller
     }
 
-    /// The ticket in the query, where the route takes one and the query has one; else the bearer token.
+    /// The ticket in the query, where the route takes one and the query has one; otherwise the bearer token.
     private static func token(
         of request: APIRequest, for access: Route.Access
     ) throws(GatewayError) -> Secret<String> {

@@ -2,9 +2,9 @@ import HTTPServing
 import HTTPTypes
 
 /// The step that lets browsers of configured origins read the answers for app users (Fetch standard, "CORS protocol").
-/// Credentials in the browser's sense are never allowed: tokens travel in `Authorization`, which the page itself sets.
+/// It never allows credentials in the browser's sense: tokens travel in `Authorization`, which the page itself sets.
 struct CrossOrigin: Sendable {
-    /// `scheme://host[:port]`, or `*` for any.
+    /// Allowed origins as `scheme://host[:port]`, or `*` for any.
     let allowedOrigins: Set<String>
 
     /// Adds the header fields that the browser looks for.

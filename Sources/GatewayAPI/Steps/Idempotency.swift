@@ -4,15 +4,14 @@ import HTTPTypes
 import LibCrypto
 import Logging
 
-/// The step that lets a `POST` with an `Idempotency-Key` take effect once. For 24 hours the same request of the same
-/// caller with the same key gets the same answer, as often as it is sent. A refusal is not kept: the request may be
-/// tried again.
+/// The step that lets a `POST` with an `Idempotency-Key` take effect only once. For 24 hours, the same request of the
+/// same caller with the same key gets the same answer. A refusal is not kept: the request may be tried again.
 ///
-/// The route says how its answer is repeated. An endpoint only hands on what the request carries: ``APIRequest/claim``,
-/// which a change marks in its transaction (`Caller.change(in:)`), and ``APIRequest/repeatable``, with which use cases
-/// issue the same identifiers again.
+/// The route decides how its answer is repeated. An endpoint only passes on two values of the request. A change marks
+/// ``APIRequest/claim`` in its transaction (`Caller.change(in:)`). With ``APIRequest/repeatable``, use cases issue the
+/// same identifiers again.
 final class Idempotency: Sendable {
-    /// Longest key in bytes.
+    /// Longest key, in bytes.
     static let maxKeyBytes = 255
 
     private let store: any IdempotencyStore
@@ -23,7 +22,7 @@ final class Idempotency: Sendable {
         self.logger = logger
     }
 
-    /// Whether the step has to do with a request: the others go to their endpoint without it.
+    /// Whether the step applies to a request. Other requests go straight to their endpoint.
     static func concerns(_ request: APIRequest) -> Bool {
         request.method == .post && request.headers.contains(.idempotencyKey)
     }
@@ -77,8 +76,7 @@ final class Idempotency: Sendable {
         return response
     }
 
-    /// Ends a claim. A failure changes nothing for this answer: the next request with the key finds out what came of
-    /// this one.
+    /// Ends a claim. A failure does not change this answer: the next request with the key finds out how this one ended.
     private func end(
         _ claim: IdempotencyClaim, of request: APIRequest, _ body: () async throws(GatewayError) -> Void
     ) async {
@@ -91,7 +89,7 @@ final class Idempotency: Sendable {
         }
     }
 
-    /// Digests of what tells requests apart. Bodies are compared byte by byte.
+    /// Computes digests of the parts that tell requests apart. Bodies are compared byte by byte.
     private static func digested(
         _ request: APIRequest, from caller: Caller
     ) throws(GatewayError) -> IdempotentRequest {

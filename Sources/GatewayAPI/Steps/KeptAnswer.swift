@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// An answer in the form in which it is kept, before it is sealed.
 struct KeptAnswer: Codable {
-    /// Longest body that is kept, in bytes; a longer answer is not given again.
+    /// Longest body that is kept, in bytes. A longer answer cannot be repeated.
     static let maxBodyBytes = 1 << 20
 
     private struct Field: Codable {
@@ -16,7 +16,7 @@ struct KeptAnswer: Codable {
     private let fields: [Field]
     private let body: Data
 
-    /// Takes down an answer; `nil` for one that is too long, or streams.
+    /// Keeps an answer; `nil` where the body is too long or is a stream.
     init?(_ response: ServerResponse) {
         guard case .bytes(let bytes) = response.body, bytes.count <= Self.maxBodyBytes else { return nil }
         status = response.head.status.code
@@ -24,18 +24,18 @@ struct KeptAnswer: Codable {
         body = Data(bytes)
     }
 
-    /// Reads what was kept; `nil` where it cannot be read.
+    /// Reads a kept answer; `nil` where it cannot be read.
     init?(bytes: [UInt8]) {
         guard let answer = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
         self = answer
     }
 
-    /// The bytes to keep; `nil` where they cannot be made.
+    /// The bytes to keep; `nil` where encoding fails.
     var bytes: [UInt8]? {
         (try? JSONEncoder().encode(self)).map { Array($0) }
     }
 
-    /// The answer.
+    /// The answer to send again.
     var response: ServerResponse {
         var head = ResponseHead(status: .init(code: status))
         for field in fields {

@@ -4,15 +4,17 @@ import GatewayCore
 final class LimitRate: Sendable {
     /// Counts requests with bearer tokens, and the items of batches; `nil` for no limit.
     let bearers: RequestRate?
-    /// Counts requests with tickets apart, so that whoever came by a ticket cannot keep its owner from revoking it.
+    /// Counts requests with tickets separately, so that a thief of a ticket cannot keep its owner from revoking it.
     private let tickets: RequestRate?
 
-    /// Admits so many requests of each principal in a second, and twice as many at once; any number where it is `nil`.
+    /// Admits `perSecond` requests of each principal in a second, and twice as many at once; any number for `nil`.
     init(perSecond: Int?) {
         bearers = perSecond.map { RequestRate("requests", perSecond: $0, burst: 2 * $0, from: .now) }
         tickets = perSecond.map { RequestRate("requests", perSecond: $0, burst: 2 * $0, from: .now) }
     }
 
+    /// Refuses a request over the rate limit of its principal.
+    ///
     /// - Throws: ``APIError/tooManyRequests(_:)``.
     func check(_ caller: Caller, for request: APIRequest) throws(APIError) {
         try (caller.hasTicket ? tickets : bearers)?.take(from: caller.principal, at: request.start)

@@ -1,16 +1,16 @@
 import GatewayCore
 import Synchronization
 
-/// The step that bounds the memory for long bodies: each principal has a share, so that none takes all that there is.
+/// The step that bounds the memory for long bodies. Each principal has a share, so that none can take all of it.
 ///
-/// A body is long where the server hands it over as it arrives. It is read here, for a caller who is known.
+/// A body is long if the server hands it over as it arrives. This step reads it, for a known caller.
 final class LongBodies: Sendable {
-    /// Bytes that the long bodies of one principal may have together: two of the longest.
+    /// Bytes that the long bodies of one principal may take together: twice the longest body.
     static let maxBytes = 2 * Route.longestBodyBytes
 
     private let bytes = Mutex<[Principal: Int]>([:])
 
-    /// Runs `body` while so many bytes count as held.
+    /// Runs `body` while `count` bytes are counted as held.
     ///
     /// - Throws: `slowDown` where the principal holds too many.
     func hold<Result>(

@@ -3,16 +3,16 @@ import HTTPServing
 import HTTPTypes
 import Logging
 
-/// The step around all others: gives every answer its request id, its line in the log and its place in the metrics.
+/// The outermost step: it gives every answer its request id, writes its log line and counts it in the metrics.
 final class Observe: Sendable {
     let logger: Logger
     let requestLog: any RequestLog
     let metrics: RequestMetrics
-    /// The figures of each path, by its number.
+    /// The metrics of each path, by its number.
     private let figures: [RouteFigures]
     private let figuresOfNone: RouteFigures
 
-    /// Watches the requests for some paths.
+    /// Observes the requests for the given paths.
     init(logger: Logger, requestLog: any RequestLog, metrics: RequestMetrics, paths: [Router.Path]) {
         self.logger = logger
         self.requestLog = requestLog
@@ -21,12 +21,12 @@ final class Observe: Sendable {
         figuresOfNone = metrics.figures(of: RouteMatch.noTemplate)
     }
 
-    /// Watches a request that begins.
+    /// Counts a request that begins.
     func begins() {
         metrics.began()
     }
 
-    /// Watches a request that was answered.
+    /// Logs and counts a request that was answered, and sets the request id of the answer.
     func ends(_ request: APIRequest, with response: inout ServerResponse) {
         response.head.headerFields.append(.requestID, request.id)
         let nanoseconds = (ContinuousClock.now - request.start).nanoseconds
@@ -52,7 +52,7 @@ final class Observe: Sendable {
                 cause: facts.cause))
     }
 
-    /// The answer to what never became a request.
+    /// Answers input that never became a request.
     func response(to problem: Problem, cause: Cause?, requestID: String) -> ServerResponse {
         metrics.refused(code: problem.code)
         var metadata: Logger.Metadata = [
@@ -65,7 +65,7 @@ final class Observe: Sendable {
         return response
     }
 
-    /// The method as dimension and in logs; clients may send any token.
+    /// The name of a method in metrics and logs. It is bounded, since clients may send any token.
     private static func name(of method: HTTPRequest.Method) -> String {
         switch method {
         case .get, .head, .post, .put, .delete, .options, .patch: method.rawValue
@@ -75,9 +75,9 @@ final class Observe: Sendable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, of at most 292 years.
+    /// Whole nanoseconds, up to 292 years.
     var nanoseconds: Int64 {
-        // What takes less than nine seconds is divided in one step.
+        // Durations under nine seconds need only one division.
         if let attoseconds = Int64(exactly: attoseconds) { return attoseconds / 1_000_000_000 }
         return Int64(clamping: attoseconds / 1_000_000_000)
     }

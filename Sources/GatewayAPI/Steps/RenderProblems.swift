@@ -2,11 +2,11 @@ import GatewayCore
 import HTTPServing
 import Logging
 
-/// The step that turns what later steps and endpoints throw into answers.
+/// The step that turns errors of later steps and endpoints into answers.
 struct RenderProblems: Sendable {
     let logger: Logger
 
-    /// The answer to a request for which something was thrown.
+    /// Makes the answer to a request that failed with an error.
     func response(to error: any Error, of request: APIRequest) -> ServerResponse {
         let problem = problem(for: error, of: request)
         request.notes.note(problemCode: problem.code)
@@ -21,11 +21,11 @@ struct RenderProblems: Sendable {
             if let cause = failure.cause { request.notes.note(cause: cause) }
             return Problem(failure)
         }
-        // The server or the client gave the request up; hardly anybody reads this answer.
+        // The server or the client gave up the request; hardly anybody reads this answer.
         if error is CancellationError {
             return request.problem(for: .unavailable(retryAfter: 1, cause: "the request was given up"))
         }
-        // Of the cause, only the type is certain to hold nothing that a caller sent.
+        // Of the cause, only the type is certain to contain nothing that a caller sent.
         logger.error(
             "Request failed",
             metadata: [

@@ -1,31 +1,31 @@
 public import GatewayCore
 
-/// Takes a line for each request that was answered.
+/// Receives a line for each answered request.
 public protocol RequestLog: Sendable {
-    /// Takes one. The answer waits until this returns.
+    /// Receives one line. The answer waits until this returns.
     func answered(_ request: AnsweredRequest)
 }
 
-/// The line of an answered request. It holds templates and ids, and nothing else that a client sent.
+/// The line of an answered request. It contains templates and ids, and nothing else that a client sent.
 public struct AnsweredRequest: Sendable {
     /// The request's id.
     public let id: String
-    /// Its method, or `other`; clients may send any token.
+    /// Its method, or `other`, since clients may send any token.
     public let method: String
-    /// The template of its path, or `none`.
+    /// The template of its path, or `none` where the path does not exist.
     public let route: String
-    /// Status of the answer.
+    /// HTTP status of the answer.
     public let status: Int
-    /// From the request to its answer.
+    /// Time from the request to its answer, in microseconds.
     public let microseconds: Int64
-    /// Who asked, as far as that was found out.
+    /// The principal of the caller; `nil` where it is not known.
     public let principal: Principal?
-    /// The code of the problem that was answered.
+    /// The code of the problem in the answer; `nil` for an answer that is not a problem.
     public let code: String?
-    /// Why the gateway could not answer, where that was its fault or that of something it needs.
+    /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
     public let cause: Cause?
 
-    /// Puts it together.
+    /// Puts the line together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
         code: String?, cause: Cause? = nil

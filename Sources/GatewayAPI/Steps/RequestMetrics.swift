@@ -1,7 +1,7 @@
 import Metrics
 import Synchronization
 
-/// The gateway's figures; every dimension is bounded: route templates, known methods, statuses and codes.
+/// The gateway's metrics. Every dimension is bounded: route templates, known methods, statuses and codes.
 final class RequestMetrics: Sendable {
     private let factory: any MetricsFactory
     private let inFlight: Meter
@@ -17,7 +17,7 @@ final class RequestMetrics: Sendable {
         told = Counters("sluice_store_events_total", "outcome", factory: factory)
     }
 
-    /// The figures of the requests for a path.
+    /// The metrics of the requests for a path.
     func figures(of template: String) -> RouteFigures {
         RouteFigures(template: template, factory: factory)
     }
@@ -49,7 +49,7 @@ final class RequestMetrics: Sendable {
     }
 }
 
-/// The figures of the requests for one path. They are on the page of metrics from the first request on.
+/// The metrics of the requests for one path. They appear on the metrics page after the first request.
 final class RouteFigures: Sendable {
     private let answered: Counters
     private let factory: any MetricsFactory
@@ -77,9 +77,9 @@ final class RouteFigures: Sendable {
     }
 }
 
-/// Counters of one name by the values of one dimension or two, each made when it is first needed.
+/// Counters with one name, by the values of one or two dimensions. Each is made when it is first needed.
 ///
-/// They are few: to compare their values one by one costs less than to hash them.
+/// There are few of them: comparing their values one by one costs less than hashing them.
 private final class Counters: Sendable {
     private let name: String
     private let dimensions: [String]

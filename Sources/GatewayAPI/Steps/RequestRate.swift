@@ -1,14 +1,14 @@
 import GatewayCore
 import Synchronization
 
-/// How often each principal may do something: a token bucket for each, in the memory of this process.
+/// Limits how often each principal may do something, with one token bucket per principal in the memory of this process.
 ///
-/// A bucket is one number, the time at which it will be full again. A full one is the same as none, so that those that
-/// were used longest ago may be forgotten: with as many principals as are remembered at once, that forgives fractions
-/// of a second.
+/// A bucket is one number, the time at which it will be full again. A full bucket is the same as none, so the buckets
+/// used longest ago may be forgotten. With the number of principals that are remembered, forgetting forgives only
+/// fractions of a second.
 final class RequestRate: Sendable {
     private final class Shard: Sendable {
-        /// Nanoseconds since the origin at which each bucket is full.
+        /// The time at which each bucket is full, in nanoseconds since the origin.
         let fullAt: Mutex<LeastRecentlyUsed<Principal, Int64>>
 
         init(maxPrincipals: Int) {
@@ -18,7 +18,7 @@ final class RequestRate: Sendable {
 
     private let name: String
     private let burst: Int
-    /// Nanoseconds in which one token comes back.
+    /// Nanoseconds in which one token returns.
     private let period: Int64
     private let origin: ContinuousClock.Instant
     private let shards: [Shard]
@@ -28,10 +28,10 @@ final class RequestRate: Sendable {
     /// Makes full buckets.
     ///
     /// - Parameters:
-    ///   - name: What is counted, as a structured field can hold it.
-    ///   - perSecond: Tokens that come back in a second, 1 to 1,000,000.
-    ///   - burst: Tokens that a bucket holds.
-    ///   - maxPrincipals: About how many buckets are remembered.
+    ///   - name: Name of the limit, in a form that a structured field can hold.
+    ///   - perSecond: Tokens that return per second, 1 to 1,000,000.
+    ///   - burst: Tokens that a full bucket holds.
+    ///   - maxPrincipals: Approximate number of buckets that are remembered.
     ///   - origin: An instant before the first use.
     init(
         _ name: String, perSecond: Int, burst: Int, maxPrincipals: Int = 1 << 17, from origin: ContinuousClock.Instant
@@ -44,13 +44,15 @@ final class RequestRate: Sendable {
         shards = (0..<Self.shardCount).map { _ in Shard(maxPrincipals: max(1, maxPrincipals / Self.shardCount)) }
     }
 
-    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where they are more than half
-    /// of that, half is enough, and the bucket owes the rest: it is seldom full where others of the same principal ask
-    /// as well.
+    /// Takes tokens from a principal's bucket, all or none; never more than it can hold. Where the count is more than
+    /// half of that, half is enough, and the bucket owes the rest. Otherwise large requests would seldom succeed while
+    /// the same principal sends others: the bucket is then seldom full.
     ///
     /// - Parameters:
-    ///   - instant: When they are asked for.
+    ///   - count: Number of tokens.
     ///   - taken: Tokens that the same request has taken before.
+    ///   - principal: The owner of the bucket.
+    ///   - instant: The time of the request.
     /// - Throws: ``APIError/tooManyRequests(_:)``.
     func take(
         _ count: Int = 1, after taken: Int = 0, from principal: Principal, at instant: ContinuousClock.Instant

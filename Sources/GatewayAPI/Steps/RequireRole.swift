@@ -2,6 +2,8 @@ import GatewayCore
 
 /// The step that refuses callers without the role that an operation needs.
 enum RequireRole {
+    /// Refuses a caller without the role that the operation needs.
+    ///
     /// - Throws: `roleRequired`.
     static func check(_ caller: Caller, for request: APIRequest) throws(GatewayError) {
         switch request.route.access {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One who changes policy as a schedule says, and asks again and again until a change is answered for good.
+/// Changes policy as a schedule says, and repeats each change until it has a final answer.
 final class Admin {
     private let world: World
     private let number: Int
@@ -12,7 +12,7 @@ final class Admin {
     private let lines = (0..<Schedule.gateways).map { _ in Line() }
     private var turn = 0
 
-    /// How long a change may go without an answer.
+    /// Longest time that a change may go without an answer, in seconds.
     private static let patience = 30.0
 
     init(_ number: Int, of seed: UInt64, in world: World) {
@@ -21,7 +21,7 @@ final class Admin {
         generator = SeededGenerator(seed: seed, stream: 1000 + number)
     }
 
-    /// Takes the steps, each not before its time.
+    /// Runs the steps, none before its time.
     func run(_ steps: [Schedule.Timed<Schedule.Step>], until isOver: Flag) throws {
         for step in steps {
             while world.recorder.now < step.at { Thread.sleep(forTimeInterval: 0.002) }
@@ -61,7 +61,7 @@ final class Admin {
             let body = Deployment.askingGrant(principal, in: world.ground.bucket)
             var (answer, from, to) = try ask("POST", "/admin/v1/grants", body)
             if answer?.status == 409 {
-                // It was made, and the answer is lost.
+                // The key was made, but the answer was lost.
                 (answer, _, to) = try ask("GET", "/admin/v1/grants?principal=\(principal)")
             }
             let json = answer.flatMap { try? JSON($0.body) } ?? .null
@@ -80,7 +80,7 @@ final class Admin {
             let body: JSON = ["name": "another key", "principal": "\(persona.asker.user.principal)"]
             let (answer, _, _) = try ask("POST", "/admin/v1/api-keys", body)
             let json = answer.flatMap { try? JSON($0.body) } ?? .null
-            // A key whose text is lost is nobody's.
+            // If the text of a key is lost, nobody can use the key.
             guard let id = json["id"].text, let token = json["key"].text else { return }
             world.site.keepSecret(token)
             world.recorder.note(Change(.key(id), isFromTheBeginning: 1))
@@ -119,9 +119,10 @@ final class Admin {
         world.recorder.note(Change(subject: subject, value: value, from: from, to: to))
     }
 
-    /// Sends a change to some gateway until it is answered for good: when it was first sent, and when that was known.
+    /// Sends a change to any gateway until it has a final answer. Returns when it was first sent, and when its final
+    /// answer was known.
     ///
-    /// What is made is made with an idempotency key; what is changed or removed may be so twice.
+    /// Rows are made with an idempotency key. Changes and removals may happen twice.
     private func ask(
         _ method: String, _ target: String, _ body: JSON? = nil, as token: String? = nil
     ) throws -> (RawResponse?, from: Double, to: Double) {

@@ -2,19 +2,19 @@ import Foundation
 import PostgresTesting
 import Testing
 
-/// One run: what a schedule says happens to a world while clients ask, and what is to be judged of it.
+/// One run: a schedule is carried out on a world while clients ask, and the result is a history to judge.
 enum ChaosRun {
-    /// Seconds in which a gateway answers, as it is told.
+    /// Seconds within which a gateway must answer, as set in its configuration.
     static let deadline = 5
     static var settings: [String: String] {
         AskingGround.settings.merging(["SLUICE_HTTP_ANSWER_DEADLINE": "\(deadline)"]) { $1 }
     }
 
     private static let clients = 12
-    /// However slow the machine is, so much is asked in a run that there is something to judge.
+    /// Minimum number of requests in a run, however slow the machine is, so that there is something to judge.
     private static let leastAsks = 300
 
-    /// Has a schedule happen to a site with three gateways.
+    /// Carries out a schedule at a site with three gateways.
     static func history(of schedule: Schedule, at site: Deployment) async throws -> History {
         let world = try await World.make(at: site, limit: max(8, Int(schedule.seconds * 5)))
         let isOver = Flag()
@@ -42,7 +42,7 @@ enum ChaosRun {
         return history
     }
 
-    /// The seed of a run: that of the environment, or any.
+    /// The seed of a run: the one in the environment, or a random one.
     static var seed: UInt64 {
         let said = ProcessInfo.processInfo.environment["SLUICE_TEST_SEED"]
         return said.flatMap { UInt64($0) } ?? .random(in: 0..<1 << 32)
@@ -50,7 +50,7 @@ enum ChaosRun {
 }
 
 extension History {
-    /// What happened, in numbers.
+    /// Counts of what happened.
     var summary: String {
         let issued = asks.map(\.given.count).reduce(0, +)
         let refused = Dictionary(grouping: asks.flatMap(\.refusals)) { "\($0.status) \($0.code)" }.mapValues(\.count)

@@ -2,14 +2,14 @@ import PostgresTesting
 import Testing
 
 extension LoadTests {
-    /// Three gateways on one database through kills, stops, cuts and changes of policy, drawn from a seed. What clients
-    /// and admins saw is compared with what the database says in the end.
+    /// Three gateways on one database, with kills, stops, cuts and changes of policy drawn from a seed. The test
+    /// compares what clients and admins saw with the final state of the database.
     @Suite struct ChaosTests {
         private static let seconds = Double(setting("SLUICE_TEST_CHAOS", default: 4))
         private static let isLong = seconds >= 30
 
         @Test func `every promise is kept through faults`() async throws {
-            // A database that is killed and started again takes its time.
+            // Killing and restarting a database takes long.
             let kinds = Schedule.Kind.allCases.filter { Self.isLong || $0 != .database }
             let schedule = Schedule(seed: ChaosRun.seed, seconds: Self.seconds, kinds: kinds)
             try await Self.judge(schedule) { history, found in
@@ -19,14 +19,14 @@ extension LoadTests {
             }
         }
 
-        /// How often each rule is broken, and the first few times of each.
+        /// The number of violations of each rule, with the first few of each.
         private static func excerpt(_ found: [Checker.Violation]) -> String {
             Dictionary(grouping: found, by: \.rule).map { rule, found in
                 "\(found.count) × \(rule.rawValue): \(found.prefix(4).map(\.text).joined(separator: "; "))"
             }.joined(separator: "; ")
         }
 
-        /// A checker that never convicts proves nothing.
+        /// A checker that never reports a violation proves nothing.
         @Test func `a build that breaks promises is convicted of each`() async throws {
             let breaks: [Sabotage] = [.lock, .room, .row, .once]
             let schedule = Schedule(seed: ChaosRun.seed, seconds: 1.5, kinds: [])
@@ -43,7 +43,7 @@ extension LoadTests {
         func `a build that is broken in one way is convicted of it`(sabotage: Sabotage) async throws {
             var schedule = Schedule(seed: ChaosRun.seed, seconds: 4, kinds: [])
             if sabotage == .commit {
-                // What admins change is on disk, with all that came before it.
+                // Changes by admins are flushed to disk, together with everything before them.
                 schedule.steps = schedule.steps.map { _ in [] }
                 schedule.faults = [1, 2, 3, 4].map { .init(at: $0, event: .killDatabase(seconds: 0)) }
             }
@@ -55,14 +55,14 @@ extension LoadTests {
             }
         }
 
-        /// Runs a schedule at a site of its own, whole or broken, and judges what came of it.
+        /// Runs a schedule at a site of its own, intact or sabotaged, and judges the history.
         private static func judge(
             _ schedule: Schedule, _ breaks: [Sabotage] = [],
             _ body: (History, [Checker.Violation]) throws -> Void
         ) async throws {
             var options = ClusterOptions()
             options.trackCommitTimestamp = true
-            // Only a database that is killed has to keep what it says.
+            // Only a database that is killed needs durable commits.
             options.fsync = schedule.faults.contains { if case .killDatabase = $0.event { true } else { false } }
             let cluster = try await TestCluster(options)
             try await Deployment.with(

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Answers: that there is one, what it may say, and by when.
+/// Answers: every request gets one, in a documented form and in time.
 extension Checker {
-    /// Requests that were not answered by a gateway that ran, late answers, and those that nothing documents.
+    /// Reports requests that a running gateway did not answer, late answers, and undocumented answers.
     func answerFlaws() -> [String] {
         history.incidents.filter { $0.kind == .ended }.map { "gateway \($0.gateway).\($0.life) ended by itself" }
             + history.asks.flatMap { ask in lossFlaws(ask) + lateness(ask) + ask.refusals.compactMap { flaw($0, ask) } }
@@ -17,7 +17,7 @@ extension Checker {
     }
 
     private func lateness(_ ask: Ask) -> [String] {
-        // The time for which the gateway was stopped is not its own.
+        // The time during which a gateway was stopped does not count.
         let stopped = history.incidents.filter {
             $0.kind == .stopped && $0.gateway == ask.gateway && $0.life == ask.life
         }
@@ -40,7 +40,7 @@ extension Checker {
         return isKnown ? nil : "\(refusal) is no answer to \(ask.label)"
     }
 
-    /// Gateways that did not serve again in time.
+    /// Reports gateways that did not serve again in time.
     func revivalFlaws() -> [String] {
         history.revivals.compactMap { revival in
             guard let seconds = revival.seconds else { return "gateway \(revival.gateway) does not serve again" }

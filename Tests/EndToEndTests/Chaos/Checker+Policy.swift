@@ -2,13 +2,13 @@ import Foundation
 
 /// Promise 2: a grant is what the committed rows say.
 extension Checker {
-    /// What was issued although somebody had taken back what it rests on, and what was refused although nobody had.
+    /// Reports issuances that rested on something revoked, and refusals for which there was no reason.
     func policyFlaws() -> [String] {
         history.asks.flatMap(flaws) + history.ledger.compactMap(flaw)
     }
 
-    /// What the client saw: each thing that its request rests on must have been there, or not, at some instant
-    /// meanwhile.
+    /// Judges by what the client saw. At some instant of the request, each row that it rests on must have existed, or
+    /// for a refusal not existed.
     private func flaws(of ask: Ask) -> [String] {
         var pillars = [Subject.grant(ask.principal), ask.pass]
         if ask.way == .byRedirect { pillars.append(.redirects(ask.bucket)) }
@@ -18,7 +18,7 @@ extension Checker {
             flaws += states.filter { $0.1 == [0] }.map { "issued without \($0.0), \(ask.label)" }
         }
         for refusal in ask.refusals where [401, 403].contains(refusal.status) {
-            // A key or ticket that is gone is a 401, whatever else is missing a 403.
+            // A missing key or ticket gives a 401; anything else that is missing gives a 403.
             let isAboutPass = refusal.status == 401
             let reasons = states.filter { isAboutPass == ($0.0 == ask.pass) && $0.1.contains(0) }
             if reasons.isEmpty { flaws.append("refused with \(refusal.code) for no reason, \(ask.label)") }
@@ -26,7 +26,8 @@ extension Checker {
         return flaws
     }
 
-    /// What the database tells: a row stands between the birth and the death of its grant, by number and by time.
+    /// Judges by the database: a ledger row must lie between the creation and the removal of its grant, by policy
+    /// number and by time.
     private func flaw(of row: LedgerRow) -> String? {
         guard let grant = grantsByID[row.grant] else { return "\(row.id) has a grant that never was, \(row.grant)" }
         guard grant.principal == row.principal || grant.principal == "*" else {

@@ -2,20 +2,20 @@ import Foundation
 
 /// Promise 3: a quota is never exceeded.
 extension Checker {
-    /// A counter: a quota, whose it is, and when its period began.
+    /// A counter, identified by quota, holder and start of the period.
     private struct Slot: Hashable {
         var quota: String
         var holder: String
         var period: Int
     }
 
-    /// What rows charge that were committed together, and what all up to them do.
+    /// The charges of rows that were committed together, and the running sum up to them.
     private struct Step {
         var committedAt: Int
         var sum: Int
     }
 
-    /// Rows that are charged wrongly, sums above the limit, refusals while there was room, and counters that are off.
+    /// Reports wrong charges, sums above the limit, refusals while there was room, and wrong counters.
     func quotaFlaws() -> [String] {
         let (steps, flaws) = sums()
         return flaws + excesses(steps) + needlessRefusals(steps) + counterFlaws(steps)
@@ -55,7 +55,7 @@ extension Checker {
         return (steps, flaws)
     }
 
-    /// Amounts by what the quotas are about.
+    /// The charges, each with a description of its quota.
     private func named(_ charges: [String: Int]) -> [String] {
         charges.map { id, amount in
             let quota = history.quotas.first { $0.id == id }
@@ -63,7 +63,7 @@ extension Checker {
         }.sorted()
     }
 
-    /// What a row must cost; `nil` where the quota is not about it.
+    /// The amount that a row must charge; `nil` where the quota does not apply to it.
     private func amount(of row: LedgerRow, against quota: QuotaRow) -> Int? {
         guard quota.principal == "*" || quota.principal == row.principal else { return nil }
         guard row.delivery != "multipart-complete" else { return nil }
@@ -78,8 +78,7 @@ extension Checker {
             guard let last = steps.last, let largest = limits.max(), last.sum > largest else { continue }
             flaws.append("\(last.sum) were issued to \(slot.holder) against \(slot.quota) of \(largest) at the most")
         }
-        // What a client received is compared with the limits that there were while it asked, first of all where it
-        // asked again.
+        // A credential is compared with the limits in force while the client asked, counted from its first attempt.
         var begins: [String: Double] = [:]
         for ask in history.asks {
             if let key = ask.repeatKey { begins[key] = min(begins[key] ?? .infinity, ask.from) }
@@ -102,8 +101,8 @@ extension Checker {
         return flaws
     }
 
-    /// A request that is refused needs a quota that has no room for it, even at its smallest and with all that ever was
-    /// issued.
+    /// Reports needless refusals. A refusal is justified only by a quota with no room, at its smallest limit and after
+    /// everything that was ever issued.
     private func needlessRefusals(_ steps: [Slot: [Step]]) -> [String] {
         var most: [String: Int] = [:]
         for (slot, steps) in steps { most[slot.quota] = max(most[slot.quota] ?? 0, steps.last?.sum ?? 0) }
@@ -143,7 +142,7 @@ extension Checker {
         return low < steps.count ? steps[low].sum : nil
     }
 
-    /// When a period began, in seconds since 1970; all of them are of UTC.
+    /// The start of a period, in seconds since 1970. Periods are in UTC.
     static func periodStart(_ period: String, at seconds: Double) -> Int {
         let lengths = ["minute": 60, "hour": 3600, "day": 86400]
         guard let length = lengths[period] else { return 0 }

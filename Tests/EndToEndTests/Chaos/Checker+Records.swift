@@ -2,7 +2,7 @@ import Foundation
 
 /// Promise 1: no record, no credential.
 extension Checker {
-    /// Each credential has one row in the ledger, which says what it is.
+    /// Reports credentials that do not have exactly one ledger row, or whose row says something else.
     func recordFlaws() -> [String] {
         var flaws: [String] = []
         for ask in history.asks {

@@ -2,10 +2,10 @@ import Foundation
 
 /// A request with an idempotency key takes effect once.
 extension Checker {
-    /// Keys with two effects, with answers that differ, or without a final answer.
+    /// Reports keys with two effects, with differing answers, or without a final answer.
     func repetitionFlaws() -> [String] {
         var flaws: [String] = []
-        // No two requests are about the same object, but for those with the same idempotency key.
+        // No two requests name the same object, except requests with the same idempotency key.
         var effects: [String: Int] = [:]
         for row in history.ledger where Way.ownObject.contains(row.delivery) { effects[row.key, default: 0] += 1 }
         for (key, count) in effects where count > 1 { flaws.append("\(count) effects of one request, about \(key)") }

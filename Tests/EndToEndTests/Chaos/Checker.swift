@@ -1,37 +1,37 @@
 import Foundation
 
-/// Judges a history by the promises, from the outside: it shares no code with the gateway.
+/// Judges a history by the promises, from outside: it shares no code with the gateway.
 struct Checker {
-    /// What must hold.
+    /// The rules that must hold.
     enum Rule: String, CaseIterable, Sendable {
-        /// What a client holds is on record once, as it is.
+        /// Every credential that a client holds is recorded exactly once, with correct values.
         case recorded
-        /// Nothing is issued on what an admin took back, and nothing is refused that is permitted.
+        /// Nothing is issued under a revoked row, and nothing is refused that is permitted.
         case permitted
-        /// No quota is exceeded, and every counter says what the ledger says.
+        /// No quota is exceeded, and every counter agrees with the ledger.
         case counted
         /// An idempotency key has one effect and one answer.
         case once
-        /// Answers are of the documented form and in time.
+        /// Answers have a documented form and arrive in time.
         case answered
         /// Every gateway serves again once the faults have ended.
         case revived
     }
 
-    /// A rule that was broken, and how.
+    /// A broken rule, with a description.
     struct Violation: Sendable, CustomStringConvertible {
         var rule: Rule
         var text: String
         var description: String { "\(rule.rawValue): \(text)" }
     }
 
-    /// How much later than its deadline an answer may come on a machine that has much else to do.
+    /// Seconds after its deadline that an answer may still take on a busy machine.
     static let slack = 3.0
-    /// How long a gateway may take to serve again.
+    /// Seconds that a gateway may take until it serves again.
     static let patience = 10.0
 
     let history: History
-    /// Rows of the ledger by what clients know them by.
+    /// Rows of the ledger by the name under which clients know them.
     let rows: [Credential.Name: [LedgerRow]]
     let timelines: [Subject: Timeline]
     let grantsByID: [String: GrantRow]
@@ -48,7 +48,7 @@ struct Checker {
         grantsByID = Dictionary(history.grants.map { ($0.id, $0) }) { first, _ in first }
     }
 
-    /// All that is wrong; empty for a history that keeps the promises.
+    /// All violations; empty for a history that keeps the promises.
     func violations() -> [Violation] {
         var found: [Violation] = []
         for (rule, texts) in [
@@ -64,14 +64,14 @@ struct Checker {
     }
 }
 
-/// The changes of one subject, which followed one another.
+/// The changes of one subject, in order.
 struct Timeline: Sendable {
     let changes: [Change]
 
     init(_ changes: [Change]) { self.changes = changes.sorted { $0.from < $1.from } }
 
-    /// The values at some instant of an interval: that of the last change that was answered before, and of all that may
-    /// have come about later.
+    /// The values at some instant of an interval: the value of the last change answered before it, and of all changes
+    /// that may have taken effect later.
     func values(from: Double, to: Double) -> Set<Int> {
         let settled = changes.lastIndex { $0.to < from } ?? 0
         return Set(changes[settled...].prefix { $0.from <= to }.map(\.value))
@@ -79,7 +79,7 @@ struct Timeline: Sendable {
 }
 
 extension Ask {
-    /// Names an ask in a verdict.
+    /// The name of a request in a violation.
     var label: String {
         let time = String(format: "%.3f–%.3f s", from, to)
         return "\(principal) \(way.rawValue) \(keys.first ?? "") at gateway \(gateway).\(life), \(time)"

@@ -1,11 +1,11 @@
 import Testing
 
-/// The checker on histories written by hand: it acquits one that keeps every promise, and convicts each that breaks
-/// one.
+/// Runs the checker on histories written by hand: it accepts a history that keeps every promise, and rejects each one
+/// that breaks a promise.
 @Suite struct CheckerTests {
     private static let alice = "user:alice"
 
-    /// An ask at a time that was given what `name` stands for.
+    /// A request at the given time that received the credential `name`.
     private func ask(
         _ name: String, at time: Double, key: String = "k", expiresAt: Int = 1_000_900, repeatKey: String? = nil
     ) -> Ask {
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a link that was asked for after the revoke`() {
         expect(.permitted, "issued without") { $0.asks.append(ask("1", at: 3.6, key: "k1")) }
-        // While the revoke is under way it may come before it or after it.
+        // During the revoke, a request may take effect before or after it.
         var history = clean
         history.asks[0].from = 3.2
         history.asks[0].to = 3.6
@@ -123,7 +123,7 @@ import Testing
             $0.ledger.append(row("3", key: "k3"))
             $0.counters[0].used = 3
         }
-        // The limit was one when the second link was asked for.
+        // The limit was one when the second link was requested.
         expect(.counted, "the sum was 2 and the limit 1") { $0.changes.append(change(.limit("quota"), 1, 1.1, 1.2)) }
         var history = clean
         history.changes.append(change(.limit("quota"), 1, 1.1, 1.6))

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One who asks for links without a pause, by everybody's name and in every way, and writes down what came of it.
+/// Asks for links without a pause, as every persona and in every way, and records the results.
 final class Client {
     private let world: World
     private let number: Int
@@ -14,7 +14,7 @@ final class Client {
     /// Requests with an idempotency key that have no final answer yet.
     private var open: [Order] = []
 
-    /// How long a key may go without a final answer once the faults have ended.
+    /// Seconds that a key may go without a final answer after the faults have ended.
     static let patience = 15.0
 
     /// A request that may be sent several times.
@@ -34,14 +34,14 @@ final class Client {
         generator = SeededGenerator(seed: seed, stream: number)
     }
 
-    /// Asks until it is over, and then until everything with an idempotency key has been answered for good.
+    /// Asks until the run is over, and then until every request with an idempotency key has a final answer.
     func run(until isOver: Flag) throws {
         while !isOver.isRaised {
             let order = try draw()
             let asks = send(order, twice: order.repeatKey != nil && generator.once(in: 2))
             world.recorder.note(asks)
             if order.repeatKey != nil, !asks.contains(where: \.isFinal) { open.append(order) }
-            // Whoever asks somebody who is busy waits a little.
+            // After an answer that is not final, the client waits a little.
             if asks.contains(where: { !$0.isFinal }) { Thread.sleep(forTimeInterval: 0.01) }
             if !open.isEmpty, generator.once(in: 3) { repeatOne() }
         }
@@ -116,7 +116,7 @@ final class Client {
 }
 
 extension Reply {
-    /// Reads an answer as a client does.
+    /// Reads an answer in the way a client does.
     init(_ answer: RawResponse, to way: Way, in bucket: String) {
         let json = (try? JSON(answer.body)) ?? .null
         let retryAfter = answer["Retry-After"].flatMap { Int($0) }
@@ -145,7 +145,7 @@ extension Reply.Item {
             self = .refused(Refusal(status: status, code: json["code"].text ?? "", retryAfter: nil))
             return
         }
-        // What a URL itself says counts, not what is said about it.
+        // The expiry in the URL itself counts, not the one stated beside it.
         var credential = Credential(name: .row(id), path: nil, expiresAt: 0)
         if let expiresAt = json["expiresAt"].text, let date = try? Date(expiresAt, strategy: .iso8601) {
             credential.expiresAt = Int(date.timeIntervalSince1970)
@@ -160,7 +160,7 @@ extension Reply.Item {
     }
 }
 
-/// What a presigned URL of version 4 says in the clear.
+/// The readable parts of a presigned URL of version 4.
 struct LinkParts {
     var path: String
     var expiresAt: Int

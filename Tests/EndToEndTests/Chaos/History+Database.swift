@@ -2,7 +2,7 @@ import Foundation
 import LibPQ
 
 extension History {
-    /// Adds what the database says, all of it as of one instant.
+    /// Adds the content of the database, all at one instant.
     mutating func read(from site: Deployment) async throws {
         let session = try site.session()
         try await session.runScript("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")

@@ -1,55 +1,55 @@
-/// What happened in a run, as those who took part saw it and as the database tells it in the end. The ``Checker``
-/// judges by it.
+/// The history of a run, as seen by its participants, with the final state of the database. The ``Checker`` judges by
+/// it.
 ///
-/// Times are seconds since the run began, on one monotonic clock, but for those of the database.
+/// Times are seconds since the start of the run on one monotonic clock, except those of the database.
 struct History: Sendable {
-    /// What clients asked for.
+    /// The requests of clients.
     var asks: [Ask] = []
-    /// What admins changed, first of all what there was at the beginning.
+    /// The changes by admins. The initial state comes first.
     var changes: [Change] = []
-    /// What was done to gateways.
+    /// The faults of gateways.
     var incidents: [Incident] = []
-    /// How each gateway served once no fault was left.
+    /// How each gateway served after the last fault.
     var revivals: [Revival] = []
-    /// How long a gateway may take to answer, as it was told.
+    /// Seconds that a gateway may take to answer, as set in its configuration.
     var deadline = 15.0
-    /// What `sluice audit-quotas` found; `nil` where it agreed.
+    /// The findings of `sluice audit-quotas`; `nil` where there were none.
     var audit: String?
-    /// The database after it all.
+    /// The database after the run.
     var ledger: [LedgerRow] = []
     var grants: [GrantRow] = []
     var quotas: [QuotaRow] = []
     var counters: [CounterRow] = []
 }
 
-/// One request of a client, and what came of it.
+/// One request of a client, and its result.
 struct Ask: Sendable {
     var way: Way
     var principal: String
-    /// The API key or ticket that it came with.
+    /// The API key or ticket of the request.
     var pass: Subject
     var bucket: String
-    /// The object of each item; of a session its prefix.
+    /// The object of each item; for a session its prefix.
     var keys: [String]
-    /// The method that what is issued is for; `*` for a session's.
+    /// The method for which the credential is issued; `*` for a session.
     var method: String
-    /// Its `Idempotency-Key`.
+    /// The request's `Idempotency-Key`.
     var repeatKey: String?
-    /// Which gateway was asked, and which of its lives.
+    /// The gateway that was asked, and the number of its current life.
     var gateway = 0
     var life = 0
-    /// When it was sent, and when the answer was there or known to be lost.
+    /// The time when the request was sent, and the time when its answer arrived or was known to be lost.
     var from: Double
     var to: Double
     var reply: Reply
 
-    /// What is issued in each item.
+    /// The credential issued for each item.
     var given: [Credential] {
         guard case .items(let items) = reply else { return [] }
         return items.compactMap { if case .given(let credential) = $0 { credential } else { nil } }
     }
 
-    /// The problems that were answered.
+    /// The problems in the answer.
     var refusals: [Refusal] {
         switch reply {
         case .lost: []
@@ -59,11 +59,11 @@ struct Ask: Sendable {
     }
 }
 
-/// What a client got.
+/// The answer that a client received.
 enum Reply: Sendable, Equatable {
     /// No answer.
     case lost(String)
-    /// A problem in place of all that was asked for.
+    /// One problem for the whole request.
     case refused(Refusal)
     /// One answer for each item.
     case items([Item])
@@ -74,7 +74,7 @@ enum Reply: Sendable, Equatable {
     }
 }
 
-/// A problem that was answered.
+/// A problem in an answer.
 struct Refusal: Sendable, Equatable {
     var status: Int
     var code: String
@@ -83,26 +83,26 @@ struct Refusal: Sendable, Equatable {
 
 /// A link, form, session or signature that a client holds.
 struct Credential: Sendable, Equatable {
-    /// The row of the ledger, or the request where the answer does not name it.
+    /// The identifier of the ledger row, or of the request where the answer does not name the row.
     enum Name: Sendable, Hashable {
         case row(String)
         case request(String)
     }
 
     var name: Name
-    /// What it is for, where it tells: the path of a URL.
+    /// The path of a URL; `nil` for credentials that do not show their object.
     var path: String?
-    /// Its end, in seconds since 1970.
+    /// Expiry, in seconds since 1970.
     var expiresAt: Int
 }
 
-/// Something that an admin can change, and that decisions rest on.
+/// A thing that an admin can change and on which decisions rest.
 enum Subject: Sendable, Hashable {
     /// Whether a principal has its grant: 1 or 0.
     case grant(String)
-    /// Whether an API key is good.
+    /// Whether an API key is valid.
     case key(String)
-    /// Whether a ticket is good.
+    /// Whether a ticket is valid.
     case ticket(String)
     /// Whether a bucket answers with redirects.
     case redirects(String)
@@ -110,28 +110,27 @@ enum Subject: Sendable, Hashable {
     case limit(String)
 }
 
-/// A change of policy: at some instant between `from` and `to` the subject took the value.
+/// A change of policy: at some instant between `from` and `to`, the subject took the value.
 struct Change: Sendable {
     var subject: Subject
     var value: Int
-    /// When it was first asked for.
+    /// The time when the change was first requested.
     var from: Double
-    /// When it was answered for good; infinite where it never was, so that it may have come about or not.
+    /// The time of the final answer. It is infinite where none arrived: the change may or may not have taken effect.
     var to: Double
 }
 
 extension Change {
-    /// What holds from the beginning: of the run, or of something that was made just now and that nobody could use
-    /// before.
+    /// An initial value: at the start of the run, or of something just made that nobody could have used before.
     init(_ subject: Subject, isFromTheBeginning value: Int) {
         self.init(subject: subject, value: value, from: -.infinity, to: -.infinity)
     }
 }
 
-/// What was done to a gateway.
+/// A fault of a gateway.
 struct Incident: Sendable {
     enum Kind: Sendable {
-        /// It was killed at `from`, and started again at `to`.
+        /// It was killed at `from` and started again at `to`.
         case killed
         /// It was stopped from `from` to `to`.
         case stopped
@@ -146,13 +145,13 @@ struct Incident: Sendable {
     var to: Double
 }
 
-/// How long a gateway took, after the last fault, until it issued; `nil` where it did not.
+/// Seconds after the last fault until a gateway issued again; `nil` where it did not.
 struct Revival: Sendable {
     var gateway: Int
     var seconds: Double?
 }
 
-/// A row of the ledger. Times are seconds since 1970, that of its commit microseconds.
+/// A row of the ledger. Times are seconds since 1970; the time of its commit is in microseconds.
 struct LedgerRow: Sendable, Codable {
     struct Charge: Sendable, Codable {
         var quota: String
@@ -174,13 +173,13 @@ struct LedgerRow: Sendable, Codable {
     var charges: [Charge]
 }
 
-/// A grant, also one that was removed: which numbers of policy it came and went with.
+/// A grant, present or removed, with the policy numbers of its creation and removal.
 struct GrantRow: Sendable, Codable {
     var id: String
     var principal: String
     var createdSeq: Int
     var removedSeq: Int?
-    /// When its removal was committed, in microseconds since 1970.
+    /// The time when its removal was committed, in microseconds since 1970.
     var removedAt: Int?
 }
 
@@ -193,7 +192,7 @@ struct QuotaRow: Sendable, Codable {
     var isShared: Bool
 }
 
-/// What is counted against a quota in a period, which began so many seconds after 1970.
+/// The amount counted against a quota in one period. `period` is the start in seconds since 1970.
 struct CounterRow: Sendable, Codable {
     var quota: String
     var holder: String

@@ -7,7 +7,7 @@ final class Line {
     private var connection: RawConnection?
     private var life: Int?
 
-    /// Sends a request; ``receive(_:)`` has the answer.
+    /// Sends a request; ``receive(_:)`` returns the answer.
     func send(_ request: RawRequest, to door: World.Door) throws {
         if connection == nil || life != door.life {
             connection = nil
@@ -20,7 +20,7 @@ final class Line {
         }
     }
 
-    /// Reads the answer to a request. The first few of each kind are held against the contract.
+    /// Reads the answer to a request. Checks the first few answers of each kind against the contract.
     func receive(_ request: RawRequest) throws -> RawResponse {
         do {
             guard let answer = try connection?.response(toHead: false) else { throw RawHTTPError.closedEarly }

@@ -1,8 +1,8 @@
 import LibPQ
 import Testing
 
-/// A build that is broken on purpose: functions of the test's own database, each with a piece taken out that promises
-/// rest on.
+/// A build that is broken on purpose. Each case removes, from functions of the test's own database, a piece on which
+/// promises rest.
 enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case lock = "recording without the lock"
     case proof = "recording without the proof, at gateways that nobody tells"
@@ -14,9 +14,9 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A piece of a function, and what stands in its place. It must be there exactly once.
+    /// A piece of a function, and its replacement. The piece must occur exactly once.
     private struct Cut {
-        /// Where it is; `nil` for the one function that has it.
+        /// The function that contains the piece; `nil` for the one function that has it.
         var function: String?
         var piece: String
         var replacement = ""
@@ -31,7 +31,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
             return recording.flatMap { function in
                 [
                     Cut(function: function, piece: lock),
-                    // What the lock would have kept apart takes its time.
+                    // A delay between steps that the lock would have kept apart.
                     Cut(function: function, piece: writing, replacement: "PERFORM pg_sleep(0.002); " + writing),
                 ]
             }
@@ -84,7 +84,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
         function == "record_issuance" ? " ARRAY[0, v_used, v_resets_in]" : ""
     }
 
-    /// Whether this is what the break brings about.
+    /// Whether a violation is what this sabotage causes.
     func isProved(by violation: Checker.Violation) -> Bool {
         let (rule, text): (Checker.Rule, String) =
             switch self {
@@ -98,7 +98,7 @@ enum Sabotage: String, CaseIterable, Sendable, CustomTestStringConvertible {
         return violation.rule == rule && (text.isEmpty || violation.text.contains(text))
     }
 
-    /// Breaks a site.
+    /// Applies the sabotage at a site.
     func apply(at site: Deployment) async throws {
         let session = try site.session()
         for cut in cuts {

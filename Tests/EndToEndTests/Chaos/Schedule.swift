@@ -1,42 +1,42 @@
 import TestSupport
 
-/// What is done to gateways, database and policy in a run. The same seed, length and kinds make the same schedule; what
-/// comes of it depends on the machine as well.
+/// The faults and policy changes of a run. The same seed, length and kinds give the same schedule; its effects also
+/// depend on the machine.
 struct Schedule: Sendable {
-    /// What can go wrong.
+    /// The faults that can happen.
     enum Fault: Sendable, Equatable {
         /// A gateway is killed (SIGKILL) and started again.
         case kill(gateway: Int)
-        /// A gateway stands still (SIGSTOP, SIGCONT).
+        /// A gateway is suspended (SIGSTOP, SIGCONT).
         case stop(gateway: Int, seconds: Double)
         /// All sessions of gateways at the database are ended.
         case endSessions
         /// All statements of gateways are cancelled.
         case cancelStatements
-        /// All processes of the database are killed (SIGKILL); it is gone for a while.
+        /// All processes of the database are killed (SIGKILL); it is down for a while.
         case killDatabase(seconds: Double)
     }
 
-    /// The kinds of faults, for runs in which not all of them happen.
+    /// The kinds of faults, for runs that use only some of them.
     enum Kind: CaseIterable, Sendable {
         case kill, stop, sessions, statements, database
     }
 
-    /// What admins do, each to what is its own.
+    /// The acts of admins. Each admin changes only its own users.
     enum Step: Sendable, Equatable {
-        /// Revokes the grant of a user, or gives it again.
+        /// Revokes the grant of a user, or creates it again.
         case toggleGrant(user: Int)
-        /// Removes the API key of a user, or makes another.
+        /// Removes the API key of a user, or creates another.
         case toggleKey(user: Int)
-        /// Removes the ticket of a user, or makes another.
+        /// Removes the ticket of a user, or creates another.
         case toggleTicket(user: Int)
-        /// Has the bucket answer with redirects, or not.
+        /// Switches the bucket's redirects on or off.
         case toggleRedirects
-        /// Gives a quota another limit, by so many hundredths of what it had at the beginning.
+        /// Sets the limit of a quota to a percentage of its initial limit.
         case limit(quota: Int, percent: Int)
     }
 
-    /// Something at a time, in seconds since the run began.
+    /// An event with its time, in seconds since the start of the run.
     struct Timed<Event: Sendable & Equatable>: Sendable, Equatable {
         var at: Double
         var event: Event
@@ -45,7 +45,7 @@ struct Schedule: Sendable {
     let seed: UInt64
     let seconds: Double
     var faults: [Timed<Fault>] = []
-    /// What each admin does, one after the other.
+    /// The steps of each admin, in order.
     var steps: [[Timed<Step>]] = []
 
     static let gateways = 3
@@ -56,11 +56,11 @@ struct Schedule: Sendable {
         self.seconds = seconds
         var generator = SeededGenerator(seed: seed, stream: -1)
         if !kinds.isEmpty {
-            // Each kind once, and then at random.
+            // Each kind once, then kinds at random.
             var kindsToCome = kinds.shuffled(using: &generator)
             for at in Self.times(every: 0.2...0.8, until: seconds, using: &generator) {
                 let kind = kindsToCome.popLast() ?? kinds.randomElement(using: &generator) ?? .kill
-                // The database is gone for longer than anything else: it is killed seldom.
+                // A kill of the database lasts longer than any other fault, so it happens seldom.
                 guard kind != .database || at < seconds / 2 || generator.once(in: 4) else { continue }
                 faults.append(Timed(at: at, event: Self.fault(kind, using: &generator)))
             }
@@ -96,7 +96,7 @@ struct Schedule: Sendable {
         }
     }
 
-    /// Admins share out the users, so that no two of them change the same.
+    /// The admins divide the users among themselves, so that no two of them change the same user.
     private static func step(of admin: Int, using generator: inout SeededGenerator) -> Step {
         let users = World.Role.allCases.filter { $0.rawValue % World.admins == admin && $0 != .steady }
         let user = users.randomElement(using: &generator) ?? .plain

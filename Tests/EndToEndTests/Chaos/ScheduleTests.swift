@@ -1,6 +1,6 @@
 import Testing
 
-/// Schedules: what a seed repeats.
+/// Schedules: the same seed repeats the same schedule.
 @Suite struct ScheduleTests {
     @Test func `a seed draws the same schedule again, and another seed another`() {
         func draw(_ seed: UInt64) -> Schedule { Schedule(seed: seed, seconds: 20, kinds: Schedule.Kind.allCases) }

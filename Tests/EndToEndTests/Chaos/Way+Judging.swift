@@ -1,9 +1,9 @@
-/// What the checker knows of the ways to ask, besides the contract.
+/// Facts about the ways of asking that the checker knows in addition to the contract.
 extension Way {
-    /// The deliveries in which each request of a run has an object of its own.
+    /// The deliveries for which every request of a run has an object of its own.
     static let ownObject: Set = ["presigned-url", "post-policy", "redirect", "remote-signature"]
 
-    /// What a row takes of a quota of bytes; `nil` where it is none of its business.
+    /// The bytes that a row charges to a quota of bytes; `nil` where such a quota does not apply.
     static func bytes(of delivery: String, method: String) -> Int? {
         switch delivery {
         case "presigned-url" where method == "PUT", "post-policy", "multipart-part": bytes
@@ -11,7 +11,7 @@ extension Way {
         }
     }
 
-    /// The method that what is issued is for.
+    /// The method for which the credential is issued.
     func method(uploads: Bool) -> String {
         switch self {
         case .oneByOne, .inBatches: uploads ? "PUT" : "GET"

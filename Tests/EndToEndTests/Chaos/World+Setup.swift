@@ -3,10 +3,10 @@ import LibPQ
 import Testing
 
 extension World {
-    /// Makes a world at a site with three gateways: users with their grants, keys and quotas. Its time begins when that
-    /// is done.
+    /// Makes a world at a site with three gateways: users with their grants, keys and quotas. Its time begins when they
+    /// exist.
     ///
-    /// - Parameter limit: How much those may have in a minute who have a quota of their own.
+    /// - Parameter limit: The limit per minute of users with a quota of their own.
     static func make(at site: Deployment, limit: Int) async throws -> World {
         let ground = try await site.makeAskingGround()
         var history = History()
@@ -20,7 +20,7 @@ extension World {
             quotas[role.rawValue] = Quota(id: id, limit: limit)
             note(.limit(id), is: limit)
         }
-        // All of them meet at the counter of this one, which has room for all.
+        // All users share the counter of this quota, which has room for all of them.
         let shared = try await site.quota(10_000_000, for: "*", options: ["period": "day", "sharing": "shared"])
         note(.limit(shared), is: 10_000_000)
         var personas: [Persona] = []
@@ -45,7 +45,7 @@ extension World {
             site: site, ground: ground, personas: personas, quotas: quotas, recorder: Recorder(history))
     }
 
-    /// The body that asks for a ticket for everything.
+    /// The body of a request for a ticket that covers everything.
     static func ticket(in ground: AskingGround) -> JSON {
         ["bucket": "\(ground.bucket)", "prefix": "", "maxUses": 100_000]
     }

@@ -5,35 +5,35 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-/// Gateways on a database, those who use them, and the faults that befall them.
+/// Gateways on a database, their users, and the faults that happen to them.
 final class World: Sendable {
-    /// Who asks; each has something else that changes.
+    /// The roles of those who ask. Each role has something else that changes.
     enum Role: Int, CaseIterable, Sendable {
-        /// Nothing changes for it.
+        /// Nothing about it changes.
         case steady
-        /// Its grant comes and goes, as that of all but the first.
+        /// Its grant comes and goes, as for all roles but the first.
         case plain
-        /// Has a quota of URLs that it uses up.
+        /// It has a quota of URLs and exhausts it.
         case limited
-        /// Has a quota of bytes that it uses up.
+        /// It has a quota of bytes and exhausts it.
         case weighed
         /// Its API key comes and goes.
         case keyed
-        /// Asks with a ticket, too, which comes and goes.
+        /// It also asks with a ticket, which comes and goes.
         case ticketed
 
         var name: String { "chaos-\(self)" }
         var principal: String { "user:\(name)" }
     }
 
-    /// A gateway that can be called, in one of its lives.
+    /// A reachable gateway, in one of its lives.
     struct Door: Sendable {
         var gateway: Int
         var life: Int
         var port: UInt16
     }
 
-    /// A quota whose limit changes, and what the limit was at the beginning.
+    /// A quota whose limit changes, with its initial limit.
     struct Quota: Sendable {
         var id: String
         var limit: Int
@@ -42,7 +42,7 @@ final class World: Sendable {
     private struct Slot: Sendable {
         var process: GatewayProcess
         var life = 0
-        /// Whether something is being done to it.
+        /// Whether a fault is being applied to it.
         var isBusy = false
     }
 
@@ -50,13 +50,13 @@ final class World: Sendable {
 
     let site: Deployment
     let ground: AskingGround
-    /// What is told of this run. Times begin with it.
+    /// Records the run. Its clock gives all times.
     let recorder: Recorder
     private let slots: Mutex<[Slot]>
     /// Whether the database is being killed or started.
     private let isDatabaseBusy = Mutex(false)
     let personas: Mutex<[Persona]>
-    /// Those of users, by role.
+    /// The quotas of users, by role.
     let quotas: [Int: Quota]
     let adminToken: String
 
@@ -72,7 +72,7 @@ final class World: Sendable {
         slots = Mutex(site.gateways.map { Slot(process: $0) })
     }
 
-    /// A way in to a gateway, as long as it is not known to be dead.
+    /// The address of a gateway; `nil` while it is known to be dead.
     func door(_ gateway: Int) -> Door? {
         slots.withLock { slots in
             let slot = slots[gateway]
@@ -81,12 +81,12 @@ final class World: Sendable {
         }
     }
 
-    /// The same, or another where there is none.
+    /// The address of this gateway, or of another where it is dead.
     func openDoor(_ gateway: Int) -> Door? {
         (0..<Schedule.gateways).lazy.compactMap { self.door((gateway + $0) % Schedule.gateways) }.first
     }
 
-    /// Does what a schedule says, and puts everything right again before it returns.
+    /// Applies the faults of a schedule, and repairs everything before it returns.
     func befall(_ faults: [Schedule.Timed<Schedule.Fault>]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for fault in faults {
@@ -114,7 +114,7 @@ final class World: Sendable {
         }
     }
 
-    /// Has a gateway to oneself, unless something is being done to it already.
+    /// Reserves a gateway while `body` runs; does nothing if a fault is already being applied to it.
     private func take(_ gateway: Int, _ body: (Slot) async throws -> Void) async throws {
         let slot: Slot? = slots.withLock { slots in
             guard !slots[gateway].isBusy else { return nil }
@@ -131,7 +131,7 @@ final class World: Sendable {
         await site.end(slot.process) { await slot.process.crash() }
         var next: GatewayProcess?
         try await waitUntil("a gateway starts again") {
-            // Without a database it may refuse to.
+            // A gateway may refuse to start without a database.
             next = try? await site.startGateway()
             return next != nil
         }
@@ -150,7 +150,7 @@ final class World: Sendable {
         try await Task.sleep(for: .seconds(seconds))
     }
 
-    /// Does something to all sessions of gateways; where the database is gone there are none.
+    /// Runs a function on all sessions of gateways. If the database is down, there are none.
     private func tell(_ function: String) async {
         let others = "datname = current_database() AND application_name <> 'tests'"
         _ = try? await site.number("SELECT count(\(function)(pid)) FROM pg_stat_activity WHERE \(others)")
@@ -176,14 +176,14 @@ final class World: Sendable {
     }
 }
 
-/// One who asks, as others know it at the moment.
+/// A user who asks, in its present state.
 struct Persona: Sendable {
     var asker: Asker
-    /// The API key that it asks with.
+    /// The API key with which it asks.
     var key: Subject
-    /// The identifier of its grant, while it has one.
+    /// The identifier of its grant; `nil` while it has none.
     var grant: String?
-    /// A ticket of its own, where it has one, and whether it still should be good.
+    /// Its own ticket, if any, and whether the ticket should still be valid.
     var ticket: (id: String, text: String)?
     var hasKey = true
     var hasTicket = false

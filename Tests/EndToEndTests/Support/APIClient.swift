@@ -2,13 +2,13 @@ import ContractTesting
 import HTTPTesting
 import Testing
 
-/// Somebody who calls a gateway, one connection a request.
+/// A caller of a gateway, with one connection per request.
 struct APIClient: Sendable {
     let port: UInt16
-    /// Bearer token; none where empty.
+    /// Bearer token; empty for none.
     var token = ""
 
-    /// The bytes of a call, for those who send them over connections of their own.
+    /// The bytes of a call, for callers that send them over their own connections.
     func request(
         _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = [],
         keepsConnection: Bool = true
@@ -24,7 +24,7 @@ struct APIClient: Sendable {
         return RawRequest(method, target, headers: fields + headers, body: bytes)
     }
 
-    /// Calls the gateway. The answer is held against the contract.
+    /// Calls the gateway. Checks the answer against the contract.
     func call(
         _ method: String, _ target: String, _ body: JSON? = nil, headers: [(name: String, value: String)] = [],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -68,11 +68,11 @@ struct Answer: Sendable {
     subscript(name: String) -> String? { raw[name] }
 }
 
-/// A connection that is kept from one request to the next, and made anew once it is lost. Its calls block.
+/// A connection that is kept from one request to the next, and renewed once it is lost. Its calls block.
 struct KeptConnection: ~Copyable {
     private var connection: RawConnection?
 
-    /// Sends a request and reads the answer. The first few of each kind are held against the contract.
+    /// Sends a request and reads the answer. Checks the first few answers of each kind against the contract.
     mutating func exchange(_ request: borrowing RawRequest, port: UInt16) throws -> RawResponse {
         if connection == nil { connection = try RawConnection(port: port) }
         do {

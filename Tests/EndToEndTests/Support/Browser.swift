@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Chromium, without a window and with a profile of its own that goes when it ends.
+/// Chromium, without a window and with its own profile, which is deleted when it ends.
 enum Browser {
     private static let path = "/usr/bin/chromium"
 
-    /// Cancels the test where there is no browser, unless there has to be one.
+    /// Cancels the test where there is no browser, unless one is required.
     static func require() throws {
         guard !FileManager.default.isExecutableFile(atPath: path) else { return }
         let isRequired = ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == "1"
@@ -13,7 +13,7 @@ enum Browser {
         try Test.cancel("\(path) is missing; CONTRIBUTING.md says what to install")
     }
 
-    /// Opens a page, waits until its scripts and requests are done, and gives its document as it is then.
+    /// Opens a page, waits until its scripts and requests are done, and returns its document in that state.
     static func document(at url: String) async throws -> String {
         let home = FileManager.default.temporaryDirectory.appending(path: "sluice-browser-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
@@ -23,7 +23,7 @@ enum Browser {
             "--disable-background-networking", "--disable-component-update", "--disable-crash-reporter",
             "--no-proxy-server", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
             "--user-data-dir=\(home.path())",
-            // Time that the page itself may wait for; while a request is under way this clock stands still.
+            // Time that the page itself may wait for. This clock stands still while a request is under way.
             "--virtual-time-budget=10000", "--dump-dom", url,
         ]
         let process = try RunningProcess(command, environment: ["HOME": home.path()])

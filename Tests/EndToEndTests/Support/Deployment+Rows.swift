@@ -15,14 +15,14 @@ struct User: Sendable {
 }
 
 extension Deployment {
-    /// Makes a row by the admin's API and gives it as answered.
+    /// Makes a row through the admin API and returns it as answered.
     @discardableResult func create(_ collection: String, _ row: JSON) async throws -> JSON {
         let answer = try await admin.call("POST", "/admin/v1/\(collection)", row)
         try #require(answer.status == 201, "\(collection): \(answer.text)")
         return answer.json
     }
 
-    /// Removes a row by the admin's API.
+    /// Removes a row through the admin API.
     func delete(_ collection: String, _ id: String) async throws {
         let answer = try await admin.call("DELETE", "/admin/v1/\(collection)/\(id)")
         try #require(answer.status == 204, "\(collection): \(answer.text)")
@@ -46,7 +46,7 @@ extension Deployment {
         return name
     }
 
-    /// Makes a user with a key of its own.
+    /// Makes a user with its own key.
     func makeUser(_ name: String, groups: [String] = [], roles: [String] = []) async throws -> User {
         let key = try await create(
             "api-keys",
@@ -60,7 +60,7 @@ extension Deployment {
             principal: "user:\(name)", keyID: try #require(key["id"].text), client: client(token: token))
     }
 
-    /// Makes a grant; gives its identifier.
+    /// Makes a grant; returns its identifier.
     @discardableResult func grant(
         _ actions: [String], to principal: String, in bucket: String, prefix: String = "",
         options: [String: JSON] = [:]
@@ -72,7 +72,7 @@ extension Deployment {
         return try #require(try await create("grants", grant.with(options))["id"].text)
     }
 
-    /// Makes a quota of URLs; gives its identifier.
+    /// Makes a quota of URLs; returns its identifier.
     @discardableResult func quota(
         _ limit: Int, for principal: String, options: [String: JSON] = [:]
     ) async throws -> String {
@@ -80,7 +80,7 @@ extension Deployment {
         return try #require(try await create("quotas", quota.with(options))["id"].text)
     }
 
-    /// Keeps what a URL holds out of the logs.
+    /// Registers the parts of a URL that must not appear in the logs.
     func keepSecret(urlOf answer: Answer) {
         guard let url = answer.json["url"].text else { return }
         keepSecret(url)

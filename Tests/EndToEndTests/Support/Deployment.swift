@@ -5,7 +5,7 @@ import PostgresTesting
 import Synchronization
 import Testing
 
-/// A database that `sluice migrate` prepared, and gateways on it that were given nothing but their environment.
+/// A database that `sluice migrate` prepared, and gateways on it that are configured by their environment alone.
 final class Deployment: Sendable {
     let cluster: TestCluster
     let databaseName: String
@@ -32,16 +32,16 @@ final class Deployment: Sendable {
             "SLUICE_DATABASE_URL": cluster.connectionString(database: databaseName),
             "SLUICE_MASTER_KEY": "k1:\(masterKey)",
             "SLUICE_BOOTSTRAP_ADMIN_KEY": bootstrapKey,
-            // Loads come from few users.
+            // Load tests have few users.
             "SLUICE_REQUESTS_PER_SECOND": "0",
         ].merging(settings) { $1 }
     }
 
-    /// Makes a database, migrates it, starts gateways, and ends them once `body` has returned.
+    /// Makes a database, migrates it and starts gateways; ends them once `body` has returned.
     ///
-    /// A cluster that is given goes with the test, and the database with it.
+    /// A given cluster is removed with the test, and the database with it.
     ///
-    /// Their logs are searched then for everything that was secret.
+    /// Afterwards, the logs of the gateways are searched for everything that is secret.
     static func with<Value: Sendable>(
         cluster: TestCluster? = nil, gateways: Int = 1, settings: [String: String] = [:],
         prepare: (Deployment) async throws -> Void = { _ in },
@@ -73,7 +73,7 @@ final class Deployment: Sendable {
         return gateway
     }
 
-    /// Ends a gateway in some way and keeps what it logged.
+    /// Ends a gateway in the given way and keeps its log.
     func end(_ gateway: GatewayProcess, by ending: () async -> Void) async {
         await ending()
         running.withLock { $0.removeAll { $0 === gateway } }
@@ -81,10 +81,10 @@ final class Deployment: Sendable {
         #expect(gateway.process.output.isEmpty, "a gateway writes nothing to standard output")
     }
 
-    /// What all gateways logged, those that have ended too.
+    /// The logs of all gateways, including those that have ended.
     var log: String { logs.withLock { $0 }.joined() + gateways.map(\.log).joined() }
 
-    /// Has the logs searched for this text in the end.
+    /// Registers a text for which the logs are searched at the end.
     func keepSecret(_ text: String) {
         guard !text.isEmpty else { return }
         secrets.withLock { _ = $0.insert(text) }
@@ -100,7 +100,7 @@ final class Deployment: Sendable {
         #expect(!log.contains("Bearer "))
     }
 
-    /// A caller of the first gateway, or of another.
+    /// A caller of the first gateway, or of the given one.
     func client(token: String = "", at gateway: Int = 0) -> APIClient {
         APIClient(port: gateways[gateway].port, token: token)
     }
@@ -108,7 +108,7 @@ final class Deployment: Sendable {
     /// The admin whose key is in the environment.
     var admin: APIClient { client(token: environment["SLUICE_BOOTSTRAP_ADMIN_KEY"] ?? "") }
 
-    /// A session of the database, as its superuser, or of its copy in another cluster.
+    /// Opens a session of the database as its superuser, or of its copy in another cluster.
     func session(
         in other: TestCluster? = nil, settings: [(name: String, value: String)] = []
     ) throws -> PostgresConnection {
@@ -119,14 +119,14 @@ final class Deployment: Sendable {
             logger: Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() }))
     }
 
-    /// One number from the database.
+    /// Reads one number from the database.
     func number(_ sql: String) async throws -> Int {
         try await session().number(sql)
     }
 }
 
 extension Deployment {
-    /// Sessions that stay open, with what they have locked.
+    /// Sessions that stay open, with the locks they hold.
     var heldSessions: [PostgresConnection] { held.withLock { $0 } }
 
     /// Keeps a session open.
@@ -139,14 +139,14 @@ extension Deployment {
 }
 
 extension PostgresConnection {
-    /// One number.
+    /// Reads one number.
     func number(_ sql: String) async throws -> Int {
         let numbers = try await execute(
             Statement<Void, Int64>("SELECT (\(sql))::bigint") { row throws(PostgresError) in try row.decode(0) })
         return Int(try #require(numbers.first))
     }
 
-    /// Texts, one a row.
+    /// Reads texts, one per row.
     func texts(_ sql: String) async throws -> [String] {
         try await execute(
             Statement<Void, String>(sql) { row throws(PostgresError) in try row.decode(0) })

@@ -5,12 +5,12 @@ import Logging
 import PostgresTesting
 import Testing
 
-/// Something that goes wrong around a gateway, and what it must say and do meanwhile.
+/// A fault in the surroundings of a gateway, and the answers that it must give meanwhile.
 struct Fault: Sendable {
     let name: String
-    /// The check of `/readyz` that fails, and a part of what it says; `nil` where the gateway stays ready.
+    /// The check of `/readyz` that fails, and a part of its text; `nil` where the gateway stays ready.
     let flaw: (check: String, text: String)?
-    /// The status of whoever asks for a URL.
+    /// The status of a request for a URL during the fault.
     let status: Int
     let begin: @Sendable (Deployment) async throws -> Void
     let end: @Sendable (Deployment) async throws -> Void
@@ -26,7 +26,7 @@ extension Fault {
         try await site.session().runScript("ALTER FUNCTION gone RENAME TO record_issuance")
     }
 
-    /// As `sluice migrate` of a later version does it.
+    /// As done by `sluice migrate` of a later version.
     static let schemaChanged = Fault(
         name: "schema changed", flaw: ("schema", "run 'sluice migrate', or start the version that fits"), status: 503
     ) { site in
@@ -49,7 +49,7 @@ extension Fault {
             "UPDATE schema_migrations SET checksum = substr(checksum, 2) WHERE version = 1")
     }
 
-    /// As `sluice migrate` of a version does it whose functions differ and whose tables do not.
+    /// As done by `sluice migrate` of a version with other functions and the same tables.
     static let functionsDiffer = Fault(
         name: "other functions", flaw: ("schema", "other functions than this program carries: uuid_v7"), status: 503
     ) { site in
@@ -73,7 +73,7 @@ extension Fault {
         await site.closeHeldSessions()
     }
 
-    /// The day's part of the ledger lies on a device that is always full.
+    /// The day's partition of the ledger lies on a device that is always full.
     static let diskFull = Fault(name: "disk full", flaw: ("recordings", "disk is full"), status: 503) { site in
         let session = try site.session()
         try await session.runScript("CREATE TABLE full_day (LIKE issuances)")
@@ -112,7 +112,7 @@ extension Fault {
         try await site.cutSessions()
     }
 
-    /// Who reads the clock without saying which is answered by one that is a minute ahead.
+    /// A session that reads the clock without naming a schema gets a clock that is a minute ahead.
     static let clockOff = Fault(name: "clock off", flaw: ("clock", "s behind PostgreSQL's"), status: 503) { site in
         try await site.session().runScript(
             """
@@ -182,7 +182,7 @@ extension Deployment {
 }
 
 extension TestCluster {
-    /// Runs a script outside of the databases of tests.
+    /// Runs a script outside the test databases.
     func administrate(_ sql: String) async throws {
         let session = PostgresConnection(
             try PostgresConfiguration(

@@ -6,9 +6,9 @@ final class GatewayProcess: Sendable {
     let port: UInt16
     let process: RunningProcess
 
-    /// Starts a gateway on a free port and waits until it says that it listens.
+    /// Starts a gateway on a free port and waits until it reports that it listens.
     ///
-    /// - Parameter command: What becomes the gateway when the program's command is appended to it.
+    /// - Parameter command: A command that becomes the gateway when the program's command is appended to it.
     static func start(
         _ environment: [String: String], by command: [String] = []
     ) async throws -> GatewayProcess {
@@ -39,7 +39,7 @@ final class GatewayProcess: Sendable {
         return nil
     }
 
-    /// What it has logged so far.
+    /// Its log so far.
     var log: String { process.errors }
 
     /// Ends it at once, as a crash would (SIGKILL).
@@ -48,7 +48,7 @@ final class GatewayProcess: Sendable {
         _ = await process.exitStatus()
     }
 
-    /// Asks it to end (SIGTERM); gives its exit status.
+    /// Asks it to end (SIGTERM); returns its exit status.
     func terminate() async -> Int32 {
         process.signal(SIGTERM)
         return await process.exitStatus()

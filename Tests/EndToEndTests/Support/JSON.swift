@@ -9,7 +9,7 @@ enum JSON: Sendable, Equatable {
     case array([JSON])
     case object([String: JSON])
 
-    /// Reads a document.
+    /// Parses a document.
     init(_ bytes: [UInt8]) throws {
         self = try JSONDecoder().decode(JSON.self, from: Data(bytes))
     }
@@ -23,7 +23,7 @@ enum JSON: Sendable, Equatable {
         }
     }
 
-    /// A member of an object, `null` where there is none.
+    /// A member of an object; `null` where there is none.
     subscript(name: String) -> JSON {
         get {
             guard case .object(let members) = self else { return .null }
@@ -36,31 +36,31 @@ enum JSON: Sendable, Equatable {
         }
     }
 
-    /// The text of a string.
+    /// The text of a string; `nil` for anything else.
     var text: String? {
         guard case .string(let text) = self else { return nil }
         return text
     }
 
-    /// The value of a number.
+    /// The value of a number; `nil` for anything else.
     var integer: Int? {
         guard case .number(let number) = self else { return nil }
         return number
     }
 
-    /// The items of an array, none for anything else.
+    /// The items of an array; none for anything else.
     var items: [JSON] {
         guard case .array(let items) = self else { return [] }
         return items
     }
 
-    /// The members of an object, none for anything else.
+    /// The members of an object; none for anything else.
     var members: [String: JSON] {
         guard case .object(let members) = self else { return [:] }
         return members
     }
 
-    /// This object with other members put in or, by `null`, taken out.
+    /// This object with other members set or, by `null`, removed.
     func with(_ changes: [String: JSON]) -> JSON {
         var changed = self
         for (name, value) in changes { changed[name] = value }

@@ -9,7 +9,7 @@ import Synchronization
 final class PageServer: HTTPResponder {
     private let page = Mutex("")
 
-    /// Says what the page is from now on.
+    /// Sets the page.
     func show(_ html: String) { page.withLock { $0 = html } }
 
     func begin(_ head: RequestHead) -> RequestPlan { RequestPlan(.collect(maxBytes: 0)) }
@@ -29,7 +29,7 @@ final class PageServer: HTTPResponder {
 }
 
 extension HTTPResponder {
-    /// Serves on loopback while `body` runs, which gets the origin.
+    /// Serves on loopback while `body` runs. `body` receives the origin.
     func serve(_ body: (_ origin: String) async throws -> Void) async throws {
         let logger = Logger(label: "tests", factory: { _ in SwiftLogNoOpLogHandler() })
         var configuration = HTTPServerConfiguration()

@@ -4,14 +4,14 @@ import Synchronization
 
 /// The built program.
 enum Program {
-    /// It lies beside the tests, where the build put both.
+    /// The path of the program, beside the tests, where the build put both.
     static let path: String = {
         let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = URL(filePath: own ?? CommandLine.arguments[0]).deletingLastPathComponent()
         return folder.appending(path: "sluice").path(percentEncoded: false)
     }()
 
-    /// Runs a command of the program to its end and gives what it wrote to standard error.
+    /// Runs a command of the program to its end; returns its standard error.
     static func run(_ arguments: [String], environment: [String: String]) async throws -> String {
         let process = try RunningProcess([path] + arguments, environment: environment)
         let status = await process.exitStatus()
@@ -21,21 +21,21 @@ enum Program {
     }
 }
 
-/// A program that did not do what it was started for.
+/// The error of a program that failed at its task.
 struct ProgramError: Error, CustomStringConvertible {
     var status: Int32?
     var output: String
     var description: String { "status \(status.map { "\($0)" } ?? "none"): \(output.suffix(4000))" }
 }
 
-/// A process of its own. It is killed when the tests end, however they end.
+/// A separate process. It is killed when the tests end, however they end.
 final class RunningProcess: Sendable {
     let processID: pid_t
     private let folder: URL
     private let ending = Ending()
     private static let counter = Atomic(0)
 
-    /// How it ended, and who waits for that.
+    /// The exit status, and the tasks that wait for it.
     private final class Ending: Sendable {
         private struct State {
             var status: Int32?
@@ -65,7 +65,7 @@ final class RunningProcess: Sendable {
         }
     }
 
-    /// Starts a command; its output goes to files.
+    /// Starts a command whose output goes to files.
     init(_ command: [String], environment: [String: String], folder workingFolder: URL? = nil) throws {
         let number = Self.counter.add(1, ordering: .relaxed).newValue
         let owner = ProcessInfo.processInfo.processIdentifier
@@ -95,8 +95,8 @@ final class RunningProcess: Sendable {
         return try FileHandle(forWritingTo: url)
     }
 
-    /// Starts what its arguments say under its own process id, watched by a child that outlives the tests where need
-    /// be.
+    /// Runs the command in its arguments under its own process id. A child watches it and, where necessary, outlives
+    /// the tests.
     private static let launcher = #"""
         owner=$1 me=$$
         shift
@@ -111,16 +111,16 @@ final class RunningProcess: Sendable {
         exec "$@"
         """#
 
-    /// What it wrote to standard error so far.
+    /// Standard error so far.
     var errors: String { contents(of: "errors") }
-    /// What it wrote to standard output so far.
+    /// Standard output so far.
     var output: String { contents(of: "output") }
 
     private func contents(of name: String) -> String {
         String(decoding: (try? Data(contentsOf: folder.appending(path: name))) ?? Data(), as: UTF8.self)
     }
 
-    /// Whether it has not ended.
+    /// Whether it still runs.
     var isRunning: Bool { ending.status == nil }
 
     /// Sends a signal.

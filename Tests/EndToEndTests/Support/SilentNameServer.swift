@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// A name server on an address of loopback that takes every question and answers none, for as long as the object lives.
+/// A name server on a loopback address that receives every question and answers none, for the lifetime of the object.
 final class SilentNameServer: Sendable {
     private let socket: Int32
     private let file: URL
 
-    /// Listens on port 53, since a system's list of name servers names no ports; `nil` where that is not allowed.
+    /// Listens on port 53, since a system's list of name servers has no ports; `nil` where that is not permitted.
     init?() {
         let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
         let socket = Glibc.socket(AF_INET, kind, 0)
@@ -35,8 +35,7 @@ final class SilentNameServer: Sendable {
         try? FileManager.default.removeItem(at: file)
     }
 
-    /// What becomes a program that asks this name server, and nobody else, when the program's command is appended to
-    /// it.
+    /// A command that becomes a program that asks only this name server, when the program's command is appended to it.
     var command: [String] { Self.command(file.path(percentEncoded: false)) }
 
     private static func command(_ file: String) -> [String] {
@@ -45,7 +44,7 @@ final class SilentNameServer: Sendable {
         return ["/usr/bin/unshare", "--mount"] + user + ["/bin/bash", "-c", script, "launcher", file]
     }
 
-    /// Whether this machine lets us have one.
+    /// Whether this machine permits such a name server.
     static let isPossible: Bool = {
         guard let server = SilentNameServer() else { return false }
         let process = Process()

@@ -3,15 +3,15 @@ import Glibc
 import PostgresTesting
 import Synchronization
 
-/// Stands between a gateway and PostgreSQL, and holds back what the gateway says from some statement on: to PostgreSQL
-/// that is a gateway that has been stopped there.
+/// A proxy between a gateway and PostgreSQL that holds back the gateway's messages from some statement on. To
+/// PostgreSQL, the gateway seems to have stopped there.
 final class StoppingProxy: Sendable {
     private struct State {
-        /// How many statements still pass; all where `nil`.
+        /// Number of statements that may still pass; `nil` for all.
         var left: Int?
-        /// How many have passed.
+        /// Number of statements that have passed.
         var passed = 0
-        /// Whether something has been held back.
+        /// Whether a message has been held back.
         var hasStopped = false
         var isClosed = false
     }
@@ -34,12 +34,12 @@ final class StoppingProxy: Sendable {
         Thread { self.accept(from: listener) }.start()
     }
 
-    /// Connection string of a database, through the proxy.
+    /// The connection string of a database, through the proxy.
     func connectionString(database: String) -> String {
         "host=\(directory) port=\(port) user=postgres dbname=\(database)"
     }
 
-    /// Lets so many statements pass from now on, on all connections together, and none after them.
+    /// Lets `statements` more statements pass, on all connections together, and none after them.
     func stop(after statements: Int) {
         state.withLock {
             $0.left = statements
@@ -47,18 +47,18 @@ final class StoppingProxy: Sendable {
         }
     }
 
-    /// How many statements have passed so far.
+    /// Number of statements that have passed so far.
     var passed: Int { state.withLock { $0.passed } }
 
     /// Whether a statement has been held back.
     var hasStopped: Bool { state.withLock { $0.hasStopped } }
 
-    /// Lets everything pass again, first what was held back.
+    /// Lets everything pass again, starting with what was held back.
     func goOn() {
         state.withLock { $0.left = nil }
     }
 
-    /// Takes no more connections.
+    /// Accepts no more connections.
     func close() {
         state.withLock {
             $0.isClosed = true
@@ -67,7 +67,7 @@ final class StoppingProxy: Sendable {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    /// Waits until a statement may pass; what is not counted passes as long as statements do.
+    /// Waits until a message may pass. Messages that are not counted pass for as long as statements may.
     private func pass(counted: Bool) {
         while true {
             let mayPass = state.withLock { state in
@@ -156,7 +156,7 @@ extension StoppingProxy {
         ends.end()
     }
 
-    /// Forwards messages: those that belong together at once, with the one at whose end the server answers.
+    /// Forwards messages. A group goes out at once, up to and including the message after which the server answers.
     private func forwardStatements(_ ends: Ends) {
         var bytes: [UInt8] = []
         var hasBegun = false
@@ -168,7 +168,7 @@ extension StoppingProxy {
                 let kind = hasBegun ? bytes[place] : 0
                 hasBegun = true
                 place += length
-                // Query, Sync, Terminate, and the first, which has no kind.
+                // Query, Sync, Terminate, and the first message, which has no kind.
                 guard [UInt8(ascii: "Q"), UInt8(ascii: "S"), UInt8(ascii: "X"), 0].contains(kind) else { continue }
                 pass(counted: kind == UInt8(ascii: "Q") || kind == UInt8(ascii: "S"))
                 guard Self.send(bytes[sent..<place], to: ends.server) else { return ends.end() }
@@ -179,7 +179,7 @@ extension StoppingProxy {
         ends.end()
     }
 
-    /// The length of the message at the beginning; `nil` where it has not arrived as a whole.
+    /// The length of the first message; `nil` where it has not arrived completely.
     private static func lengthOfMessage(in bytes: ArraySlice<UInt8>, isFirst: Bool) -> Int? {
         let head = isFirst ? 0 : 1
         guard bytes.count >= head + 4 else { return nil }

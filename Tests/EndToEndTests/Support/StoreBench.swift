@@ -6,7 +6,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// A gateway, a store behind it, and a user who may put and get everything there.
+/// A gateway, a store behind it, and a user who may upload and download everything there.
 struct StoreBench: Sendable {
     let deployment: Deployment
     let bucket: String
@@ -23,8 +23,8 @@ struct StoreBench: Sendable {
         try Test.cancel("\(kind.testDescription) does not run; CONTRIBUTING.md says how to start it")
     }
 
-    /// Runs `body` with a bench of its own, whose gateway has other settings, may call the store, or whose bucket has
-    /// other options.
+    /// Runs `body` with its own bench: its gateway may have other settings and may call the store, and its bucket may
+    /// have other options.
     static func with(
         _ kind: StoreKind, cluster: TestCluster? = nil, settings: [String: String] = [:], options: [String: JSON] = [:],
         reachesStore: Bool = false, _ body: @Sendable (StoreBench) async throws -> Void
@@ -56,10 +56,10 @@ struct StoreBench: Sendable {
             options: ["conditions": ["allowResponseContentType": true]])
     }
 
-    /// A key that no other test uses, ending in the name.
+    /// A key that no other test uses, with the given name at its end.
     func freshKey(_ name: String = "object.bin") -> String { "\(UUID().uuidString)/\(name)" }
 
-    /// A link to upload exactly these bytes.
+    /// A link that uploads exactly these bytes.
     func uploadLink(_ key: String, for body: [UInt8], _ changes: [String: JSON] = [:]) async throws -> Link {
         let request: JSON = [
             "action": "PutObject", "bucket": "\(bucket)", "key": "\(key)", "contentType": "image/png",
@@ -68,7 +68,7 @@ struct StoreBench: Sendable {
         return try await link(request.with(changes))
     }
 
-    /// A link to download.
+    /// A link that downloads the object.
     func downloadLink(_ key: String, _ changes: [String: JSON] = [:]) async throws -> Link {
         try await link(JSON.download(key, from: bucket).with(changes))
     }
@@ -85,7 +85,7 @@ struct StoreBench: Sendable {
         try #require(answer.status == 200, "\(answer.text)")
     }
 
-    /// Has the store do something as the owner of the bucket, or of another one.
+    /// Sends the store a request as the owner of the bucket, or of another one.
     func asOwner(
         _ method: String, _ key: String = "", in bucket: String? = nil, query: [NamedValue] = [], body: String = ""
     ) async throws -> RawResponse {
@@ -110,7 +110,7 @@ struct StoreBench: Sendable {
     }
 }
 
-/// What the gateway issued, to be used as it stands or with a change.
+/// A link that the gateway issued, to be used unchanged or with a change.
 struct Link: Sendable {
     var method: String
     var url: String
@@ -122,7 +122,7 @@ struct Link: Sendable {
         headers = json["headers"].members.compactMapValues(\.text)
     }
 
-    /// Uses the link as a client does that knows nothing but what it was told.
+    /// Uses the link in the way a client does that knows only the answer.
     func use(_ body: [UInt8] = []) async throws -> RawResponse {
         let url = try RawURL(url)
         var fields = [(name: "Host", value: url.authority)] + headers.map { (name: $0.key, value: $0.value) }
@@ -152,7 +152,7 @@ struct StoreBenchTrait: SuiteTrait, TestScoping {
         _ body: ([StoreKind: StoreBench]) async throws -> Void
     ) async throws {
         guard kind.isExpected else { return try await body(benches) }
-        // The store, and a port where nobody listens.
+        // The store, and a port on which nobody listens.
         let reachable = [kind.value("ENDPOINT"), "http://127.0.0.1:9"].compactMap(\.self).joined(separator: ",")
         try await Deployment.with(settings: ["SLUICE_OUTBOUND_ALLOW": reachable]) { deployment in
             let bench = try await StoreBench(kind, deployment)

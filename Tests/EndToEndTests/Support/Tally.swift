@@ -2,7 +2,7 @@ import Foundation
 import HTTPTesting
 import Synchronization
 
-/// What many clients were answered.
+/// Counts the answers that many clients received.
 final class Tally: Sendable {
     private struct State {
         var statuses: [Int: Int] = [:]
@@ -13,10 +13,10 @@ final class Tally: Sendable {
 
     private let state = Mutex(State())
 
-    /// One answer, or one of a batch.
+    /// One answer, or one item of a batch.
     struct Outcome {
         let status: Int
-        /// The name of the row in the ledger, where something was issued: its identifier, or that of the request.
+        /// The name of the ledger row, where something was issued: its own identifier, or that of the request.
         let issued: String?
 
         fileprivate init(_ status: Int, _ name: String?) {
@@ -25,13 +25,14 @@ final class Tally: Sendable {
         }
     }
 
-    /// Takes down an answer, or each of the answers of a batch; one that nothing here expects is kept as text.
+    /// Counts an answer, or each answer of a batch. An answer with a status that the test does not expect is kept as
+    /// text.
     @discardableResult func note(_ answer: RawResponse, expected: Set<Int>) -> [Outcome] {
         let json = (try? JSON(answer.body)) ?? .null
         let outcomes: [Outcome] =
             switch answer.status {
             case 200: json["results"].items.map { Outcome($0["status"].integer ?? 201, $0["id"].text) }
-            // The URL itself is in the header; the row is found by the request.
+            // The URL itself is in the header. The row is found by the request's id.
             case 303: [Outcome(201, answer["X-Request-Id"].map { "request " + $0 })]
             default: [Outcome(answer.status, json["id"].text)]
             }
@@ -45,25 +46,25 @@ final class Tally: Sendable {
         return outcomes
     }
 
-    /// Takes down a problem with an answer.
+    /// Notes a problem with an answer.
     func complain(_ text: String) { state.withLock { $0.wrong.append(text) } }
 
-    /// Takes down that a connection ended without an answer.
+    /// Notes that a connection ended without an answer.
     func noteLoss() { state.withLock { $0.lost += 1 } }
 
-    /// How often a status was answered.
+    /// Number of answers with a status.
     func count(of status: Int) -> Int { state.withLock { $0.statuses[status] ?? 0 } }
-    /// Each status and how often it was answered.
+    /// Number of answers by status.
     var statuses: [Int: Int] { state.withLock { $0.statuses } }
-    /// Identifiers of the URLs that arrived.
+    /// Names of the ledger rows of all credentials that arrived.
     var issued: [String] { state.withLock { $0.issued } }
     /// Answers that were not expected.
     var wrong: [String] { state.withLock { $0.wrong } }
-    /// Connections that ended without an answer.
+    /// Number of connections that ended without an answer.
     var lost: Int { state.withLock { $0.lost } }
 }
 
-/// Says to threads that it is over.
+/// Tells threads that the run is over.
 final class Flag: Sendable {
     private let raised = Atomic(false)
 
@@ -71,7 +72,7 @@ final class Flag: Sendable {
     func raise() { raised.store(true, ordering: .releasing) }
 }
 
-/// A number that the environment sets, for runs that are longer than the usual.
+/// Reads a number from the environment, for runs longer than usual.
 func setting(_ name: String, default usual: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? usual
 }

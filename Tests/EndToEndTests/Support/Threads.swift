@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs blocking calls on a thread of their own, so that hundreds of them hold up neither Swift's pool nor each other.
+/// Runs blocking calls on a separate thread, so that hundreds of them hold up neither Swift's pool nor one another.
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         let thread = Thread { continuation.resume(with: Result { try body() }) }
@@ -9,7 +9,7 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
     }
 }
 
-/// Runs so many copies of a blocking loop side by side, each on a thread of its own, until all have returned.
+/// Runs `count` copies of a blocking loop in parallel, each on its own thread, until all have returned.
 func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for index in 0..<count {
@@ -19,12 +19,12 @@ func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) throws -> Void) a
     }
 }
 
-/// What a test waits for did not come about.
+/// The error of a test whose awaited condition did not come true.
 struct WaitedTooLong: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Asks again and again until the answer is yes.
+/// Checks a condition repeatedly until it is true.
 func waitUntil(
     _ what: String, seconds: Double = 60, _ isSo: () async throws -> Bool
 ) async throws {

@@ -4,7 +4,7 @@ import PostgresTesting
 import TestSupport
 import Testing
 
-/// All the ways in which clients ask for what opens an object.
+/// All the ways in which clients ask for a credential.
 enum Way: String, CaseIterable, Sendable {
     case oneByOne = "one at a time"
     case inBatches = "seven at a time"
@@ -14,16 +14,16 @@ enum Way: String, CaseIterable, Sendable {
     case bySession = "by session"
     case bySignature = "by signature"
 
-    /// Those that are answered with a URL or form.
+    /// The ways whose answer is a URL or a form.
     static let byURL: [Way] = [.oneByOne, .inBatches, .byRedirect, .byForm]
 
-    /// Those that need nothing of a store.
+    /// The ways that need no running store.
     static let withoutStore = allCases.filter { ![.byPart, .bySession].contains($0) }
 
-    /// How many bytes each upload announces.
+    /// Number of bytes that each upload announces.
     static let bytes = 10
 
-    /// What the ledger calls it.
+    /// The delivery in the ledger.
     var delivery: String {
         switch self {
         case .oneByOne, .inBatches: "presigned-url"
@@ -35,15 +35,15 @@ enum Way: String, CaseIterable, Sendable {
         }
     }
 
-    /// The bytes that ask for something to be done with an object; seven times the same in a batch.
+    /// The bytes of a request for one object; a batch repeats it seven times.
     func request(for key: String, by asker: Asker) throws -> RawRequest {
         try request(for: self == .inBatches ? Array(repeating: key, count: 7) : [key], by: asker)
     }
 
-    /// The bytes that ask for something to be done with objects: several in a batch, else one.
+    /// The bytes of a request for objects: several in a batch, otherwise one.
     ///
     /// - Parameters:
-    ///   - uploads: Whether a URL is to upload, where it could do either.
+    ///   - uploads: Whether a URL uploads, where both directions are possible.
     ///   - headers: Further header fields.
     func request(
         for keys: [String], uploads: Bool = false, by asker: Asker, headers: [(name: String, value: String)] = []
@@ -79,7 +79,7 @@ enum Way: String, CaseIterable, Sendable {
 }
 
 extension Way {
-    /// A time as HTTP writes it.
+    /// Formats a time for an HTTP header.
     private static func httpDate(_ date: Date) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -89,21 +89,21 @@ extension Way {
     }
 }
 
-/// Somebody who asks in all these ways.
+/// A user who asks in all these ways.
 struct Asker: Sendable {
     var user: User
     let bucket: String
-    /// The user's upload in parts; `nil` where no store runs.
+    /// The user's multipart upload; `nil` where no store runs.
     var upload: (id: String, key: String)?
 }
 
-/// Where clients that race ask: a bucket at the store that gives sessions, where it runs, and else at none.
+/// The place where racing clients ask: a bucket at the store that issues sessions, where it runs, or at no store.
 struct AskingGround: Sendable {
     let bucket: String
-    /// In which ways one can ask here.
+    /// The ways of asking that are possible here.
     let ways: [Way]
 
-    /// What gateways have to be told.
+    /// The settings that gateways need for this.
     static var settings: [String: String] {
         store("STS_ENDPOINT").map { ["SLUICE_OUTBOUND_ALLOW": $0] } ?? [:]
     }
@@ -142,7 +142,7 @@ extension Deployment {
         return AskingGround(bucket: try #require(bucket["name"].text), ways: Way.allCases)
     }
 
-    /// Makes a user who may ask in all ways under a grant of its own, and gives both.
+    /// Makes a user who may ask in all ways under a grant of its own; returns both.
     func makeAsker(_ name: String, at ground: AskingGround) async throws -> (asker: Asker, grant: String) {
         let user = try await makeUser(name)
         let grant = try #require(
@@ -167,13 +167,13 @@ extension Deployment {
 }
 
 extension Deployment {
-    /// A bucket and grants under which users may ask for what comes as a URL or form.
+    /// Makes a bucket, and grants under which users may ask for URLs and forms.
     func allowAsking(by users: [User], in bucket: String) async throws {
         try await makeBucket(bucket, options: ["allowsRedirects": true])
         for user in users { try await grant(["GetObject", "PutObject"], to: user.principal, in: bucket) }
     }
 
-    /// What ``Tally/issued`` may hold: the names of all rows of the ledger.
+    /// The names of all ledger rows, for comparison with ``Tally/issued``.
     func recordedNames(in other: TestCluster? = nil) async throws -> Set<String> {
         Set(
             try await session(in: other).texts(

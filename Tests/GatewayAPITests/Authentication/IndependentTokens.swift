@@ -1,6 +1,7 @@
-/// Public keys and tokens that joserfc 1.6.5 (Python, on OpenSSL) made, for audience `sluice`, good from 1,900,000,000 for an hour.
+/// Public keys and tokens made with joserfc 1.6.5 (Python, on OpenSSL), for audience `sluice`, valid for an hour from
+/// 1,900,000,000.
 enum IndependentTokens {
-    /// A set of all the keys.
+    /// A key set with all the keys.
     static let keySet = """
         {"keys":[{"n":"iQwWOKWXBuPb_4vo1lV7YUmsy6B-etaOmbZl2ZPdr8TYlnuRX24unDQs8fIQBPlVaUYPYFg8V_3LY6ZXB\
         POoDfMIBEPuA_9ZlbAHZOYWxhsmR_2RYT18ZhqvsWralyhbDOAvEg4NkOp05WMj8fvk-Abnuzq5RYTKwukA181B0KnnTC29M\
@@ -16,7 +17,7 @@ enum IndependentTokens {
         fSmqLw","kid":"e1","kty":"OKP","use":"sig"}]}
         """
 
-    /// A token of each algorithm.
+    /// One token per algorithm.
     static let tokens: [String: String] = [
         "RS256": """
         eyJ0eXAiOiJKV1QiLCJhbGciOiJSUzI1NiIsImtpZCI6InIxIn0.eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUiLCJhdWQi\

@@ -6,7 +6,7 @@ import Synchronization
 
 @testable import GatewayAPI
 
-/// An authenticator over rows, keys and a clock that the test moves.
+/// An authenticator over rows, keys and a clock that the test controls.
 struct IssuerFixture {
     static let start = 1_900_000_000.0
     static let url = "https://id.example/keys"
@@ -60,7 +60,7 @@ struct IssuerFixture {
         return issuer
     }
 
-    /// Claims of a good token, an hour long; changed as the test wants.
+    /// Claims of a valid token that lasts an hour, with the test's changes.
     static func claims(_ changes: [String: String?] = [:]) -> String {
         var members = [
             "iss": "\"https://id.example\"", "aud": "\"sluice\"", "sub": "\"alice\"", "exp": "\(Int(start) + 3600)",
@@ -70,7 +70,7 @@ struct IssuerFixture {
     }
 }
 
-/// A clock that the test moves, in seconds since 1970.
+/// A clock that the test sets, in seconds since 1970.
 final class TestClock: Sendable {
     private let seconds: Mutex<Double>
 
@@ -100,12 +100,12 @@ final class IdentityPolicy: PolicySource {
         tables = Mutex(Tables(issuers: issuers, apiKeys: apiKeys))
     }
 
-    /// How often rows were asked for.
+    /// Number of times that rows were requested.
     var loads: Int { tables.withLock { $0.loads } }
-    /// The newest position.
+    /// The newest position in the log.
     var position: PolicyPosition { tables.withLock { $0.log[$0.log.count - 1].position } }
 
-    /// Commits a change.
+    /// Commits a change of policy.
     func change(_ scope: PolicyScope, _ write: @Sendable (inout [Issuer], inout [APIKey]) -> Void) {
         tables.withLock { tables in
             write(&tables.issuers, &tables.apiKeys)
@@ -114,12 +114,12 @@ final class IdentityPolicy: PolicySource {
         }
     }
 
-    /// Adds a ticket, which is no change of policy.
+    /// Adds a ticket, which is not a change of policy.
     func add(_ ticket: Ticket) {
         tables.withLock { $0.tickets.append(ticket) }
     }
 
-    /// Takes a ticket back.
+    /// Revokes a ticket.
     func revoke(_ name: String) {
         change(.ticket(name: name)) { _, _ in }
         tables.withLock { $0.tickets.removeAll { $0.name == name } }
@@ -165,7 +165,7 @@ final class IdentityPolicy: PolicySource {
     }
 }
 
-/// Answers with documents that the test sets; an issuer without one is down.
+/// Answers with documents that the test sets. An issuer without a document is down.
 final class ScriptedFetcher: KeySetFetcher {
     private struct State {
         var documents: [String: String] = [:]
@@ -175,15 +175,15 @@ final class ScriptedFetcher: KeySetFetcher {
 
     private let state = Mutex(State())
 
-    /// How often a document was asked for.
+    /// Number of times that a document was requested.
     var calls: Int { state.withLock { $0.calls } }
 
-    /// Sets what lies behind a URL.
+    /// Sets the document behind a URL.
     func serve(_ document: String?, at url: String = IssuerFixture.url) {
         state.withLock { $0.documents[url] = document }
     }
 
-    /// Makes answers wait.
+    /// Delays answers.
     func hold(_ wait: @escaping @Sendable () async -> Void) {
         state.withLock { $0.hold = wait }
     }

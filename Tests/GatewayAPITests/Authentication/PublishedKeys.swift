@@ -1,6 +1,6 @@
-/// Keys and tokens of the appendices of RFC 7515 (JWS) and RFC 8037 (EdDSA).
+/// Keys and tokens from the appendices of RFC 7515 (JWS) and RFC 8037 (EdDSA).
 enum PublishedKeys {
-    // RFC 7515, A.2: the modulus and private exponent of an RSA key of 2,048 bits; the public exponent is AQAB.
+    // RFC 7515, A.2: the modulus and private exponent of an RSA key of 2,048 bits. The public exponent is AQAB.
     static let rsaModulus = """
         ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yR\
         T-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXB\
@@ -33,7 +33,7 @@ enum PublishedKeys {
         1Q
         """
 
-    // RFC 8037, A.4 and A.5: the payload is a sentence, not an object.
+    // RFC 8037, A.4 and A.5. The payload is a sentence, not an object.
     static let ed25519 = #"{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#
     static let edDSASigned = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc"
     static let edDSASignature =

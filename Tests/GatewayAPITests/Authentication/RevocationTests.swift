@@ -38,7 +38,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         #expect(try await fixture.caller(token).principal.rawValue == "user:alice")
         let changes: [(@Sendable (inout Issuer) -> Void, String?)] = [
             ({ $0.principalPrefix = "é:" }, "user:é:alice"),
-            // The same letter, written in two scalars.
+            // The same letter, written with two scalars.
             ({ $0.principalPrefix = "e\u{301}:" }, "user:e\u{301}:alice"),
             ({ $0.audiences = ["elsewhere"] }, nil),
             ({ $0.audiences = ["sluice"] }, "user:e\u{301}:alice"),
@@ -145,7 +145,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         #expect(try await fixture.caller(text).expiresAt == end)
         fixture.clock.value += 0.1
         #expect(await fixture.refusal(text) == .expiredToken)
-        // Who does not hold the key does not learn that it expired.
+        // A caller without the key does not learn that it has expired.
         let wrong = text.dropLast() + (text.last == "A" ? "B" : "A")
         #expect(await fixture.refusal(String(wrong)) == notAccepted)
     }

@@ -71,7 +71,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(set), algorithms: ["RS256"])])
         let token = try signer.token()
         let parts = token.split(separator: ".").map(String.init)
-        // 256 bytes are 342 characters: the last one has four bits that mean nothing.
+        // 256 bytes take 342 characters; the last one has four bits without meaning.
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         let last = try #require(token.last.flatMap(alphabet.firstIndex))
         let twin = String(token.dropLast()) + String(alphabet[last + 1])

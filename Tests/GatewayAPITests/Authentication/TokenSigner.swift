@@ -1,15 +1,15 @@
 import Foundation
 import JWTKit
 
-/// Signs tokens of any form, right or wrong.
+/// Signs tokens of any form, valid or invalid.
 struct TokenSigner {
     let algorithm: String
     let keyID: String?
-    /// The public key's own members of a JWK: `kty` and those of the kind.
+    /// The public key's own members of a JWK: `kty` and those of its type.
     let key: String
     private let signer: any JWTAlgorithm
 
-    /// A new key, or the published one of RFC 7515 for RSA.
+    /// Makes a new key or, for RSA, takes the one published in RFC 7515.
     init(_ algorithm: String = "ES256", keyID: String? = "k1") async throws {
         self.algorithm = algorithm
         self.keyID = keyID
@@ -47,14 +47,14 @@ struct TokenSigner {
         signer = try await keys.getKey()
     }
 
-    /// A shared secret; the texts of its algorithm and key may be wrong on purpose.
+    /// Takes a shared secret. The names of its algorithm and key may be wrong on purpose.
     init(secret: String, keyID: String? = nil) async throws {
         (algorithm, self.keyID, key) = ("HS256", keyID, "")
         let keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
         signer = try await keys.getKey()
     }
 
-    /// The public key, with further members.
+    /// The public key as a JWK, with further members.
     func jwk(_ members: String = "") -> String {
         let keyID = keyID.map { #","kid":"\#($0)""# } ?? ""
         return "{" + key + keyID + members + "}"
@@ -65,7 +65,7 @@ struct TokenSigner {
         #"{"keys":["# + jwks.joined(separator: ",") + "]}"
     }
 
-    /// A token with these claims, and a header of its own where one is given.
+    /// A token with these claims, and optionally with another header.
     func token(_ claims: String = IssuerFixture.claims(), header: String? = nil) throws -> String {
         let keyID = keyID.map { #","kid":"\#($0)""# } ?? ""
         let header = header ?? #"{"alg":"\#(algorithm)"\#(keyID)}"#
@@ -73,7 +73,7 @@ struct TokenSigner {
         return signed + "." + Self.base64URL(Data(try signer.sign(Data(signed.utf8))))
     }
 
-    /// Base64 with the alphabet of URLs and no padding.
+    /// Encodes base64 with the URL alphabet and without padding.
     static func base64URL(_ data: Data) -> String {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }

@@ -60,7 +60,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     @Test(arguments: ["none", "None", "NONE", ""])
     func unsignedTokensAreRefused(algorithm: String) async throws {
         let signer = try await TokenSigner()
-        // Even where a row, against the rules for rows, names such an algorithm.
+        // Even if a row names such an algorithm, against the rules for rows.
         let fixture = IssuerFixture([
             IssuerFixture.issuer(
                 keys: .inline(TokenSigner.set(signer.jwk())), algorithms: ["ES256", "none", "None", "NONE", ""])
@@ -76,7 +76,7 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     func aPublicKeyIsNoSharedSecret(algorithm: String) async throws {
         let signer = try await TokenSigner("RS256")
         let set = TokenSigner.set(signer.jwk())
-        // The row is wrong on purpose: validation would not let it in.
+        // The row is wrong on purpose; validation would refuse it.
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(set), algorithms: ["RS256", algorithm])])
         for text in [set, signer.jwk(), PublishedKeys.rsaModulus] {
             let forger = try await TokenSigner(secret: text)

@@ -71,7 +71,7 @@ import Testing
 
     @Test func malformedKeysAreNone() async throws {
         let point = #"{"kty":"EC","crv":"P-256","x":"%","y":"%"}"#
-        // One byte moved from a coordinate to the other, and a point that is not on the curve.
+        // One byte moved from one coordinate to the other, and a point that is not on the curve.
         let zeros = { (count: Int) in TokenSigner.base64URL(Data(repeating: 0, count: count)) }
         for (x, y) in [(31, 33), (32, 32), (0, 64)] {
             let jwk = #"{"kty":"EC","crv":"P-256","x":"\#(zeros(x))","y":"\#(zeros(y))"}"#

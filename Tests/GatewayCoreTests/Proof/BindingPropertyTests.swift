@@ -4,12 +4,12 @@ import Testing
 
 @testable import GatewayCore
 
-/// Whatever is given binds all that was decided: judged by reading it as a store does, with no code of the gateway's.
+/// Everything issued binds all that was decided. The test reads it as a store does, with no code of the gateway's.
 ///
-/// Session policies are held to the same in ``SessionPolicyComparisonTests``.
+/// ``SessionPolicyComparisonTests`` tests session policies in the same way.
 @Suite("What is given, read as a store reads it", .timeLimit(.minutes(10)))
 struct BindingPropertyTests {
-    /// `SLUICE_TEST_BINDINGS`: how many cases are drawn for each delivery and scheme; an eighth of them with RSA.
+    /// `SLUICE_TEST_BINDINGS`: number of cases drawn for each delivery and scheme. With RSA, an eighth of that.
     private static let count = ProcessInfo.processInfo.environment["SLUICE_TEST_BINDINGS"].flatMap { Int($0) } ?? 24
 
     private struct Issuing {
@@ -28,7 +28,7 @@ struct BindingPropertyTests {
         }
     }
 
-    /// What is issued, or `nil` where it is refused.
+    /// The issued URL; `nil` where it is refused.
     private func issued(_ world: GeneratedWorld) async throws -> IssuedURL? {
         guard let request = try? world.request() else { return nil }
         let issuing = try await Issuing(world.tables())
@@ -120,7 +120,7 @@ struct BindingPropertyTests {
             }
         }
         for added in ["versionId", "response-content-type", "uploads", "acl"] where meaning.query[added] == nil {
-            // What Google's version 2 does not sign is for grants that leave it open.
+            // Google's version 2 does not sign these parameters. It serves only grants that leave them open.
             if world.scheme == .gcsV2RSA, added.hasPrefix("response-") { continue }
             try expectRefused("added \(added)") { $0.url = url + "&\(added)=x" }
         }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import GatewayCore
 
-/// Forms and strings of clients, read as stores read them.
+/// Forms and clients' strings, read as stores read them.
 extension BindingPropertyTests {
     private static let forms = 40 * (ProcessInfo.processInfo.environment["SLUICE_TEST_BINDINGS"] == nil ? 1 : 10)
 
-    /// The condition of a policy about a field, as JSON has it.
+    /// The condition of a policy on a field, in its JSON form.
     private func condition(_ name: String, in conditions: [Any]) -> (word: String, value: Any)? {
         for item in conditions {
             if let exact = item as? [String: Any],

@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import GatewayCore
 
-/// A bucket, a grant and quotas, and what is asked for under them; drawn at random.
+/// A random bucket, with a grant, quotas and a request under them.
 struct GeneratedWorld: CustomStringConvertible {
-    /// How what is issued leaves.
+    /// The deliveries of a credential.
     enum Delivery: String, CaseIterable {
         case single
         case batch
@@ -106,7 +106,7 @@ struct GeneratedWorld: CustomStringConvertible {
         if chance(3) { fields.metadata = ["owner": "a  b", "x": "1"] }
     }
 
-    /// The request, checked; an error where its fields are none.
+    /// The validated request; throws where its fields are invalid.
     func request() throws -> IssueRequest {
         let step: MultipartStep? =
             switch delivery {
@@ -180,7 +180,7 @@ extension GeneratedWorld {
         }
     }
 
-    /// The headers without which, and with other values of which, the store must refuse.
+    /// Headers that the store must require with exactly these values.
     var expectedHeaders: [String: String] {
         guard isUpload else { return [:] }
         var headers: [String: String] = [:]
@@ -210,14 +210,14 @@ extension GeneratedWorld {
         return headers
     }
 
-    /// Most bytes that such headers let through.
+    /// The most bytes that such headers admit.
     var boundBytes: Int64? {
         let headers = expectedHeaders
         if let length = headers["content-length"] { return Int64(length) }
         return headers["x-goog-content-length-range"].flatMap { Int64($0.drop { $0 != "," }.dropFirst()) }
     }
 
-    /// The parameters without which, and with other values of which, the store must refuse.
+    /// Query parameters that the store must require with exactly these values.
     var expectedQuery: [String: String] {
         // Google's version 2 writes names in lower case.
         let names = scheme == .gcsV2RSA ? ("partnumber", "uploadid") : ("partNumber", "uploadId")
@@ -247,7 +247,7 @@ extension GeneratedWorld {
         return query
     }
 
-    /// What the grant, the quota and the bucket demand and the request does not keep; nothing may be given then.
+    /// The demand of grant, quota or bucket that the request does not meet; nothing may be issued then.
     var offence: String? {
         let conditions = grant.conditions
         if isUpload {

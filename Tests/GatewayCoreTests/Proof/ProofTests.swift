@@ -4,7 +4,7 @@ import Testing
 @testable import GatewayCore
 @testable import Signing
 
-/// The check before each recording, given what is not quite what was decided.
+/// The check before each recording, with input that differs slightly from what was decided.
 @Suite("A proof") struct ProofTests {
     private static let length: Int64 = 5
 

@@ -1,11 +1,11 @@
 import Foundation
 import LibCrypto
 
-/// Reads URLs as a store does, knowing nothing of how they were made: takes URL and headers apart, and signs them anew.
+/// Reads URLs as a store does, without knowing how they were made: it parses URL and headers, and signs them again.
 struct StoreReading {
     enum Scheme: CaseIterable { case awsV4, awsV2, ossV4, ossV1, gcsV4RSA, gcsV4HMAC, gcsV2RSA }
 
-    /// A request as it arrives.
+    /// A request as it arrives at the store.
     struct Request {
         var method: String
         var url: String
@@ -13,7 +13,7 @@ struct StoreReading {
         var headers: [String: String]
     }
 
-    /// A URL in its parts; the query decoded.
+    /// The parts of a URL; the query is decoded.
     struct Parts {
         let authority: String
         let path: String
@@ -40,7 +40,7 @@ struct StoreReading {
     let isPathStyle: Bool
     let secret: String
 
-    /// The names of the parameters of the signature itself.
+    /// The names of the signature's own parameters.
     var own: Set<String> {
         switch scheme {
         case .awsV4: Self.prefixed("X-Amz-")
@@ -62,7 +62,7 @@ struct StoreReading {
         Set(["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"].map { prefix + $0 })
     }
 
-    /// The key that a URL names, and the parameters that change what is done.
+    /// The key that a URL names, and the parameters that change its effect.
     func meaning(of url: String) -> (key: String, query: [String: String]) {
         let parts = Parts(url)
         let path = PlainPercent.decoded(parts.path)
@@ -74,7 +74,7 @@ struct StoreReading {
         )
     }
 
-    /// Seconds since 1970 from which on a URL is dead.
+    /// The time from which a URL is dead, in seconds since 1970.
     func end(of url: String) throws -> Int {
         let parts = Parts(url)
         guard let date = parts["X-Amz-Date"] ?? parts["X-Goog-Date"] ?? parts["x-oss-date"],
@@ -86,7 +86,7 @@ struct StoreReading {
         return Int(try Date(text, strategy: .iso8601).timeIntervalSince1970) + (Int(life) ?? 0)
     }
 
-    /// Whether the signature is that of the request.
+    /// Whether the request carries the right signature.
     func accepts(_ request: Request) throws -> Bool {
         let parts = Parts(request.url)
         switch scheme {
@@ -125,7 +125,7 @@ struct StoreReading {
         return parts[prefix + "Signature"] == signature
     }
 
-    /// Runs of spaces count as one.
+    /// Replaces each run of spaces by one space.
     fileprivate static func collapsed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }
@@ -150,7 +150,7 @@ struct StoreReading {
         return parts["x-oss-signature"] == derived("aliyun_v4", scope, toSign)
     }
 
-    /// A signature of version 4 with the key of a scope.
+    /// A signature of version 4 with the key derived for a scope.
     func derived(_ word: String, _ scope: String, _ text: String) -> String {
         var key = Array((word + secret).utf8)
         for part in scope.split(separator: "/") {
@@ -211,7 +211,7 @@ struct StoreReading {
     }
 }
 
-/// Percent-encoding of RFC 3986, once more.
+/// Percent-encoding of RFC 3986, implemented once more.
 enum PlainPercent {
     static func encoded(_ text: String, keeping kept: String = "-._~") -> String {
         text.utf8.map { byte in

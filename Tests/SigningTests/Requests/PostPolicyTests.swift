@@ -42,7 +42,7 @@ struct PostPolicyTests {
             let json = policy.json(expiration: .seconds)
             #expect(json.utf8.allSatisfy { (0x20...0x7E).contains($0) })
             let parsed = try JSONDecoder().decode(JSON.self, from: Data(json.utf8))
-            // By bytes, since JSON of this test compares texts by canonical equivalence.
+            // Compared by bytes, since JSON in this test compares texts by canonical equivalence.
             guard case .array(let conditions)? = parsed["conditions"], case .object(let exact) = conditions[0],
                 case .array(let parts) = conditions[1], case .array(let listed) = conditions[2],
                 case .array(let values) = listed[2]

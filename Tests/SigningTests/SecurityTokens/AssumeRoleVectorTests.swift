@@ -38,7 +38,7 @@ struct AssumeRoleVectorTests {
     func eachStageIsWhatAlibabasClientMade(vector: Vector) throws {
         let inputs = vector.inputs
         let call = try vector.assumeRole
-        // That client binds headers of its own as well.
+        // That client also binds its own headers.
         let request = SignableRequest(
             method: inputs.method, address: BucketAddress(service: try StoreEndpoint(inputs.endpoint)), key: "",
             headers: inputs.allHeaders, query: call.parameters, payload: PayloadHash(of: []))

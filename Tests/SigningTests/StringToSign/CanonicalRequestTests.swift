@@ -8,7 +8,7 @@ struct CanonicalRequestTests {
     static let vectors = ["oss_v4_query", "oss_v4_header", "aws_v4_query", "aws_v4_header"].flatMap(Vector.all(in:))
         .filter { $0.expected.canonicalRequest != nil && $0.expected.stringToSign != nil }
 
-    /// What those ask for that no single object's reading or writing is.
+    /// Vectors that request something other than reading or writing a single object.
     private static let refused: [String: StringToSignRefusal] = [
         "aws4-doc-get-lifecycle": .bucketResource, "aws4-doc-list": .bucketResource,
         // Empty segments.
@@ -37,7 +37,7 @@ struct CanonicalRequestTests {
         #expect(Self.vectors.count > 20)
     }
 
-    /// A request of OSS V4 in the header, as its parts.
+    /// The parts of a request of OSS V4 with the signature in the header.
     private struct Draft {
         var method = "PUT"
         var path = "/demo-bucket/u/a%20b.png"
@@ -112,8 +112,8 @@ struct CanonicalRequestTests {
         }
     }
 
-    /// What `alibabacloud-oss-v2` 1.4.1 hashed for an upload in parts, but for the date; the SDK for Go sends the same
-    /// parameters.
+    /// The text that `alibabacloud-oss-v2` 1.4.1 hashed for a multipart upload, except the date. The SDK for Go sends
+    /// the same parameters.
     @Test(
         arguments: [
             (
@@ -276,7 +276,7 @@ struct CanonicalRequestTests {
     }
 }
 
-/// A canonical request, its string to sign, and whose signature is asked for.
+/// A canonical request, its string to sign, and the credential whose signature is requested.
 struct Asked {
     var canonicalRequest: String
     var stringToSign: String
@@ -298,7 +298,7 @@ struct Asked {
         securityToken = vector.inputs.securityToken
     }
 
-    /// A request of OSS V4 with the string that belongs to it.
+    /// A request of OSS V4 with its string to sign.
     static func oss(_ canonicalRequest: String, token: String?) throws -> Asked {
         Asked(
             canonicalRequest: canonicalRequest,

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Strings to sign, mutated")
 struct StringFuzzTests {
-    /// Strings for each of the generators; 10⁷ in all take minutes with an optimised build.
+    /// Number of strings for each generator. 10⁷ in all take minutes with an optimised build.
     static let stringsPerSeed =
         (ProcessInfo.processInfo.environment["SLUICE_TEST_STRINGS"].flatMap { Int($0) } ?? 100_000) / 10
 
@@ -36,7 +36,7 @@ struct StringFuzzTests {
                 return
             }
         }
-        // The mutations are mild enough for some strings to remain good.
+        // The mutations are mild enough that some strings remain valid.
         #expect(permittedCount > Self.stringsPerSeed / 100)
     }
 
@@ -44,7 +44,7 @@ struct StringFuzzTests {
     func whateverRequestIsPermittedIsReadInOneWay(seed: UInt64) throws {
         var mutator = StringMutator(seed: 100 + seed)
         var permittedCount = 0
-        // Each needs a hash of its own.
+        // Each needs its own hash.
         let count = Self.stringsPerSeed / 10
         for _ in 0..<count {
             let text = mutator.nextRequest()
@@ -73,7 +73,7 @@ struct StringFuzzTests {
     }
 }
 
-/// Makes strings out of good ones by small changes that an attacker would try.
+/// Makes strings from valid ones by small changes that an attacker would try.
 struct StringMutator {
     private var random: SeededGenerator
 
@@ -170,14 +170,14 @@ struct StringMutator {
     }
 }
 
-/// A string to sign read once more, plainly and from its other end: what stores would take it for, and what may not be
-/// in it.
+/// Reads a string to sign once more, plainly and from its other end: how stores would interpret it, and what it must
+/// not contain.
 struct PlainReading {
     private(set) var method = ""
     private(set) var bucket = ""
     private(set) var key = ""
     private(set) var operation = ""
-    /// Why nobody should sign it.
+    /// The reason why nobody should sign the string; `nil` where there is none.
     private(set) var flaw: String?
 
     init(_ text: String, vendor: StoreVendor) {
@@ -205,7 +205,7 @@ struct PlainReading {
         flaw = Self.flaw(text, lines: lines, names: names, key: key)
     }
 
-    /// Names in a canonical query, without those of the signature; `nil` when one is given twice.
+    /// Names in a canonical query, without those of the signature; `nil` where one occurs twice.
     static func namesBesidesSignature(in query: String) -> Set<String>? {
         let names = query.components(separatedBy: "&").filter { !$0.isEmpty }.map { $0.components(separatedBy: "=")[0] }
         guard Set(names).count == names.count else { return nil }
@@ -240,7 +240,7 @@ struct PlainReading {
                 return "a line that is no header"
             }
             let name = line.components(separatedBy: ":")[0]
-            // Metadata may be called anything.
+            // Metadata may have any name.
             if name.components(separatedBy: "-").dropFirst(2).first == "meta" { continue }
             let words = ["copy-source", "callback", "symlink", "-security-token", "grant", "tagging"]
             if words.contains(where: name.contains) { return "a dangerous header" }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Strings to sign of clients")
 struct StringToSignTests {
-    /// A string that is permitted, in the vendor's words, with what may be put into it.
+    /// A permitted string in the vendor's form, with the values that may be inserted.
     struct Draft {
         var method = "PUT"
         var contentMD5 = ""

@@ -25,7 +25,7 @@ struct AWSV4VerificationTests {
                 changed[index] = replacement
                 var received = vector.received
                 received.target = String(decoding: changed, as: UTF8.self)
-                // The case of an escape's digits means nothing.
+                // The case of an escape's digits has no meaning.
                 if received.target.removingPercentEncoding == vector.received.target.removingPercentEncoding {
                     continue
                 }
@@ -139,7 +139,7 @@ struct AWSV4VerificationTests {
 }
 
 extension Vector {
-    /// The request that a client makes of the SDK's URL.
+    /// The request that a client makes with the SDK's URL.
     var received: ReceivedRequest {
         let origin = inputs.endpoint
         let host = origin.replacing("https://", with: "").replacing("http://", with: "")
@@ -151,7 +151,7 @@ extension Vector {
         )
     }
 
-    /// Verifies as a store that knows this vector's credential, so many seconds after the signature.
+    /// Verifies as a store that knows this vector's credential, `seconds` after the signature.
     @discardableResult
     func verify(_ received: ReceivedRequest, after seconds: Int) throws -> VerifiedRequest {
         let credential = try inputs.credential

@@ -26,7 +26,7 @@ struct OSSV1VerificationTests {
                 bytes[index] = replacement
                 var changed = received
                 changed.target = String(decoding: bytes, as: UTF8.self)
-                // The case of an escape's digits means nothing.
+                // The case of an escape's digits has no meaning.
                 if changed.target.removingPercentEncoding == received.target.removingPercentEncoding { continue }
                 #expect(throws: VerificationError.self, "\(changed.target)") { try vector.verify(changed, after: 0) }
             }
@@ -45,7 +45,7 @@ struct OSSV1VerificationTests {
             #expect(throws: VerificationError.malformed("\(header.name) is given twice")) {
                 try vector.verify(changed, after: 0)
             }
-            // An x-oss-date makes the Date beside it idle.
+            // An x-oss-date overrides the Date beside it.
             if header.name == "date", received.headers.contains(where: { $0.name == "x-oss-date" }) { continue }
             changed = received
             changed.headers.remove(at: number)
@@ -109,7 +109,7 @@ struct OSSV1VerificationTests {
         var random = SeededGenerator(seed: 2000 + seed)
         for _ in 0..<100 {
             let generated = GeneratedV2Request(using: &random)
-            // A store reads the year in ten digits.
+            // A store reads the time as ten digits.
             guard generated.vendor == .oss, generated.epochSeconds > 1_000_000_000 else { continue }
             let signed = try generated.presigned()
             let host = generated.isPathStyle ? "s.example.com" : "\(generated.bucket).s.example.com"
@@ -129,7 +129,7 @@ struct OSSV1VerificationTests {
 }
 
 extension V2Vector {
-    /// The request as the store would see it.
+    /// The request as the store receives it.
     func received() throws -> ReceivedRequest {
         if let url = expected.url {
             let target = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)[3]
@@ -138,7 +138,7 @@ extension V2Vector {
         let signed = try OSSV1.authorize(
             inputs.signableRequest, with: SigningKeyV2(inputs.credential), at: inputs.instant)
         let target = signed.url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)[3]
-        // What is verified is the SDK's signature.
+        // The SDK's signature is what is verified.
         let authorization = try #require(expected.authorization)
         return ReceivedRequest(
             method: inputs.method, target: "/\(target)",

@@ -73,7 +73,7 @@ struct OSSV4VerificationTests {
                 changed[index] = replacement
                 var received = original
                 received.target = String(decoding: changed, as: UTF8.self)
-                // The case of an escape's digits means nothing.
+                // The case of an escape's digits has no meaning.
                 guard received.target.removingPercentEncoding != original.target.removingPercentEncoding else {
                     continue
                 }
@@ -147,7 +147,7 @@ extension Vector {
             : verifier.verify(presigned: received, at: inputs.instant)
     }
 
-    /// The request that a client makes of what the SDK made.
+    /// The request that a client makes from the SDK's output.
     fileprivate var receivedByOSS: ReceivedRequest {
         get throws {
             let origin = try inputs.address.origin

@@ -1,4 +1,4 @@
-/// SHA-1 and HMAC written from FIPS 180-4 and RFC 2104, to have no code in common with what they judge.
+/// SHA-1 and HMAC, written from FIPS 180-4 and RFC 2104. They share no code with what they judge.
 enum PlainSHA1 {
     static func hash(_ message: [UInt8]) -> [UInt8] {
         var padded = message + [0x80]

@@ -1,8 +1,8 @@
 import Foundation
 import TestSupport
 
-/// "Version 2" signatures in the query once more, with strings and Foundation, as slowly and plainly as they read in
-/// the documentation. They share nothing with the code that they judge.
+/// "Version 2" signatures in the query once more, with strings and Foundation, as slow and plain as in the
+/// documentation. They share nothing with the code that they judge.
 struct PlainV2 {
     enum Vendor: CaseIterable {
         case oss, amazon, google
@@ -100,7 +100,7 @@ struct PlainV2 {
     }
 }
 
-/// Inputs of a "version 2" signature, drawn at random; plain values, nothing of the code under test.
+/// Random inputs of a "version 2" signature: plain values that use nothing of the code under test.
 struct GeneratedV2Request {
     let vendor: PlainV2.Vendor
     let method: String

@@ -21,7 +21,7 @@ struct V2PropertyTests {
         }
     }
 
-    /// A key keeps what its requests have in common; nothing else of them may stay.
+    /// A key keeps what its requests have in common; nothing else of a request may remain.
     @Test(arguments: 0..<10)
     func aKeyThatSignedOtherRequestsSignsLikeANewOne(seed: UInt64) throws {
         var random = SeededGenerator(seed: 500 + seed)
@@ -42,7 +42,7 @@ struct V2PropertyTests {
                 let signed = Result { try OSSV1.presignedURL(request, with: used, at: instant) }
                 let fresh = Result { try OSSV1.presignedURL(request, with: SigningKeyV2(credential), at: instant) }
                 #expect("\(signed)" == "\(fresh)")
-                // The same names, other values, and once more without what is in the query.
+                // The same names with other values, and once more without the query.
                 request.headers = request.headers.map { NamedValue($0.name, " v \($0.value)") }
                 request.key += "/x"
                 request.query = []

@@ -43,7 +43,7 @@ struct V2QueryVectorTests {
         #expect(!url.contains("+"))
     }
 
-    /// Changes of one input each, which the signature must notice.
+    /// Changes of one input, which must change the signature.
     enum Change: CaseIterable, Sendable {
         case bucket, key, method, secret, token, second, expiry, type, digest, header, subResource
 
@@ -56,7 +56,7 @@ struct V2QueryVectorTests {
             case .method: vector.inputs.method = vector.inputs.method == "GET" ? "PUT" : "GET"
             case .secret:
                 vector.inputs.secretAccessKey? += "x"
-                // Another private key would do, and is a matter of its own tests.
+                // Another private key would be valid too; its own tests cover that.
                 if vector.inputs.privateKeyPEM != nil { vector.inputs.key? += "x" }
             case .token:
                 vector.inputs.securityToken = (vector.inputs.securityToken ?? "") + "x"

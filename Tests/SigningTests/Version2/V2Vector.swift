@@ -2,7 +2,7 @@ import Foundation
 import Signing
 import Testing
 
-/// One entry of a file of "version 2" vectors: what an SDK was given, and what it made of it.
+/// One entry of a file of "version 2" vectors: the input of an SDK, and its output.
 struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
     struct Inputs: Decodable, Sendable {
         var endpoint: String
@@ -65,7 +65,7 @@ struct V2Vector: Decodable, Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// The vectors of a file that are of a scheme.
+    /// The vectors of a scheme in a file.
     static func of(_ scheme: String, in file: String) -> [V2Vector] {
         guard let url = Bundle.module.url(forResource: "Vectors/\(file)", withExtension: "json"),
             let all = try? JSONDecoder().decode([V2Vector].self, from: Data(contentsOf: url))
@@ -87,7 +87,7 @@ extension V2Vector.Inputs {
         }
     }
 
-    /// Headers that the request has, those given apart included.
+    /// All headers of the request, including those that are given separately.
     var allHeaders: [NamedValue] {
         var bound = headers
         if let contentType, !bound.keys.contains(where: { $0.lowercased() == "content-type" }) {

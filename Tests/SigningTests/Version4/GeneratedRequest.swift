@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Inputs of a signature, drawn at random; plain values, nothing of the code under test.
+/// Random inputs of a signature: plain values that use nothing of the code under test.
 struct GeneratedRequest {
     let method: String
     let scheme: String
@@ -51,14 +51,14 @@ struct GeneratedRequest {
         accessKeyID = pick(["AKIA0001", "key+with=signs", "ключ"])
         secretAccessKey = pick(["secret/+", String(repeating: "long", count: 40), "秘密"])
         let token = Self.text(upTo: 30, using: &random)
-        // Google's HMAC keys come without tokens, and a header cannot hold every text.
+        // Google's HMAC keys have no tokens, and a header cannot contain every text.
         securityToken =
             Bool.random(using: &random) || scheme == .gcsQuery
             ? nil : scheme.isHeader ? Self.headerText(token) : token
         region = pick(["us-east-1", "eu-central-1", "auto"])
     }
 
-    /// Text of ASCII for the most part, with scalars of every plane in between.
+    /// Text that is mostly ASCII, with scalars of every plane in between.
     static func text(upTo count: Int, using random: inout SeededGenerator) -> String {
         var text = String.UnicodeScalarView()
         for _ in 0..<Int.random(in: 0...count, using: &random) {
@@ -77,7 +77,7 @@ struct GeneratedRequest {
         return pieces.joined() + (Bool.random(using: &random) ? "  " : "")
     }
 
-    /// A text without what no header can hold.
+    /// A text without characters that a header cannot contain.
     private static func headerText(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.filter { ![0, 10, 13].contains($0.value) }))
     }

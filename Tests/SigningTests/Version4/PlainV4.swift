@@ -1,9 +1,9 @@
 import Foundation
 
-/// "Version 4" signatures once more, with strings and Foundation, as slowly and plainly as they read in the
-/// documentation. It shares nothing with the code that it judges.
+/// "Version 4" signatures once more, with strings and Foundation, as slow and plain as in the documentation. It shares
+/// nothing with the code that it judges.
 struct PlainV4 {
-    /// What the vendors' documents say, each for itself.
+    /// The schemes, each according to its vendor's documents.
     enum Scheme: String, CaseIterable, Sendable {
         case awsQuery, awsHeader, ossQuery, ossHeader, gcsQuery
 
@@ -133,7 +133,7 @@ struct PlainV4 {
         let isOwnPort = request.port == (request.scheme == "http" ? 80 : 443)
         let port = request.port.map { isOwnPort ? "" : ":\($0)" } ?? ""
         let host = (request.addressing == "virtual" ? "\(request.bucket)." : "") + request.endpointHost.lowercased()
-        // The escaped slash of the generated prefix is a slash to a store, as in a key.
+        // To a store, the escaped slash of the generated prefix is a slash, as in a key.
         let prefixes = ["": "", "/": "", "/s3": "/s3", "/a%20b/c%2Fd/": "/a%20b/c/d"]
         let base = (prefixes[request.prefix] ?? "") + (request.addressing == "path" ? "/\(request.bucket)" : "")
         return ("\(request.scheme)://\(host)\(port)", "\(host)\(port)", base)
@@ -146,7 +146,7 @@ struct PlainV4 {
         return text.addingPercentEncoding(withAllowedCharacters: kept) ?? "not UTF-8"
     }
 
-    /// OSS trims values, the others join their words by single spaces as well.
+    /// Normalises a header value. OSS trims it; the others also reduce runs of spaces to single ones.
     private static func value(_ value: String, scheme: Scheme) -> String {
         if scheme.isOSS { return value.trimmingCharacters(in: CharacterSet(charactersIn: " \t")) }
         return value.unicodeScalars.split { $0 == " " || $0 == "\t" }.map { String(String.UnicodeScalarView($0)) }

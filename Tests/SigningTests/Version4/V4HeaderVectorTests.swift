@@ -14,7 +14,7 @@ struct V4HeaderVectorTests {
         let signed = try vector.authorized()
         let expected = vector.expected
         #expect(signed.signature == expected.signature)
-        // oss2 alone writes a space after the commas of OSS.
+        // For OSS, only oss2 writes a space after the commas.
         #expect(signed.authorization.compact == expected.authorization?.compact)
         if let canonicalRequest = expected.canonicalRequest { #expect(signed.canonicalRequest == canonicalRequest) }
         if let stringToSign = expected.stringToSign { #expect(signed.stringToSign == stringToSign) }

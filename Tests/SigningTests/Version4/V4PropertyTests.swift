@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Version 4, generated inputs")
 struct V4PropertyTests {
-    /// Inputs in all; the environment may ask for more.
+    /// Number of inputs in all; the environment may request more.
     private static let inputs =
         ProcessInfo.processInfo.environment["SLUICE_TEST_SIGNATURES"].flatMap(Int.init) ?? 10_000
     private static let seeds = 20
@@ -40,7 +40,7 @@ struct V4PropertyTests {
             let prefix = try scheme.isOSS ? generated.storePath : ""
             let received = ReceivedRequest(
                 method: generated.method,
-                // What a proxy in front of OSS adds to the path, the store never sees.
+                // The store never sees what a proxy in front of OSS adds to the path.
                 target: String(signed.url.dropFirst(address.origin.count + prefix.count)),
                 headers: [NamedValue("Host", address.authority)] + signed.headers,
                 hostBucket: generated.addressing == "path" ? nil : generated.bucket
@@ -61,7 +61,7 @@ struct V4PropertyTests {
     }
 }
 
-/// What every form of a signature shows.
+/// The stages that every form of a signature shows.
 struct SignedStages {
     let canonicalRequest: String
     let stringToSign: String
@@ -85,7 +85,7 @@ extension GeneratedRequest {
         }
     }
 
-    /// The path of the endpoint as a URL shows it.
+    /// The path of the endpoint as it appears in a URL.
     var storePath: String {
         get throws { try StoreEndpoint("https://h\(prefix)").path }
     }
@@ -130,6 +130,6 @@ extension GeneratedRequest {
 }
 
 extension String {
-    /// Whether the texts are the same bytes; `==` takes canonical equivalents for the same.
+    /// Whether the texts have the same bytes; `==` also accepts canonical equivalents.
     func isSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }

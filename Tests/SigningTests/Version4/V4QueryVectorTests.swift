@@ -14,7 +14,7 @@ struct V4QueryVectorTests {
         let signed = try vector.presigned()
         let expected = vector.expected
         #expect(signed.signature == expected.signature)
-        // The tests of the iOS SDK publish nothing but the signature.
+        // The tests of the iOS SDK publish only the signature.
         guard let path = expected.path, let query = expected.queryDecoded, let url = expected.url else {
             return #expect(vector.name.hasPrefix("oss4-ios-test"))
         }
@@ -34,12 +34,12 @@ struct V4QueryVectorTests {
         #expect(try url == vector.presigned().url)
     }
 
-    /// Changes of one input each, which the signature must notice.
+    /// Changes of one input, which must change the signature.
     enum Change: CaseIterable, Sendable {
         case endpoint, region, service, bucket, key, method, accessKeyID, secretAccessKey, securityToken, second, day
         case expiry, contentType, contentMD5, contentLength, header, query
 
-        /// Whether the scheme binds the input, or has it at all.
+        /// Whether the vector has the input and the scheme binds it.
         func applies(to vector: Vector) -> Bool {
             let (isOSS, isGCS) = (vector.scheme.hasPrefix("oss"), vector.scheme.hasPrefix("gcs"))
             return switch self {
@@ -77,7 +77,7 @@ struct V4QueryVectorTests {
             }
         }
 
-        /// Where the last digit of the seconds stands; no vector has a 1 there.
+        /// The range of the last digit of the seconds; no vector has a 1 there.
         private func secondOfTime(_ time: String) throws -> Range<String.Index> {
             let end = time.index(before: time.endIndex)
             let start = time.index(before: end)
@@ -98,7 +98,7 @@ struct V4QueryVectorTests {
         pairs.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// The URL with its query in a fixed order; whether a slash in it is escaped is up to the SDK.
+    /// The URL with its query in a fixed order. Each SDK decides whether it escapes a slash in the query.
     private func sortedQuery(_ url: String) -> [String] {
         url.split(separator: "?", maxSplits: 1).map { $0.split(separator: "&").sorted().joined(separator: "&") }
     }

@@ -2,7 +2,7 @@ import Signing
 import TestSupport
 import Testing
 
-/// A presigner keeps what its requests have in common; nothing else of them may stay.
+/// A presigner keeps what its requests have in common; nothing else of a request may remain.
 @Suite("Version 4, one presigner for many requests")
 struct V4TemplateTests {
     private static let schemes: [PlainV4.Scheme] = [.awsQuery, .ossQuery, .gcsQuery]
@@ -32,7 +32,7 @@ struct V4TemplateTests {
             let later = try #require(SigningInstant(epochSeconds: 1_715_904_000 + second))
             for _ in 0..<2 {
                 #expect(try used.url(for: request, at: later) == presigner(scheme).url(for: request, at: later))
-                // The same names, other values, and once more without what is in the query.
+                // The same names with other values, and once more without the query.
                 request.headers = request.headers.map {
                     NamedValue($0.name, $0.name == "host" ? $0.value : "v \($0.value)")
                 }
@@ -108,7 +108,7 @@ struct V4TemplateTests {
         }
         _ = try url("k", "v")
         _ = try url("host", "s.example")
-        // Canonically equivalent to `k`'s capital, and no name at all.
+        // Canonically equivalent to a capital K, but not a valid name.
         #expect(throws: SigningError.invalidHeaderName("\u{212A}")) { try url("\u{212A}", "v") }
         _ = try url("K", "v")
         #expect(throws: SigningError.invalidHeaderName("\u{212A}")) { try url("\u{212A}", "v") }
@@ -122,7 +122,7 @@ struct V4TemplateTests {
     @Test(arguments: schemes) func `a URL is whole however long its parts are`(scheme: PlainV4.Scheme) throws {
         let instant = try #require(SigningInstant(epochSeconds: 1_715_934_600))
         let used = presigner(scheme)
-        // The path that is signed is longer than origin and path that are sent, or much shorter.
+        // The path that is signed is longer than the origin and path that are sent, or much shorter.
         for (host, bucket, addressing) in [
             ("a.b", String(repeating: "b", count: 63), Addressing.cname), ("a.b", "b-1", .virtual),
             (String(repeating: "h", count: 200) + ".example", "b-1", .path),

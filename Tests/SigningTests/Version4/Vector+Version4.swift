@@ -2,7 +2,7 @@ import Signing
 import Testing
 
 extension Vector {
-    /// What a scheme of version 4 makes of the inputs, in each of its forms.
+    /// The output of a version 4 scheme for the inputs, in each of its forms.
     struct Version4 {
         typealias Presign = (PresignRequest, SigningKeyV4, SigningInstant) throws -> PresignedURL
         typealias SignForm = (PostForm, SigningKeyV4, SigningInstant) throws -> SignedPostForm
@@ -13,7 +13,7 @@ extension Vector {
         let signForm: SignForm
         let signPolicy: SignPolicy
         let scope: (Inputs) -> CredentialScope
-        /// What the vendor's own headers begin with.
+        /// The prefix of the vendor's own headers.
         let headerPrefix: String
 
         static var aws: Version4 {
@@ -39,7 +39,7 @@ extension Vector {
         }
     }
 
-    /// A vector that these tests do not know how to read.
+    /// The error of a vector that these tests cannot read.
     struct Unreadable: Error {
         var text: String
     }
@@ -56,7 +56,7 @@ extension Vector {
         }
     }
 
-    /// The headers that the signature binds: of OSS, its own and those that are listed.
+    /// The headers that the signature binds. For OSS these are its own headers and the listed ones.
     var boundHeaders: [NamedValue] {
         guard scheme.hasPrefix("oss") else { return inputs.allHeaders }
         return inputs.allHeaders.filter { header in
@@ -133,6 +133,6 @@ extension PostPolicy.Condition {
 }
 
 extension Vector {
-    /// URLs of S3, the one scheme whose vectors publish every stage.
+    /// URLs of S3, the only scheme whose vectors publish every stage.
     static let aws = all(in: "aws_v4_query")
 }

@@ -16,7 +16,7 @@ extension APIKey: AdminResource {
         if let expiresAt, expiresAt <= new.now { throw body.invalid("expiresAt", "The time has passed.") }
     }
 
-    /// A key that ended already may say so again.
+    /// Reads a key that replaces another. A key that has ended may repeat its past `expiresAt`.
     init(_ body: inout JSONObject, as new: NewRow, over old: APIKey) throws(GatewayError) {
         try self.init(&body, new)
         keep(old)

@@ -4,7 +4,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// API keys: as other rows, but the answer to their creation shows the key itself, once.
+/// Endpoints for API keys. They work as for other rows, but the answer to a creation shows the key itself, once.
 struct APIKeyEndpoints: Sendable {
     let rows: AdminEndpoints<APIKey>
     let randomBytes: @Sendable (Int) throws -> [UInt8]
@@ -24,8 +24,8 @@ struct APIKeyEndpoints: Sendable {
         return response
     }
 
-    /// `POST /admin/v1/api-keys/{id}:rotate`: another secret for the same row; the present one ends at once, or after a
-    /// while.
+    /// `POST /admin/v1/api-keys/{id}:rotate`: gives the row a new secret. The present secret ends at once, or after a
+    /// delay.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()
@@ -60,7 +60,7 @@ struct APIKeyEndpoints: Sendable {
         return key
     }
 
-    /// The answer that shows a key, once.
+    /// Makes the answer that shows a key, once.
     private static func answer(
         _ status: HTTPResponse.Status, _ stored: Stored<APIKey>, _ key: APIKeyText
     ) -> ServerResponse {

@@ -3,7 +3,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/audit`: who changed what, when.
+/// `/admin/v1/audit`: who changed what, and when.
 struct AuditEndpoints: Sendable {
     private static let filters: [ListFilter] = [
         .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"), .instant("from"),
@@ -12,17 +12,17 @@ struct AuditEndpoints: Sendable {
 
     let reader: any AuditReader
 
-    /// `GET /admin/v1/audit`: a page of changes, the newest first.
+    /// `GET /admin/v1/audit`: one page of changes, newest first.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let page = try await reader.changes(request.listQuery(request.listFilters(Self.filters)))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
-    /// `GET /admin/v1/audit:export`: all of them, one JSON object on each line. They are read in pages while they are
-    /// sent, so that neither memory nor a transaction holds them.
+    /// `GET /admin/v1/audit:export`: all changes, one JSON object per line. They are read in pages while they are sent,
+    /// so neither memory nor a transaction holds all of them.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         var query = ListQuery(filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000)
-        // A refusal has to come before the first byte.
+        // A refusal must come before the first byte.
         let first = try await reader.changes(query)
         let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]
         query.pageToken = first.nextPageToken

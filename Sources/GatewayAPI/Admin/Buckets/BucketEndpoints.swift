@@ -2,8 +2,8 @@ import GatewayCore
 import StrictJSON
 
 extension AdminEndpoints<Bucket> {
-    /// `/admin/v1/buckets`: as other rows, but a bucket is written by a use case. The member `secretAccessKey` shows
-    /// the secret of the credential, where a change needs it.
+    /// `/admin/v1/buckets`: works as for other rows, but a use case writes the bucket. Where a change needs proof of
+    /// the credential, the member `secretAccessKey` carries its secret.
     init(
         store: any AdminStore<Bucket>, changes: BucketChanges, newRow: @escaping @Sendable (Caller) throws -> NewRow
     ) {

@@ -11,10 +11,10 @@ struct BucketValidationEndpoints: Sendable {
     let validator: any BucketValidator
     let audit: any AuditLog
     let randomBytes: @Sendable (Int) throws -> [UInt8]
-    /// Each check holds connections to a store for some seconds.
+    /// Limits concurrent checks, as each one holds connections to a store for some seconds.
     let gate = Gate(size: 8)
 
-    /// Tries a bucket and its credential out at the store.
+    /// Tests a bucket and its credential at the store.
     @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
@@ -23,7 +23,7 @@ struct BucketValidationEndpoints: Sendable {
         let credential = try await credentials.get(bucket.credentialID.lowercaseText).row
         let probe = try ProbeKey.make(randomBytes: try randomBytes(ProbeKey.randomByteCount))
         let validation = try await gate.pass { () async throws(GatewayError) in
-            // The audit explains the probe to whoever finds it in the bucket later.
+            // The audit row explains the probe to anyone who finds it in the bucket later.
             try await audit.note(
                 AuditedAct(.validate, .bucket, name, details: ["probeKey": probe.rawValue]),
                 by: caller.change(in: request))

@@ -8,7 +8,7 @@ import StrictJSON
 struct EventSecretEndpoints: Sendable {
     let useCase: EventSecrets
 
-    /// Makes or rotates the secret: the answer shows it, once.
+    /// Makes or rotates the secret. The answer shows it, once.
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()
@@ -21,14 +21,14 @@ struct EventSecretEndpoints: Sendable {
         }
     }
 
-    /// Tells what is known of the secret, which is not the secret.
+    /// Shows what is known about the secret, but not the secret itself.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let secret = try await useCase.secret(of: bucket(in: request))
         return .json(.ok) { secret.write(to: &$0) }
     }
 
-    /// Removes the secret, and the former one.
+    /// Removes the secret and its predecessor.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try await useCase.remove(of: bucket(in: request), by: caller.change(in: request))

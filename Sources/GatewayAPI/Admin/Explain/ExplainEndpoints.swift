@@ -4,7 +4,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `POST /admin/v1/explain`: it asks and changes nothing.
+/// `POST /admin/v1/explain`: a question that changes nothing.
 struct ExplainEndpoints: Sendable {
     let useCase: Explainer
     let now: @Sendable () -> Date
@@ -83,7 +83,7 @@ struct ExplainEndpoints: Sendable {
         return groups
     }
 
-    /// Claims of a caller that is named, as templates see them.
+    /// Reads the claims of a named principal, as templates see them.
     private static func texts(_ value: JSONValue?) throws(GatewayError) -> [String: String] {
         guard let value else { return [:] }
         guard case .object(let members) = value, members.count <= 100 else {
@@ -99,7 +99,7 @@ struct ExplainEndpoints: Sendable {
         return texts
     }
 
-    /// What a token with these claims would say. An audience and an expiry that are left out are taken to be right.
+    /// Makes the token that these claims would give. If audience or expiry are left out, they count as correct.
     private func token(
         of name: String, claims: JSONValue?, at instant: Date
     ) async throws(GatewayError) -> VerifiedToken {
@@ -118,7 +118,7 @@ struct ExplainEndpoints: Sendable {
     }
 }
 
-/// Deliveries that can be asked about.
+/// The deliveries that a question can name.
 private enum ExplainedDelivery: String, CaseIterable {
     case presignedURL = "presigned-url"
     case redirect

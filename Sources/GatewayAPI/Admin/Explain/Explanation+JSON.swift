@@ -88,7 +88,7 @@ extension Explanation.Allowance {
 }
 
 extension NearMiss.Flaw {
-    /// The word for it.
+    /// The word for this value in JSON.
     fileprivate var word: String {
         switch self {
         case .action: "action"
@@ -100,7 +100,7 @@ extension NearMiss.Flaw {
 }
 
 extension Permit {
-    /// Writes what would be signed; nothing is.
+    /// Writes what would be signed; nothing is signed.
     fileprivate func write(to json: inout JSONWriter) {
         json.name("url")
         json.object { json in

@@ -8,7 +8,7 @@ import StrictJSON
 struct GatewayEndpoints: Sendable {
     let directory: any GatewayDirectory
 
-    /// `GET /admin/v1/gateways`: those that run, and those that ended without a goodbye in the last day.
+    /// `GET /admin/v1/gateways`: the gateways that run, and those that ended in the last day without signing off.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let page = try await directory.gateways(request.listQuery(request.listFilters([])))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }

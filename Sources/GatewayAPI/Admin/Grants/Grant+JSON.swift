@@ -56,7 +56,7 @@ extension Grant: AdminResource {
         json.member("createdAt", createdAt)
     }
 
-    /// Writes what an admin says of the grant.
+    /// Writes the members of the grant that an admin sets.
     func writeContent(to json: inout JSONWriter) {
         json.member("principal", principal.rawValue)
         json.member("bucket", bucket.rawValue)

@@ -2,11 +2,11 @@ import Foundation
 import GatewayCore
 import StrictJSON
 
-/// The items of a batch of grants, each refused for itself.
+/// Reads the items of a batch of grants. Each item is refused by itself.
 struct GrantBatchItems {
-    /// Items of both arrays together.
+    /// Largest number of items in both arrays together.
     static let maxCount = 10_000
-    /// Most refusals that an answer lists.
+    /// Largest number of refusals that an answer lists.
     private static let maxRefusals = 100
 
     private var batch: GrantBatch
@@ -67,7 +67,7 @@ struct GrantBatchItems {
         }
     }
 
-    /// Takes the identifier of an item, which no other may have.
+    /// Takes the identifier of an item; no other item may have the same.
     private mutating func name(in item: inout JSONObject) throws(GatewayError) -> UUID? {
         guard let id = try item.uuid("id") else { return nil }
         guard ids.insert(id).inserted else { throw item.invalid("id", "Another item refers to the same grant.") }
@@ -80,7 +80,7 @@ struct GrantBatchItems {
 }
 
 extension JSONObject {
-    /// Takes an entity tag; `nil` for `*`, which every state fits.
+    /// Takes an entity tag; `nil` for `*`, which matches every state.
     fileprivate mutating func revision(_ name: String) throws(GatewayError) -> UUID? {
         guard let text = try string(name), !text.utf8.elementsEqual("*".utf8) else { return nil }
         let quote = UInt8(ascii: "\"")
@@ -100,6 +100,6 @@ extension JSONObject {
 }
 
 extension UUID {
-    /// A revision that no row is of.
+    /// A revision that no row has.
     fileprivate static let ofNothing = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }

@@ -4,23 +4,23 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// Many grants at once: a batch of changes, all of them out, all of them in.
+/// Operations on many grants at once: a batch of changes, an export of all grants, and an import.
 ///
-/// None of this runs on a thread that serves connections, which all the others there would wait for.
+/// None of this runs on a thread that serves connections, as all other connections of that thread would have to wait.
 struct GrantBulkEndpoints: Sendable {
-    /// Body of a batch: 10,000 items.
+    /// Body limit of a batch, in bytes; it suffices for 10,000 items.
     static let maxBatchBytes = Route.longestBodyBytes
-    /// Body of an import.
+    /// Body limit of an import, in bytes.
     static let maxImportBytes: Int64 = 2 << 30
-    /// How long the comparison and the writing of an import may take once its last line is read.
+    /// Longest time for the comparison and the writes of an import, after its last line is read.
     static let importDeadline = Duration.seconds(1800)
-    /// How long it may take until the first line of an export.
+    /// Longest time until the first line of an export.
     static let exportDeadline = Duration.seconds(120)
 
     let store: any GrantBulkStore
     let newRow: @Sendable (Caller) throws -> NewRow
 
-    /// `POST` of `{writes, deletes}`.
+    /// `POST /admin/v1/grants:apply`: applies `{writes, deletes}`.
     @concurrent @Sendable func apply(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
@@ -41,7 +41,7 @@ struct GrantBulkEndpoints: Sendable {
         }
     }
 
-    /// `GET` of all grants as a file.
+    /// `GET /admin/v1/grants:export`: sends all grants as a file.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let filters = try request.listFilters(Grant.filters, besides: ["format"])
         let format = try request.exportFormat()
@@ -80,7 +80,7 @@ struct GrantBulkEndpoints: Sendable {
         }
     }
 
-    /// `POST` of a file of grants.
+    /// `POST /admin/v1/grants:import`: reads a file of grants.
     @concurrent @Sendable func importGrants(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["principal", "bucket", "prefix", "dryRun", "prune", "samples"])
         let options = GrantImportOptions(
@@ -106,7 +106,7 @@ struct GrantBulkEndpoints: Sendable {
 }
 
 extension APIRequest {
-    /// The body, piece by piece.
+    /// The body, in pieces.
     fileprivate var bodyStream: RequestBodyStream {
         switch body {
         case .stream(let stream): return stream
@@ -133,7 +133,7 @@ extension APIRequest {
     }
 }
 
-/// A body that has arrived whole, given once.
+/// Gives a body that has arrived whole, as one piece.
 private actor OncePiece {
     private var bytes: [UInt8]
 

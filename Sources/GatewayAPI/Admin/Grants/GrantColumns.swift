@@ -3,15 +3,15 @@ import StrictJSON
 
 /// The columns of grants in CSV.
 struct GrantColumns: CSVColumns {
-    /// The columns of an export, in its order; an import may leave out those that can be empty.
+    /// The columns of an export, in order. An import may leave out columns that can be empty.
     enum Column: String, CaseIterable, Sendable {
         case id
         case principal
         case bucket
-        /// `bucket` for the whole of it, `prefix` or `template`: an empty cell must not open a bucket.
+        /// `bucket` for the whole bucket, `prefix` or `template`. An empty cell must not open a bucket.
         case kind
         case prefix
-        /// Parted by spaces, like all lists.
+        /// Separated by spaces, like all lists.
         case actions
         case effect
         case contentTypes
@@ -103,7 +103,7 @@ struct GrantColumns: CSVColumns {
         .array(text.utf8.split(separator: UInt8(ascii: " ")).map { .string(String(Substring($0))) })
     }
 
-    /// Spreadsheets write their truths in capitals.
+    /// Reads a boolean. Spreadsheets write booleans in capitals.
     private static func flag(_ text: String, _ column: Column) throws(GatewayError) -> Bool {
         switch text {
         case "true", "TRUE": return true
@@ -112,7 +112,7 @@ struct GrantColumns: CSVColumns {
         }
     }
 
-    /// The cells of a grant, one for each column.
+    /// The cells of a grant, one per column.
     static func cells(of grant: Grant) -> [String] {
         Column.allCases.map { cell($0, of: grant) }
     }

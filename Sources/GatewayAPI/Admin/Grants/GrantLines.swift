@@ -1,11 +1,11 @@
 import GatewayCore
 import HTTPServing
 
-/// The lines of an import, read from the body as they are asked for.
+/// Reads the lines of an import from the body, on demand.
 actor GrantLines {
-    /// Lines that are read and handed on at once.
+    /// Number of lines that are read and handed on at once.
     private static let batchSize = 2000
-    /// Lines there may be.
+    /// Largest number of lines in an import.
     private static let maxLines = 10_000_000
 
     private let body: RequestBodyStream.AsyncIterator
@@ -20,10 +20,10 @@ actor GrantLines {
     ///
     /// - Parameters:
     ///   - body: The bytes.
-    ///   - maxBytes: How many the route takes, for the answer where there are more.
-    ///   - parser: Knows their form.
-    ///   - new: What lines get that the gateway sets itself.
-    ///   - options: What lines may say.
+    ///   - maxBytes: Body limit of the route, for the error where the body is longer.
+    ///   - parser: Parses the format of the body.
+    ///   - new: The values that the gateway sets on each line.
+    ///   - options: Limits what a line may contain.
     init(
         _ body: RequestBodyStream, maxBytes: Int64, parser: any RecordParser, new: NewRow,
         options: GrantImportOptions
@@ -35,7 +35,7 @@ actor GrantLines {
         self.options = options
     }
 
-    /// The next lines; `nil` after the last.
+    /// Returns the next lines; `nil` after the last.
     func next() async throws -> [ProposedGrant]? {
         var grants: [ProposedGrant] = []
         while !isOver, grants.count < Self.batchSize {

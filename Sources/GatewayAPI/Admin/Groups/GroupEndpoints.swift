@@ -7,7 +7,7 @@ import StrictJSON
 struct GroupEndpoints: Sendable {
     let directory: any GroupDirectory
 
-    /// `GET /admin/v1/groups`: groups that have members or grants.
+    /// `GET /admin/v1/groups`: the groups that have members or grants.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let page = try await directory.groups(request.listQuery(request.listFilters([.text("member")])))
         return .json(.ok) { json in

@@ -4,7 +4,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/groups/{group}/members`: the path names the group, and the body or the path the member.
+/// `/admin/v1/groups/{group}/members`: the path names the group; the body or the path names the member.
 struct GroupMemberEndpoints: Sendable {
     let store: any AdminStore<GroupMember>
     let now: @Sendable () -> Date

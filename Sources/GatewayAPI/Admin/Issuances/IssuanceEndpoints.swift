@@ -3,7 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 
-/// `/admin/v1/issuances`: what was issued, row by row.
+/// `/admin/v1/issuances`: the rows of the ledger.
 struct IssuanceEndpoints: Sendable {
     let reader: any IssuanceReader
 
@@ -30,7 +30,7 @@ struct IssuanceEndpoints: Sendable {
         try request.allowQuery(IssuanceFilter.parameterNames.union(["format"]))
         let form = try request.word("format", IssuanceExport.self) ?? .ndjson
         let query = IssuanceQuery(try IssuanceFilter(request), pageSize: 1000)
-        // If nothing can be read, the status says so. Later the only sign of an error is a body that ends early.
+        // If nothing can be read, the status says so. After this, the only sign of an error is a body that ends early.
         let first = try await reader.issuances(query)
         let fields: HeaderFields = [
             .contentType: form.mediaType, .cacheControl: "no-store",

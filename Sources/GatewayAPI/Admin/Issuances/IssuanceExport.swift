@@ -3,14 +3,14 @@ import GatewayCore
 import LibCrypto
 import StrictJSON
 
-/// The forms of an export of the ledger.
+/// The formats of a ledger export.
 enum IssuanceExport: String, CaseIterable {
-    /// One JSON object a line.
+    /// One JSON object per line.
     case ndjson
-    /// RFC 4180, with a line of names first.
+    /// RFC 4180, with a header line.
     case csv
 
-    /// The media type.
+    /// The media type of the format.
     var mediaType: String {
         switch self {
         case .ndjson: "application/x-ndjson"
@@ -18,7 +18,7 @@ enum IssuanceExport: String, CaseIterable {
         }
     }
 
-    /// The bytes before the rows.
+    /// The bytes before the first row; `nil` where there are none.
     var header: [UInt8]? {
         switch self {
         case .ndjson: nil
@@ -26,7 +26,7 @@ enum IssuanceExport: String, CaseIterable {
         }
     }
 
-    /// Rows, each with its end of line.
+    /// Formats rows, each with its line end.
     func rows(_ rows: [RecordedIssuance]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(rows.count * 700)
@@ -64,8 +64,8 @@ enum IssuanceExport: String, CaseIterable {
         ]
     }
 
-    /// Appends a cell, in quotes where it needs them. A text that a spreadsheet would take for a formula gets an
-    /// apostrophe, as OWASP advises ("CSV Injection"): keys and names are what users chose.
+    /// Appends a cell, quoted where necessary. A text that a spreadsheet would take for a formula gets an apostrophe,
+    /// as OWASP advises ("CSV Injection"): users chose the keys and names.
     static func append(_ cell: String, to bytes: inout [UInt8]) {
         var cell = Array(cell.utf8)
         if let first = cell.first, "=+-@\t\r".utf8.contains(first) { cell.insert(UInt8(ascii: "'"), at: 0) }

@@ -34,7 +34,9 @@ extension Issuer: AdminResource {
         )
     }
 
-    /// - Parameter old: The keys of the row that is changed. The secret stays where the body has only `hasSecret`.
+    /// Reads the keys of an issuer.
+    ///
+    /// - Parameter old: The keys of the row that is changed. Its secret is kept where the body has only `hasSecret`.
     private static func keys(_ body: inout JSONObject, over old: Keys?) throws(GatewayError) -> Keys {
         var json = try body.required("keys", body.object("keys"))
         let keepsSecret: Bool

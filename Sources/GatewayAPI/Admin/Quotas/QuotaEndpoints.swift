@@ -4,12 +4,12 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/quotas`: the rows, and their use, which is read and reset.
+/// `/admin/v1/quotas`: the rows, and operations that read and reset their use.
 struct QuotaEndpoints: Sendable {
     let rows: AdminEndpoints<Quota>
     let uses: any QuotaUses
 
-    /// `GET /admin/v1/quotas/{id}`: the row, with its use.
+    /// `GET /admin/v1/quotas/{id}`: one row, with its use.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let stored = try await rows.store.get(id(in: request).lowercaseText)
@@ -34,7 +34,7 @@ struct QuotaEndpoints: Sendable {
         }
     }
 
-    /// `GET /admin/v1/quotas/{id}/usage`: who used how much, the most first.
+    /// `GET /admin/v1/quotas/{id}/usage`: how much each principal used, the largest first.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let query = try request.listQuery(request.listFilters([.text("holder")]))
         let id = try id(in: request)

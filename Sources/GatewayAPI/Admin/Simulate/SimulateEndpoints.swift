@@ -5,19 +5,19 @@ import HTTPTypes
 import LibCrypto
 import StrictJSON
 
-/// `POST /admin/v1/simulate`: it asks and changes nothing.
+/// `POST /admin/v1/simulate`: a question that changes nothing.
 struct SimulateEndpoints: Sendable {
-    /// Body limit, in bytes: 2 KiB for each of 500 items.
+    /// Body limit in bytes: 2 KiB for each of 500 items.
     static let maxBodyBytes = 1 << 20
-    /// Most items of each kind of change.
+    /// Largest number of items for each kind of change.
     static let maxItems = 500
-    /// How far back a replay may go, in days.
+    /// Longest period that a replay covers, in days before now.
     static let maxDays = 366
 
     let useCase: Simulator
     let newRow: @Sendable (Caller) throws -> NewRow
 
-    /// Replays the ledger under a change that is not made yet.
+    /// Replays the ledger under a proposed change.
     @Sendable func simulate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
@@ -34,7 +34,7 @@ struct SimulateEndpoints: Sendable {
         return .json(.ok, capacity: 8192) { simulation.write(to: &$0) }
     }
 
-    /// The body without its page token, in one form for all the ways to write it.
+    /// The digest of the body without its page token. It is the same for every spelling of the same body.
     private static func label(of request: APIRequest) throws -> String {
         guard case .object(let members) = try request.jsonValue() else { return "" }
         var json = JSONWriter()
@@ -48,7 +48,7 @@ extension PolicyProposal {
         additions.isEmpty && replacements.isEmpty && removals.isEmpty && joins.isEmpty && leaves.isEmpty
     }
 
-    /// Takes the members of a change.
+    /// Reads the members of a change.
     fileprivate init(_ body: inout JSONObject, newRow: () throws -> NewRow) throws {
         self.init()
         for (index, value) in try body.items("add").enumerated() {
@@ -100,7 +100,7 @@ extension JSONObject {
 }
 
 extension Grant {
-    /// Refuses what could not work, under the item's own name.
+    /// Refuses a grant that could not work; the error names the item.
     fileprivate func validated(in item: JSONObject) throws(GatewayError) -> Grant {
         do throws(GatewayError) {
             return try validated()

@@ -13,7 +13,8 @@ extension StorageCredential: AdminResource {
         try self.init(&body, new, key, token: body.string("sessionToken").map { Secret($0) })
     }
 
-    /// Secrets are entered together. The row keeps its own where the body has none.
+    /// Reads a credential that replaces another. An access key and its secret are entered together. The row keeps its
+    /// own where the body has none.
     init(_ body: inout JSONObject, as new: NewRow, over old: StorageCredential) throws(GatewayError) {
         let token = try body.string("sessionToken").map { Secret($0) }
         if let key = try Self.newKey(&body, over: old) {
@@ -47,14 +48,15 @@ extension StorageCredential: AdminResource {
         )
     }
 
-    /// What signs, public half and secret.
+    /// A signing key: its public identifier and its secret.
     private struct Key {
         var kind: Kind
         var accessKeyID: String
         var secret: Secret<String>
     }
 
-    /// An access key, or the key of a service account as Google Cloud exports it. Its other members are ignored.
+    /// Reads an access key, or the key of a service account as Google Cloud exports it. Other members of that export
+    /// are ignored.
     private static func key(_ body: inout JSONObject) throws(GatewayError) -> Key {
         guard var account = try body.object("serviceAccount") else {
             let accessKeyID = try body.required("accessKeyID", body.string("accessKeyID"))
@@ -69,9 +71,9 @@ extension StorageCredential: AdminResource {
         return Key(kind: .serviceAccount, accessKeyID: address, secret: Secret(secret))
     }
 
-    /// The key that takes the place of another of its kind; `nil` where that stays.
+    /// Reads a key that replaces another of the same kind; `nil` where the old key stays.
     private static func newKey(_ body: inout JSONObject, over old: StorageCredential) throws(GatewayError) -> Key? {
-        // A client may repeat the name of the service account as it read it; a new key brings its own.
+        // A client may repeat the name of the service account as it read it. A new key brings its own.
         if old.secretKind == .serviceAccount {
             let repeated = try body.string("accessKeyID")
             guard repeated == nil || repeated == old.accessKeyID else {
@@ -124,7 +126,7 @@ extension StorageCredential: AdminResource {
 }
 
 extension SessionRole {
-    /// Takes the member `sessionRole`, if it is there.
+    /// Reads the member `sessionRole`; `nil` where it is absent.
     fileprivate init?(_ body: inout JSONObject) throws(GatewayError) {
         guard var role = try body.object("sessionRole") else { return nil }
         self.init(

@@ -4,12 +4,13 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/storage-credentials`: the rows, and what depends on each.
+/// `/admin/v1/storage-credentials`: the rows, and the rows that depend on each.
 struct StorageCredentialEndpoints: Sendable {
     let rows: AdminEndpoints<StorageCredential>
     let dependency: any CredentialDependency
 
-    /// `GET /admin/v1/storage-credentials/{id}/dependents`: what stops working without it, and without its former key.
+    /// `GET /admin/v1/storage-credentials/{id}/dependents`: what would stop working without the credential, and without
+    /// its former key.
     @Sendable func dependents(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }

@@ -4,7 +4,7 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// Sums over the ledger: use, refusals, grants that nobody uses, and what a leaked credential or a wrong grant reaches.
+/// Sums over the ledger: usage, refusals, unused grants, and the reach of a leaked credential or a wrong grant.
 struct UsageEndpoints: Sendable {
     let reports: any LedgerReports
 

@@ -7,7 +7,7 @@ import StrictJSON
 struct AccessEndpoints: Sendable {
     let useCase: AccessOverview
 
-    /// Shows the caller's own grants and what is left of the quotas.
+    /// Shows the caller's own grants and what is left of its quotas.
     @Sendable func show(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let access = try await useCase.access(of: caller)
@@ -27,7 +27,7 @@ struct AccessEndpoints: Sendable {
 }
 
 extension AccessOverview.EffectiveGrant {
-    /// Writes what the grant means to its user, but not whom else it reaches or who made it.
+    /// Writes the meaning of the grant for its user, but not whom else it reaches or who created it.
     fileprivate func write(to json: inout JSONWriter) {
         json.member("bucket", grant.bucket.rawValue)
         json.member("prefix", prefix.rawValue)

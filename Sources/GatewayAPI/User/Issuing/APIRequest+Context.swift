@@ -1,9 +1,9 @@
 import GatewayCore
 
 extension APIRequest {
-    /// How a caller asks for a credential by this request.
+    /// The context in which a caller asks for a credential with this request.
     ///
-    /// - Parameter timeout: How long the request may wait to be recorded.
+    /// - Parameter timeout: Longest time that the request may wait to be recorded.
     func context(of caller: Caller, timeout: Duration) -> RequestContext {
         RequestContext(
             caller: caller, sourceAddress: sourceAddress, requestID: id, deadline: start.advanced(by: timeout),

@@ -1,12 +1,12 @@
 import GatewayCore
 
 extension RequestMetrics {
-    /// Counts a URL.
+    /// Counts an issued URL.
     func issued(_ issued: IssuedURL) {
         self.issued(action: issued.method.action.rawValue, method: issued.method.rawValue)
     }
 
-    /// Counts an item of a batch.
+    /// Counts one item of a batch.
     func count(_ answer: Result<IssuedURL, GatewayError>) {
         switch answer {
         case .success(let issued): self.issued(issued)

@@ -3,7 +3,7 @@ import HTTPServing
 import HTTPTypes
 
 extension ServerResponse {
-    /// Adds the fields that say what is left of quotas.
+    /// Adds the fields that state what is left of each quota.
     mutating func setRateLimit(_ balances: [QuotaBalance]) {
         guard !balances.isEmpty else { return }
         let items = balances.map(RateLimit.Item.init)
@@ -11,7 +11,7 @@ extension ServerResponse {
         head.headerFields[.rateLimitPolicy] = RateLimit.policy(items)
     }
 
-    /// Adds the fields that say what is left of each quota after the last item that it admitted.
+    /// Adds the fields that state what is left of each quota after the last item that it admitted.
     mutating func setRateLimit(ofBatch answers: [Result<IssuedURL, GatewayError>]) {
         setRateLimit(Self.lowestBalances(of: answers))
     }

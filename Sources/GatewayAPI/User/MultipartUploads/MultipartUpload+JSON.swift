@@ -2,7 +2,7 @@ import GatewayCore
 import StrictJSON
 
 extension MultipartUpload {
-    /// Writes what its owner may know; what the store calls it stays here.
+    /// Writes what the owner of the upload may know. The store's own name for the upload is left out.
     func write(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("bucket", bucket.rawValue)

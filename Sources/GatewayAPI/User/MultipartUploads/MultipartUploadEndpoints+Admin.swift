@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// `/admin/v1/multipart-uploads`.
 extension MultipartUploadEndpoints {
-    /// Lists uploads of anybody.
+    /// Lists the uploads of all users.
     @Sendable func adminList(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let names = ["state", "bucket", "principal"]
         try request.allowQuery(Set(names + ["pageSize", "pageToken"]))
@@ -14,14 +14,14 @@ extension MultipartUploadEndpoints {
         return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
     }
 
-    /// Shows an upload of anybody.
+    /// Shows an upload of any user.
     @Sendable func adminGet(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let upload = try await useCase.upload(id(in: request))
         return .json(.ok) { upload.writeForAdmins(to: &$0) }
     }
 
-    /// Aborts an upload of anybody.
+    /// Aborts an upload of any user.
     @Sendable func adminAbort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try await useCase.abort(id(in: request), by: caller.change(in: request))

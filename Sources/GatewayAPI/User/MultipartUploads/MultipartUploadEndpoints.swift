@@ -6,16 +6,16 @@ import StrictJSON
 
 /// `/v1/multipart-uploads` and `/admin/v1/multipart-uploads`.
 struct MultipartUploadEndpoints: Sendable {
-    /// Body limit of a request for parts, in bytes: what 1,000 parts take that say all that can be said.
+    /// Body limit of a request for parts, in bytes: the size of 1,000 parts with every member set.
     static let maxPartsBytes = 1 << 18
-    /// Body limit of a completion, in bytes: what 10,000 parts take.
+    /// Body limit of a completion, in bytes: the size of 10,000 parts.
     static let maxCompletionBytes = 2 << 20
 
     let useCase: MultipartUploads
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     let timeout: Duration
-    /// What each part counts by.
+    /// Limits the rate of part URLs; each part counts. `nil` for no limit.
     let rate: RequestRate?
 
     /// Starts an upload.
@@ -35,7 +35,7 @@ struct MultipartUploadEndpoints: Sendable {
         return .json(.created) { upload.write(to: &$0) }
     }
 
-    /// Shows an upload of the caller.
+    /// Shows one of the caller's uploads.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let upload = try await useCase.upload(id(in: request), of: caller)
@@ -80,7 +80,7 @@ struct MultipartUploadEndpoints: Sendable {
         return response
     }
 
-    /// Tells which parts the store has.
+    /// Lists the parts that the store has.
     @Sendable func listParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["pageSize", "pageToken"])
         let page = try await useCase.storedParts(
@@ -111,7 +111,7 @@ struct MultipartUploadEndpoints: Sendable {
         return .json(.ok) { upload.write(to: &$0) }
     }
 
-    /// Aborts an upload of the caller.
+    /// Aborts one of the caller's uploads.
     @Sendable func abort(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try await useCase.abort(id(in: request), by: caller)

@@ -6,10 +6,10 @@ import HTTPTypes
 struct ObjectEndpoints: Sendable {
     let useCase: PresignedURLs
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
-    /// Redirects to a presigned GET, or to a presigned HEAD where the request is one.
+    /// Redirects to a presigned GET, or to a presigned HEAD for a `HEAD` request.
     @Sendable func redirect(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["ticket", "versionID"])
         var fields = IssueRequest.Fields()
@@ -27,7 +27,7 @@ struct ObjectEndpoints: Sendable {
                 status: .seeOther,
                 headerFields: [
                     .location: issued.url.reveal(),
-                    // A client that follows a cached redirect late must still find the URL alive.
+                    // A client that follows a cached redirect late must still find the URL valid.
                     .cacheControl: "private, max-age=\(max(0, issued.expiresIn - 60))",
                     .vary: "Authorization",
                     .referrerPolicy: "no-referrer",
@@ -40,8 +40,8 @@ struct ObjectEndpoints: Sendable {
         return response
     }
 
-    /// The segments after the bucket, decoded once. An escaped `/` may reach us as one, or as the `/` that somebody on
-    /// the way made of it, and the two are different keys to a store.
+    /// Reads the object key: the segments after the bucket, decoded once. An escaped `/` is refused: it may arrive
+    /// escaped, or as the plain `/` that an intermediary made of it. To a store these are two different keys.
     private static func key(of request: APIRequest) throws(GatewayError) -> String {
         guard let segments = request.match.target?.segments.dropFirst(3),
             !segments.contains(where: { $0.contains("/") })

@@ -8,7 +8,7 @@ import StrictJSON
 struct PostPolicyEndpoints: Sendable {
     let useCase: PresignedURLs
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
     /// Issues a form.
@@ -27,7 +27,7 @@ struct PostPolicyEndpoints: Sendable {
 }
 
 extension PostPolicyRequest.Fields {
-    /// Takes the members of a body.
+    /// Reads the members of a body.
     fileprivate init(_ body: inout JSONObject) throws(GatewayError) {
         self.init()
         bucket = try body.string("bucket")

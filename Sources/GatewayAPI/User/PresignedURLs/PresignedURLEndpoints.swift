@@ -8,16 +8,16 @@ import StrictJSON
 final class PresignedURLEndpoints: Sendable {
     /// Body limit of a batch, in bytes: 2 KiB for each of 1,000 items.
     static let maxBatchBytes = 2 << 20
-    /// Items of a batch that are read before others have a turn.
+    /// Number of batch items that are read before other tasks have a turn.
     private static let itemsPerTurn = 64
 
     private static let unanswered = GatewayError.unavailable(retryAfter: 1, cause: "an item has no answer")
 
     let useCase: PresignedURLs
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     let timeout: Duration
-    /// What each item of a batch counts by.
+    /// Limits the rate of URLs; each item of a batch counts. `nil` for no limit.
     private let rate: RequestRate?
 
     init(useCase: PresignedURLs, metrics: RequestMetrics, timeout: Duration, rate: RequestRate?) {
@@ -45,7 +45,7 @@ final class PresignedURLEndpoints: Sendable {
         return try useCase.request(fields, in: context)
     }
 
-    /// Issues up to 1,000 URLs, each for itself.
+    /// Issues up to 1,000 URLs. Each item succeeds or fails by itself.
     @Sendable func issueBatch(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
@@ -56,7 +56,7 @@ final class PresignedURLEndpoints: Sendable {
         var wishes: [Result<IssueRequest, GatewayError>] = []
         wishes.reserveCapacity(items.count)
         for (place, item) in items.enumerated() {
-            // A thousand items take long to read; other tasks get their turns in between.
+            // A thousand items take long to read; other tasks have their turns in between.
             if place % Self.itemsPerTurn == Self.itemsPerTurn - 1 { await Task.yield() }
             wishes.append(Result { () throws(GatewayError) in try wanted(item, at: place, in: context) })
         }

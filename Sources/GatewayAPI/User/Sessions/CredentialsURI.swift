@@ -5,16 +5,17 @@ import HTTPTypes
 import LibCrypto
 import StrictJSON
 
-/// The CredentialsURI protocol: what the OSS SDKs for iOS, Android and JavaScript expect of an address that they fetch
-/// credentials from, and the credentials libraries and the command line of Alibaba Cloud, which look at `Code` alone.
+/// The CredentialsURI protocol: the form of answer that Alibaba Cloud's clients expect from a URL that serves
+/// credentials. These clients are the OSS SDKs for iOS, Android and JavaScript, and Alibaba Cloud's credentials
+/// libraries and command line, which look only at `Code`.
 ///
-/// One of them ignores the status and another reads no body unless it is below 400, so everything is a 200, and the
-/// body tells the rest. They crash on `null`, and read no fractions of a second.
+/// One client ignores the status, and another reads no body unless the status is below 400. So every answer has status
+/// 200, and the body tells the rest. The clients crash on `null` and cannot read fractions of a second.
 enum CredentialsURI {
-    /// Most omissions that one answer lists.
+    /// Largest number of omissions that one answer lists.
     private static let maxOmissions = 8
 
-    /// The body with credentials. A member that clients ignore lists what the credentials do not permit.
+    /// Makes the body with credentials. A member that clients ignore lists what the credentials do not permit.
     static func body(of issued: IssuedSession) -> [UInt8] {
         let credential = issued.credential
         var omissions = issued.omissions.prefix(maxOmissions).map { $0.text(in: issued.bucket.name) }
@@ -45,15 +46,15 @@ enum CredentialsURI {
         return json.bytes
     }
 
-    /// The answer of a refusal.
+    /// Makes the answer for a refusal.
     @Sendable static func refusal(_ problem: Problem) -> ServerResponse { response(body(of: problem)) }
 
-    /// The answer with a body in the clear.
+    /// Makes the answer with an unencrypted body.
     static func response(_ body: [UInt8]) -> ServerResponse {
         response(body, type: "application/json")
     }
 
-    /// The answer with a body that only the app can read: a JWE in compact form, `dir` and `A256GCM` (RFC 7516).
+    /// Makes the answer with a body that only the app can read: a JWE in compact form, `dir` and `A256GCM` (RFC 7516).
     static func response(_ body: [UInt8], encryptedWith key: Secret<[UInt8]>) throws -> ServerResponse {
         let header = Base64URL.encode(Array(#"{"alg":"dir","enc":"A256GCM"}"#.utf8))
         let sealed = try AESGCMKey(key.reveal()).seal(body, authenticating: Array(header.utf8))
@@ -82,7 +83,7 @@ extension SessionOmission {
         return problem.detail ?? problem.kind.title
     }
 
-    /// A sentence for people.
+    /// A sentence for human readers.
     fileprivate func text(in bucket: BucketName) -> String {
         let place = prefix.rawValue.isEmpty ? "on '\(bucket)'" : "on '\(bucket)' below '\(prefix.rawValue)'"
         return "Not granted: \(action.rawValue) \(place). \(reasonText)"

@@ -8,7 +8,7 @@ import StrictJSON
 struct SessionEndpoints: Sendable {
     let useCase: Sessions
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded, the service's answer included.
+    /// Longest time for a request to be recorded, including the answer of the token service.
     let timeout: Duration
 
     /// `POST /v1/sts`.
@@ -27,7 +27,7 @@ struct SessionEndpoints: Sendable {
         return response
     }
 
-    /// `GET /v1/sts/oss` and `GET /distribute-token.json`: bucket and prefix come from the query, or from the ticket.
+    /// `GET /v1/sts/oss` and `GET /distribute-token.json`: bucket and prefix come from the query or from the ticket.
     @Sendable func credentialsURI(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let wanted = try wanted(request, caller)
         let issued = try await issue(wanted, request, caller)

@@ -3,11 +3,11 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `POST /v1/signatures/…`: signatures for requests that clients make themselves.
+/// `POST /v1/signatures/…`: signatures for requests that clients build themselves.
 struct SignatureEndpoints: Sendable {
     let useCase: RemoteSignatures
     let metrics: RequestMetrics
-    /// How long a request may wait to be recorded.
+    /// Longest time that a request may wait to be recorded.
     let timeout: Duration
 
     /// `POST /v1/signatures/oss`.
@@ -37,7 +37,7 @@ struct SignatureEndpoints: Sendable {
         return response
     }
 
-    /// The bare value, without a line break: SDKs take it as it is.
+    /// Makes the answer with the bare value. It has no line break, as SDKs use the body unchanged.
     private static func text(_ signed: RemoteSignature) -> ServerResponse {
         let value = signed.authorization ?? signed.signature
         return ServerResponse(

@@ -11,7 +11,7 @@ extension Ticket: AdminResource {
         try self.init(&body, as: new, maxAge: Self.maxLife)
     }
 
-    /// Takes the members of a ticket that lives no longer than so many seconds.
+    /// Reads the members of a ticket that lives at most `maxAge` seconds.
     init(_ body: inout JSONObject, as new: NewRow, maxAge: Int) throws(GatewayError) {
         let prefix = try body.required(
             "prefix", body.parsed("prefix") { (text) throws(GatewayError) in try KeyPrefix(literal: text) })

@@ -3,9 +3,10 @@ import HTTPServing
 import HTTPTypes
 import StrictJSON
 
-/// `/admin/v1/tickets`, but for the operations that every kind of row has.
+/// `/admin/v1/tickets`, except the operations that every kind of row has.
 extension TicketEndpoints {
-    /// `POST /admin/v1/tickets:revoke`: all of one user; in force on every gateway once it is answered.
+    /// `POST /admin/v1/tickets:revoke`: revokes all tickets of one user. Once it is answered, every gateway refuses
+    /// them.
     @Sendable func revokeAll(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()

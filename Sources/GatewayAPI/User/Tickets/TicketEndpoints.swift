@@ -5,17 +5,18 @@ import HTTPTypes
 import LibCrypto
 import StrictJSON
 
-/// `/v1/tickets`: users make, see and revoke tickets of their own.
+/// `/v1/tickets`: users create, see and revoke their own tickets.
 struct TicketEndpoints: Sendable {
     let rows: AdminEndpoints<Ticket>
     let revocation: any TicketRevocation
-    /// Longest life of a ticket, in seconds.
+    /// Longest lifetime of a ticket, in seconds.
     let maxAge: Int
-    /// How often a user may revoke tickets: each revocation waits for all recordings under way, and they for it.
+    /// Limits how often a user may revoke tickets: each revocation waits for all recordings under way, and new ones
+    /// wait for it.
     let revocations: RequestRate
     let randomBytes: @Sendable (Int) throws -> [UInt8]
 
-    /// `POST /v1/tickets`: the answer shows the ticket, once.
+    /// `POST /v1/tickets`: creates a ticket. The answer shows its text, once.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
@@ -40,7 +41,7 @@ struct TicketEndpoints: Sendable {
         return response
     }
 
-    /// `GET /v1/tickets`: the caller's own.
+    /// `GET /v1/tickets`: lists the caller's own tickets.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["bucket", "pageSize", "pageToken"])
         var filters = ["principal": caller.principal.rawValue]
@@ -49,14 +50,14 @@ struct TicketEndpoints: Sendable {
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
-    /// `GET /v1/tickets/{id}`: one of the caller's own.
+    /// `GET /v1/tickets/{id}`: shows one of the caller's own tickets.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let ticket = try await ownTicket(in: request, caller)
         return AdminEndpoints.answer(.ok, ticket)
     }
 
-    /// `DELETE /v1/tickets/{id}`: in force on every gateway once it is answered.
+    /// `DELETE /v1/tickets/{id}`: revokes a ticket. Once it is answered, every gateway refuses the ticket.
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let ticket = try await ownTicket(in: request, caller)
@@ -72,7 +73,7 @@ struct TicketEndpoints: Sendable {
     private func ownTicket(in request: APIRequest, _ caller: Caller) async throws(GatewayError) -> Stored<Ticket> {
         guard let id = Ticket.identifier(from: request.parameter(0)) else { throw .notFound(.ticket) }
         let ticket = try await rows.store.get(id)
-        // Somebody else's ticket is as good as none.
+        // Another user's ticket is answered like a ticket that does not exist.
         guard ticket.principal == caller.principal else { throw .notFound(.ticket) }
         return ticket
     }

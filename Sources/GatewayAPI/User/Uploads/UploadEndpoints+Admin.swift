@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// `/admin/v1/uploads`.
 extension UploadEndpoints {
-    /// Asks the store whether any upload arrived.
+    /// Asks the store whether an upload of any user arrived.
     @Sendable func adminConfirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
@@ -12,7 +12,7 @@ extension UploadEndpoints {
         return .json(.ok) { upload.writeForAdmins(to: &$0) }
     }
 
-    /// Lists uploads with what is known of them, the newest first.
+    /// Lists uploads and their known state, newest first.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["state", "bucket", "principal", "from", "to", "pageSize", "pageToken"])
         let page = try request.listQuery([:])

@@ -7,7 +7,7 @@ import HTTPTypes
 struct UploadEndpoints: Sendable {
     let useCase: UploadConfirmation
 
-    /// Asks the store whether an upload of the caller arrived.
+    /// Asks the store whether one of the caller's uploads arrived.
     @Sendable func confirm(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()

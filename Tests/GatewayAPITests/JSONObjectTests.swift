@@ -34,7 +34,7 @@ struct JSONObjectTests {
             var inner = try #require(try outer.object("o"))
             #expect(
                 throws: GatewayError.invalidArgument(
-                    field: "o.list[1]", reason: "A string is expected, not a number.")
+                    field: "o.list[1]", reason: "The value must be a string, not a number.")
             ) {
                 try inner.strings("list")
             }
@@ -97,8 +97,12 @@ struct JSONObjectTests {
         let long = String(repeating: "x", count: 5000)
         var object = try JSONObject(JSONText(reading: Array("{\"m\":{\"\(long)\":1},\"\(long)\":1}".utf8)))
         let cut = String(repeating: "x", count: 64) + "…"
-        #expect(throws: GatewayError.invalidArgument(field: "m." + cut, reason: "A string is expected, not a number."))
-        {
+        #expect(
+            throws: GatewayError.invalidArgument(
+                field: "m." + cut,
+                reason: "The value must be a string, not a "
+                    + "number.")
+        ) {
             try object.dictionary("m", atMost: 9)
         }
         #expect(throws: GatewayError.invalidArgument(field: cut, reason: "The member does not exist.")) {

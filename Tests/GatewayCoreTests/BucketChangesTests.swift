@@ -27,7 +27,9 @@ import Testing
     }
 
     private static let missing = GatewayError.invalidArgument(
-        field: "secretAccessKey", reason: "The credential does not yet sign for this endpoint, so its secret is required.")
+        field: "secretAccessKey",
+        reason: "The credential does not yet sign for this endpoint, so its secret is "
+            + "required.")
     private static let wrong = GatewayError.invalidArgument(
         field: "secretAccessKey", reason: "This is not the secret of the credential.")
 

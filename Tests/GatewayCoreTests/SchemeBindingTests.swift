@@ -56,7 +56,7 @@ import Testing
             }
             #expect(
                 reason.contains(
-                    scheme == .awsV2 ? "a scheme that can, such as 'aws-v4'" : "a form, POST /v1/post-policies"))
+                    scheme == .awsV2 ? "a scheme that binds it, such as 'aws-v4'" : "a form, POST /v1/post-policies"))
         }
     }
 

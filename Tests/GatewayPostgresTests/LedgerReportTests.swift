@@ -77,7 +77,7 @@ import Testing
         let admin = try AdminWorld()
         try await admin.makeBucket()
         var grants: [Grant] = []
-        for prefix in ["one/", "wide/", "long ago/", "never/"] {
+        for prefix in ["never/", "long ago/", "wide/", "one/"] {
             grants.append(
                 try await admin.stores.grants.create(.sample("user:alice", prefix), by: AdminWorld.change).row)
         }

@@ -23,7 +23,11 @@ enum BearerToken {
             throw .unauthenticated(reason: "The token is too long.")
         }
         let token = bytes.extracting(schemeByteCount..<bytes.count)
-        guard isToken(token) else { throw .unauthenticated(reason: "The token contains characters that are not valid in a token.") }
+        guard isToken(token) else {
+            throw .unauthenticated(
+                reason: "The token contains characters that are not "
+                    + "valid in a token.")
+        }
         return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
 

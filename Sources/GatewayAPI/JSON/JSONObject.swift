@@ -39,21 +39,21 @@ struct JSONObject {
     /// Takes a string.
     mutating func string(_ name: String) throws(GatewayError) -> String? {
         guard let node = members.take(name) else { return nil }
-        guard let text = node.string else { throw mismatch(name, "A string", node.value) }
+        guard let text = node.string else { throw mismatch(name, "a string", node.value) }
         return text
     }
 
     /// Takes a boolean.
     mutating func bool(_ name: String) throws(GatewayError) -> Bool? {
         guard let value = value(name) else { return nil }
-        guard case .bool(let flag) = value else { throw mismatch(name, "A boolean", value) }
+        guard case .bool(let flag) = value else { throw mismatch(name, "a boolean", value) }
         return flag
     }
 
     /// Takes a 64-bit integer; `1.0` and `1e3` are refused.
     mutating func integer(_ name: String) throws(GatewayError) -> Int64? {
         guard let value = value(name) else { return nil }
-        guard case .number(let digits) = value else { throw mismatch(name, "An integer", value) }
+        guard case .number(let digits) = value else { throw mismatch(name, "an integer", value) }
         guard let number = Int64(digits) else {
             throw invalid(name, "The value must be a 64-bit integer without a fraction or exponent.")
         }
@@ -63,11 +63,11 @@ struct JSONObject {
     /// Takes an array of at most `count` strings.
     mutating func strings(_ name: String, atMost count: Int = 100) throws(GatewayError) -> [String]? {
         guard let node = members.take(name) else { return nil }
-        guard let items = node.items else { throw mismatch(name, "An array of strings", node.value) }
+        guard let items = node.items else { throw mismatch(name, "an array of strings", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         var texts: [String] = []
         for (index, item) in items.enumerated() {
-            guard let text = item.string else { throw mismatch("\(name)[\(index)]", "A string", item.value) }
+            guard let text = item.string else { throw mismatch("\(name)[\(index)]", "a string", item.value) }
             texts.append(text)
         }
         return texts
@@ -76,7 +76,7 @@ struct JSONObject {
     /// Takes an array of at most `count` items of any type.
     mutating func values(_ name: String, atMost count: Int) throws(GatewayError) -> [JSONNode]? {
         guard let node = members.take(name) else { return nil }
-        guard let items = node.items else { throw mismatch(name, "An array", node.value) }
+        guard let items = node.items else { throw mismatch(name, "an array", node.value) }
         guard items.count <= count else { throw invalid(name, "At most \(count) items are allowed.") }
         return items
     }
@@ -94,7 +94,7 @@ struct JSONObject {
         var pairs: [String: String] = [:]
         for member in inner.members.all {
             guard case .string(let text) = member.value else {
-                throw inner.mismatch(member.name, "A string", member.value)
+                throw inner.mismatch(member.name, "a string", member.value)
             }
             pairs[member.name] = text
         }
@@ -130,7 +130,7 @@ struct JSONObject {
     }
 
     private func mismatch(_ name: String, _ expected: String, _ value: JSONValue) -> GatewayError {
-        invalid(name, "\(expected) is expected, not \(value.kind).")
+        invalid(name, "The value must be \(expected), not \(value.kind).")
     }
 
     /// Shortens a name that the client chose, as the answer repeats it.

@@ -48,7 +48,10 @@ enum Timestamp {
             case let days = dayNumber(year: year, month: month, day: day), civil(fromDay: days) == (year, month, day),
             let fraction = fraction(bytes[19..<(bytes.count - 1)])
         else {
-            throw .invalidArgument(field: "time", reason: "The time must be in RFC 3339 format in UTC, such as 2030-01-31T23:59:59Z.")
+            throw .invalidArgument(
+                field: "time",
+                reason: "The time must be in RFC 3339 format in UTC, such as "
+                    + "2030-01-31T23:59:59Z.")
         }
         return Date(timeIntervalSince1970: Double(days * 86_400 + hour * 3600 + minute * 60 + second) + fraction)
     }

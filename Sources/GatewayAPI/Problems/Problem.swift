@@ -97,7 +97,9 @@ extension Problem {
             self.init(kind: .notFound)
         case .alreadyExists(let resource):
             self.init(
-                kind: .alreadyExists, detail: "\(resource.rawValue): a row with this identifier or unique name already exists.")
+                kind: .alreadyExists,
+                detail: "\(resource.rawValue): a row with this identifier or unique name "
+                    + "already exists.")
         case .conflict(let reason):
             self.init(kind: .conflict, detail: reason)
         case .storeRefused(let status, let code):
@@ -123,7 +125,8 @@ extension Problem {
         case .clockDiffers(let seconds):
             self.init(
                 kind: .unavailable,
-                detail: "The clocks of the gateway and its database differ; the gateway issues nothing until they agree.")
+                detail: "The clocks of the gateway and its database differ; the gateway issues nothing until they "
+                    + "agree.")
             setRetryAfter(seconds)
         }
         code = error.code
@@ -237,7 +240,8 @@ extension Problem {
     private init(_ refusal: RateRefusal) {
         self.init(
             kind: .tooManyRequests,
-            detail: "At most \(refusal.burst) \(refusal.name) at once; the same number becomes available every \(refusal.window) s.")
+            detail: "At most \(refusal.burst) \(refusal.name) at once; the same number becomes available every "
+                + "\(refusal.window) s.")
         setRetryAfter(refusal.retryAfter)
         headers[.rateLimit] = RateLimit.remaining([RateLimit.Item(refusal)])
         headers[.rateLimitPolicy] = RateLimit.policy([RateLimit.Item(refusal)])

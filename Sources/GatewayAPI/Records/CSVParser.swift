@@ -116,7 +116,8 @@ struct CSVParser<Columns: CSVColumns>: RecordParser {
             }
             guard fields.count == columns.count else {
                 throw .invalidArgument(
-                    field: "line", reason: "The record has \(fields.count) fields, but the header has \(columns.count).")
+                    field: "line", reason: "The record has \(fields.count) fields, but the header has \(columns.count)."
+                )
             }
             return BodyRecord(line: firstLine, value: try columns.value(of: fields))
         } catch {

@@ -21,7 +21,10 @@ extension Bucket {
         let isRegion = region.utf8.allSatisfy {
             UInt8(ascii: "-") == $0 || UInt8(ascii: "_") == $0 || ASCII.isAlphanumeric($0)
         }
-        try require(1...64 ~= region.utf8.count && isRegion, "region", "The region must be 1 to 64 letters, digits and '-'.")
+        try require(
+            1...64 ~= region.utf8.count && isRegion, "region",
+            "The region must be 1 to 64 letters, digits "
+                + "and '-'.")
         try require(
             provider.schemes.contains(scheme), "scheme",
             "Buckets of '\(provider.rawValue)' must use one of these schemes: \(provider.schemes.map(\.quoted).joined(separator: ", "))."
@@ -79,13 +82,18 @@ extension Bucket {
     }
 
     private func checkOrigins() throws(GatewayError) {
-        try require(allowedOrigins.count <= Self.maxOrigins, "allowedOrigins", "At most \(Self.maxOrigins) origins are allowed.")
+        try require(
+            allowedOrigins.count <= Self.maxOrigins, "allowedOrigins",
+            "At most \(Self.maxOrigins) origins "
+                + "are allowed.")
         for (index, text) in allowedOrigins.enumerated() {
             let origin = try? StoreEndpoint(text)
             // Browsers omit the default port and compare origins byte by byte.
             try require(
                 origin.map { $0.path.isEmpty && "\($0.scheme)://\($0.authority)" == text } == true,
-                "allowedOrigins[\(index)]", "An origin must be 'http(s)://host[:port]' in lower case, as browsers send it.")
+                "allowedOrigins[\(index)]",
+                "An origin must be 'http(s)://host[:port]' in lower case, as browsers "
+                    + "send it.")
         }
         try require(
             Set(allowedOrigins).count == allowedOrigins.count, "allowedOrigins", "The list names an origin twice.")
@@ -95,7 +103,9 @@ extension Bucket {
     private func checkOSS(_ endpoint: StoreEndpoint) throws(GatewayError) {
         guard provider == .oss else { return }
         try require(
-            !region.utf8.starts(with: "oss-".utf8), "region", "The region must not begin with 'oss-': for example, 'cn-hangzhou'."
+            !region.utf8.starts(with: "oss-".utf8), "region",
+            "The region must not begin with 'oss-': for example, "
+                + "'cn-hangzhou'."
         )
         try require(
             addressing != .path || endpoint.isAddress, "addressing",
@@ -173,7 +183,9 @@ extension StorageCredential {
             expiresAt == nil || sessionToken != nil, "expiresAt", "Only credentials with a session token can expire."
         )
         try require(
-            sessionRole == nil || secretKind == .accessKey, "sessionRole", "A service account cannot have a session role."
+            sessionRole == nil || secretKind == .accessKey, "sessionRole",
+            "A service account cannot have a session "
+                + "role."
         )
         var credential = self
         credential.sessionRole = try sessionRole?.validated()

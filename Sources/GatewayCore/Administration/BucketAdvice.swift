@@ -12,7 +12,9 @@ struct BucketAdvice {
                 + "SLUICE_OUTBOUND_ALLOW; for plain http, list its origin."
         case .nameNotFound:
             "The name in the endpoint has no address. Check its spelling"
-                + (bucket.addressing == .virtual ? ", and whether the store accepts the bucket as part of the host." : ".")
+                + (bucket.addressing == .virtual
+                    ? ", and whether the store accepts the bucket as part of the "
+                        + "host." : ".")
         case .unreachable: "Nothing listens at the endpoint. Check host and port, and firewalls in between."
         case .timedOut: "The store did not answer in time. Check the route to it, or try again when it is less busy."
         case .tls:
@@ -65,7 +67,9 @@ struct BucketAdvice {
         }
         switch status {
         case 404 where step == .put: return noSuchBucket
-        case 404: return "The store does not have the object that it accepted. Check that the endpoint is one store only."
+        case 404:
+            return "The store does not have the object that it accepted. Check that the endpoint is one store "
+                + "only."
         case 401, 403: return permission(for: step)
         case 400..<500:
             return "The store does not accept the request. Check scheme, region and addressing of the bucket."
@@ -110,7 +114,8 @@ struct BucketAdvice {
             case .gcs: action[2]
             }
         if step == .absent {
-            return "Without '\(word)' on the bucket the store answers 403 for missing objects, so the gateway cannot tell "
+            return "Without '\(word)' on the bucket the store answers 403 for missing objects, so the gateway "
+                + "cannot tell "
                 + "which uploads never arrived."
         }
         return
@@ -125,7 +130,8 @@ struct BucketAdvice {
             : "Anyone who has an upload link can copy any object that the credential may read: the store obeys an "
                 + "'x-amz-copy-source' that is not signed."
         return bucket.honoursUnsignedHeaders
-            ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads by links here."
+            ? what + " It does so although the bucket's links bind headers that prevent this. Do not grant uploads "
+                + "by links here."
             : what + " Set 'honoursUnsignedHeaders' on the bucket, so that its links bind headers that prevent this."
     }
 
@@ -143,7 +149,9 @@ struct BucketAdvice {
         case .preflight: preflight
         case .unsignedACL, .unsignedCopy: unsigned(step)
         case .checksum: checksum
-        default: "The store returns bytes that differ from those that it accepted. Check that the endpoint is one store only."
+        default:
+            "The store returns bytes that differ from those that it accepted. Check that the endpoint is one "
+                + "store only."
         }
     }
 }

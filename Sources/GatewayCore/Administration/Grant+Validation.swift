@@ -55,7 +55,9 @@ extension GrantConditions {
             "The size must be 0 to 5,497,558,138,880 bytes."
         )
         try require(
-            maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL", "The value must be 1 to 604,800 seconds."
+            maxTTL.map { 1...schemeMaxTTL ~= $0 } ?? true, "conditions.maxTTL",
+            "The value must be 1 to 604,800 "
+                + "seconds."
         )
         try Self.check(sourceCIDRs, "conditions.sourceCIDRs", "networks such as '192.0.2.0/24'") {
             IPNetwork($0) != nil

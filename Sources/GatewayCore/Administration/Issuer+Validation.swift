@@ -59,7 +59,10 @@ extension Issuer {
         for (field, claim) in [
             ("subjectClaim", subjectClaim), ("groupsClaim", groupsClaim), ("rolesClaim", rolesClaim),
         ] {
-            try require(claim?.isLine(1...128) ?? true, field, "The name of a claim must be one line of 1 to 128 bytes.")
+            try require(
+                claim?.isLine(1...128) ?? true, field,
+                "The name of a claim must be one line of 1 to 128 "
+                    + "bytes.")
         }
         let areUsable = usableClaims.allSatisfy {
             TemplateVariable(segment: "${claim:\($0)}"[...].utf8) == .claim($0)

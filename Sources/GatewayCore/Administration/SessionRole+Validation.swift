@@ -18,7 +18,9 @@ extension SessionRole {
                 && region.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") },
             "sessionRole.region", "The region must be 1 to 64 letters, digits and '-'.")
         try require(
-            SessionRole.durations ~= maxDuration, "sessionRole.maxDuration", "The duration must be 900 to 43,200 seconds."
+            SessionRole.durations ~= maxDuration, "sessionRole.maxDuration",
+            "The duration must be 900 to 43,200 "
+                + "seconds."
         )
         try require(
             externalID?.isVisible(2...1224) ?? true, "sessionRole.externalID",

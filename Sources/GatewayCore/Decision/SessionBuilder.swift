@@ -153,21 +153,24 @@ extension SessionBuilder {
     private static let step = 300
 
     private static let nameReason = """
-        A grant's prefix holds '*', '?' or a control character, which a session policy cannot name; ask for presigned URLs \
-        instead.
+        A grant's prefix contains '*', '?' or a control character, which a session policy cannot express; ask for \
+        presigned URLs instead.
         """
     private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
-    private static let lifeReason = "Temporary credentials must live at least 900 seconds, longer than the grant allows; ask for presigned URLs instead."
+    private static let lifeReason = """
+        Temporary credentials must live at least 900 seconds, longer than the grant allows; ask for presigned URLs \
+        instead.
+        """
     private static let bindingReason = """
-        The grant limits type, digest or size of uploads, or forces downloads, and temporary credentials bind none of that; \
-        ask for presigned URLs or browser forms instead.
+        The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \
+        bind this; ask for presigned URLs or browser forms instead.
         """
     private static let unsignedReason = """
-        Whoever holds temporary credentials signs what headers they like, and the bucket is to keep access lists and copies out \
-        of uploads; ask for presigned URLs or browser forms instead.
+        The holder of temporary credentials can sign any header, but uploads to this bucket must not set access \
+        lists or copy objects; ask for presigned URLs or browser forms instead.
         """
     private static let responseReason = """
-        Temporary credentials leave the headers of the answer to whoever holds them, which is for grants with \
+        Temporary credentials let their holder choose the headers of the answer, which requires a grant with \
         'allowResponseContentType'; ask for presigned URLs instead.
         """
 

@@ -102,9 +102,9 @@ extension SchemeBinding {
         if !signsDownloads, conditions.allowResponseContentType != true || conditions.allowVersions != true {
             return .notEnforceable(
                 reason: """
-                    The signing scheme leaves the answer's content type and the version to whoever holds the signature, \
-                    which is for grants with 'allowResponseContentType' and 'allowVersions'; a bucket with 'gcs-v4-rsa' or \
-                    'gcs-v4-hmac' binds both.
+                    The signing scheme lets the holder of the signature choose the answer's content type and the \
+                    version, which requires a grant with 'allowResponseContentType' and 'allowVersions'; a bucket with \
+                    'gcs-v4-rsa' or 'gcs-v4-hmac' binds both.
                     """)
         }
         return nil

@@ -187,7 +187,10 @@ public final class IssueRequest: Sendable {
     private static func contentType(_ text: String?, for action: Action) throws(GatewayError) -> MediaType? {
         guard action == .putObject else { return nil }
         guard let type = MediaType(try demand(text, "contentType")) else {
-            throw .invalidArgument(field: "contentType", reason: "The content type must have the form 'type/subtype; name=value'.")
+            throw .invalidArgument(
+                field: "contentType",
+                reason: "The content type must have the form "
+                    + "'type/subtype; name=value'.")
         }
         return type
     }

@@ -41,7 +41,11 @@ public struct ObjectMetadata: Sendable, Equatable {
             byteCount += name.utf8.count + value.utf8.count
             entries.append(Entry(name: name.lowercased(), value: value))
         }
-        guard byteCount <= Self.maxByteCount else { throw Self.refusal("Names and values must not exceed 2,048 bytes in all.") }
+        guard byteCount <= Self.maxByteCount else {
+            throw Self.refusal(
+                "Names and values must not exceed 2,048 "
+                    + "bytes in all.")
+        }
         entries.sort { $0.name < $1.name }
         guard !zip(entries, entries.dropFirst()).contains(where: { $0.name == $1.name }) else {
             throw Self.refusal("Two names must not differ only in case.")

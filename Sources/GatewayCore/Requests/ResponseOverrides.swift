@@ -56,7 +56,9 @@ public final class ResponseOverrides: Sendable {
         let disposition = try Self.header(fields.contentDisposition, "contentDisposition")
         if let disposition, !Self.isDisposition(disposition) {
             throw .invalidArgument(
-                field: "response.contentDisposition", reason: "The disposition must begin with 'inline' or 'attachment'."
+                field: "response.contentDisposition",
+                reason: "The disposition must begin with 'inline' or "
+                    + "'attachment'."
             )
         }
         if let filename = fields.filename {
@@ -94,7 +96,8 @@ public final class ResponseOverrides: Sendable {
         else {
             throw .invalidArgument(
                 field: "response.filename",
-                reason: "The file name must be 1 to 255 bytes without '/', '\\' or control characters, and must not be '.' or '..'."
+                reason: "The file name must be 1 to 255 bytes without '/', '\\' or control characters, and must not "
+                    + "be '.' or '..'."
             )
         }
         let plain = String(
@@ -132,7 +135,9 @@ public final class ResponseOverrides: Sendable {
         guard let text else { return nil }
         guard ASCII.isHeaderValue(text) else {
             throw .invalidArgument(
-                field: "response." + field, reason: "A value must be 1 to 1,024 visible ASCII characters, with spaces only inside."
+                field: "response." + field,
+                reason: "A value must be 1 to 1,024 visible ASCII characters, with "
+                    + "spaces only inside."
             )
         }
         return text

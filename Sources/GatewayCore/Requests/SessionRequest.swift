@@ -28,7 +28,9 @@ public struct SessionRequest: Sendable, Equatable {
         self.prefix = ExactText(try KeyPrefix(literal: prefix).text)
         guard KeyArea(prefix: self.prefix).isNameable else {
             throw .invalidArgument(
-                field: "prefix", reason: "A prefix for temporary credentials must not contain '*', '?' or control characters.")
+                field: "prefix",
+                reason: "A prefix for temporary credentials must not contain '*', '?' or control "
+                    + "characters.")
         }
         if let actions, actions.isEmpty {
             throw .invalidArgument(field: "actions", reason: "At least one action is required.")

@@ -60,7 +60,10 @@ public enum KeyPrefix: Hashable, Sendable {
             throw .invalidArgument(field: field, reason: "A prefix must not exceed 1,023 bytes of UTF-8.")
         }
         guard text.hasBoundedSlashes else {
-            throw .invalidArgument(field: field, reason: "A prefix must not contain more than \(ObjectKey.maxSlashes) '/'.")
+            throw .invalidArgument(
+                field: field,
+                reason: "A prefix must not contain more than "
+                    + "\(ObjectKey.maxSlashes) '/'.")
         }
         if let reason = KeySyntax.flaw(inSegmentsOf: text, mayEndInSlash: true) {
             throw .invalidArgument(field: field, reason: reason)

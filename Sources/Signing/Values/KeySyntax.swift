@@ -104,7 +104,9 @@ public enum KeySyntax {
         return hasDot
     }
 
-    private static let dotsFlaw = "The segments '.' and '..', and segments that may be read as one of them, are not allowed."
+    private static let dotsFlaw =
+        "The segments '.' and '..', and segments that may be read as one of them, are not "
+        + "allowed."
 
     private static func forEachSegment(of bytes: Span<UInt8>, _ body: (Span<UInt8>, _ isLast: Bool) -> Void) {
         var start = 0

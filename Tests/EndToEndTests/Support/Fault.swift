@@ -103,7 +103,8 @@ extension Fault {
         """
     }
 
-    static let readOnly = Fault(name: "read-only", flaw: ("recordings", "takes no writes"), status: 503) { site in
+    static let readOnly = Fault(name: "read-only", flaw: ("recordings", "does not accept writes"), status: 503) {
+        site in
         try await site.cluster.administrate(
             "ALTER DATABASE \(site.databaseName) SET default_transaction_read_only = on")
         try await site.cutSessions()
@@ -113,7 +114,8 @@ extension Fault {
     }
 
     /// A session that reads the clock without naming a schema gets a clock that is a minute ahead.
-    static let clockOff = Fault(name: "clock off", flaw: ("clock", "s behind PostgreSQL's"), status: 503) { site in
+    static let clockOff = Fault(name: "clock off", flaw: ("clock", "s behind that of PostgreSQL"), status: 503) {
+        site in
         try await site.session().runScript(
             """
             CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE

@@ -68,7 +68,12 @@ struct ExplainEndpoints: Sendable {
 
     private func sourceAddress(_ body: inout JSONObject) throws(GatewayError) -> IPAddress? {
         guard let text = try body.string("sourceAddress") else { return nil }
-        guard let address = IPAddress(text) else { throw body.invalid("sourceAddress", "The value must be an IP address.") }
+        guard let address = IPAddress(text) else {
+            throw body.invalid(
+                "sourceAddress",
+                "The value must be an IP "
+                    + "address.")
+        }
         return address
     }
 

@@ -36,7 +36,11 @@ extension Grant: AdminResource {
         let template = try body.parsed("template") { (text) throws(GatewayError) in try KeyPrefix(template: text) }
         switch (literal, template) {
         case (let prefix?, nil), (nil, let prefix?): return prefix
-        case (nil, nil): throw body.invalid("prefix", "Send either 'prefix' or 'template'; an empty prefix is the whole bucket.")
+        case (nil, nil):
+            throw body.invalid(
+                "prefix",
+                "Send either 'prefix' or 'template'; an empty prefix is the "
+                    + "whole bucket.")
         case (_?, _?): throw body.invalid("template", "Send either 'prefix' or 'template', not both.")
         }
     }

@@ -19,7 +19,12 @@ struct GrantBatchItems {
         let sentWrites = try body.values("writes", atMost: maxCount)
         let sentDeletes = try body.values("deletes", atMost: maxCount)
         try body.end()
-        guard sentWrites != nil || sentDeletes != nil else { throw body.invalid("writes", "The request contains no writes and no deletes.") }
+        guard sentWrites != nil || sentDeletes != nil else {
+            throw body.invalid(
+                "writes",
+                "The request contains no "
+                    + "writes and no deletes.")
+        }
         let (writes, deletes) = (sentWrites ?? [], sentDeletes ?? [])
         guard writes.count + deletes.count <= maxCount else {
             throw body.invalid("deletes", "At most 10,000 items are allowed, writes and deletes together.")

@@ -44,7 +44,12 @@ extension Issuer: AdminResource {
         var found: [Keys] = []
         if let url = try json.string("url") { found.append(.url(url)) }
         if let set = json.value("inline") {
-            guard case .object = set else { throw json.invalid("inline", "The value must be a JWK set, which is an object.") }
+            guard case .object = set else {
+                throw json.invalid(
+                    "inline",
+                    "The value must be a JWK set, which is an "
+                        + "object.")
+            }
             var text = JSONWriter()
             text.value(set)
             found.append(.inline(String(decoding: text.bytes, as: UTF8.self)))

@@ -65,7 +65,12 @@ extension PolicyProposal {
             try item.end()
         }
         for (index, text) in (try body.strings("remove", atMost: SimulateEndpoints.maxItems) ?? []).enumerated() {
-            guard let id = UUID(uuidString: text) else { throw body.invalid("remove[\(index)]", "The value must be a UUID.") }
+            guard let id = UUID(uuidString: text) else {
+                throw body.invalid(
+                    "remove[\(index)]",
+                    "The value must be "
+                        + "a UUID.")
+            }
             removals.append(id)
         }
         joins = try Self.memberships("addMembers", &body)

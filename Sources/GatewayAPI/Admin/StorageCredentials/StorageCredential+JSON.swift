@@ -77,7 +77,10 @@ extension StorageCredential: AdminResource {
         if old.secretKind == .serviceAccount {
             let repeated = try body.string("accessKeyID")
             guard repeated == nil || repeated == old.accessKeyID else {
-                throw body.invalid("accessKeyID", "The name of a service account can change only together with its key.")
+                throw body.invalid(
+                    "accessKeyID",
+                    "The name of a service account can change only together with its "
+                        + "key.")
             }
         }
         var rest = body

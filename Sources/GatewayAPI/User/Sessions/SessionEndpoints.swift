@@ -51,7 +51,10 @@ struct SessionEndpoints: Sendable {
             actions = []
             for name in text.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
                 guard let action = try? Action(parsing: String(Substring(name))) else {
-                    throw .invalidArgument(field: "actions", reason: "The actions must be 'PutObject', 'GetObject', or both.")
+                    throw .invalidArgument(
+                        field: "actions",
+                        reason: "The actions must be 'PutObject', 'GetObject', "
+                            + "or both.")
                 }
                 actions?.insert(action)
             }

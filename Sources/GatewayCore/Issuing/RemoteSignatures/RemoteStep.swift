@@ -20,7 +20,9 @@ struct RemoteStep {
         guard let bucket = policy.bucket else { throw .accessDenied }
         guard let credential = policy.credential else { throw .unusableCredential(of: bucket) }
         guard scheme.fits(bucket), credential.secretKind == .accessKey else {
-            throw .notEnforceable(reason: "The bucket's store does not accept signatures of this kind; " + Self.otherDeliveries)
+            throw .notEnforceable(
+                reason: "The bucket's store does not accept signatures of this kind; "
+                    + "" + Self.otherDeliveries)
         }
         return (bucket, credential)
     }
@@ -63,7 +65,8 @@ struct RemoteStep {
         switch decision {
         case .refuse(let refusal):
             guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal.error }
-            throw .notEnforceable(reason: "The signature does not bind the length of the object; " + Self.otherDeliveries)
+            throw .notEnforceable(
+                reason: "The signature does not bind the length of the object; " + Self.otherDeliveries)
         case .permit(let permit):
             try check(permit, covers: permission, life: request.expiresIn)
             return (request, permit)
@@ -90,7 +93,7 @@ struct RemoteStep {
         guard permit.expiresIn >= life ?? 0 else {
             throw .notEnforceable(
                 reason: """
-                    The signature would be good for longer than \(permit.expiresIn) seconds, which is what is allowed; \
+                    The signature would be valid for longer than the \(permit.expiresIn) seconds that are allowed; \
                     \(Self.otherDeliveries)
                     """)
         }

@@ -26,7 +26,10 @@ public enum RemoteString: Sendable {
             return
         }
         guard scheme == .oss else {
-            throw .invalidArgument(field: "canonicalRequest", reason: "Only an OSS version 4 string has a canonical request.")
+            throw .invalidArgument(
+                field: "canonicalRequest",
+                reason: "Only an OSS version 4 string has a canonical "
+                    + "request.")
         }
         self = .hashed(
             content,

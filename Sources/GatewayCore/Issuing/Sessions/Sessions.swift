@@ -61,7 +61,9 @@ struct SessionBody: ProvenBody {
             }
             let text = role.dialect.policy(of: permit.scope)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
-                let reason = "The session policy would have \(text.utf8.count) characters, more than the 2,048 that are allowed; "
+                let reason =
+                    "The session policy would have \(text.utf8.count) characters, more than the 2,048 that "
+                    + "are allowed; "
                 return .refused(.notEnforceable(reason: reason + Self.otherDeliveries))
             }
             try prove(text, in: role.dialect, by: permit)

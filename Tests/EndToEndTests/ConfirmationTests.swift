@@ -98,7 +98,7 @@ import Testing
         }
         #expect(states == Array(repeating: "landed", count: 12))
         let refused = try await confirm(bench, try #require(download.json["id"].text), as: bob.client)
-        #expect(refused.status == 409 && refused.json["detail"].text?.contains("no upload") == true)
+        #expect(refused.status == 409 && refused.json["detail"].text?.contains("does not permit an upload") == true)
     }
 
     @Test("of an upload in parts, by its own identifier", arguments: StoreKind.allCases)

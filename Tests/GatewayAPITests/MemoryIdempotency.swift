@@ -9,6 +9,8 @@ final class MemoryIdempotency: IdempotencyStore {
         let request: IdempotentRequest
         var claim: IdempotencyClaim
         var isAnswered = false
+        /// Whether its claim was given up though something is on record.
+        var isInterrupted = false
         var answer: [UInt8]?
     }
 
@@ -33,6 +35,7 @@ final class MemoryIdempotency: IdempotencyStore {
         }
         guard let known else { return .fresh(claim) }
         guard known.request == request else { throw .idempotency(.otherRequest) }
+        if known.isInterrupted { return .interrupted(known.claim) }
         guard known.isAnswered else { throw .idempotency(.inFlight(retryAfter: 1)) }
         return .answered(known.claim, answer: known.answer)
     }
@@ -47,7 +50,10 @@ final class MemoryIdempotency: IdempotencyStore {
     }
 
     func abandon(_ claim: IdempotencyClaim) async throws(GatewayError) {
-        rows.withLock { rows in rows.removeAll { $0.claim.id == claim.id && !$0.isAnswered } }
+        rows.withLock { rows in
+            rows.removeAll { $0.claim.id == claim.id && !$0.isAnswered && $0.claim.issuances.isEmpty }
+            for index in rows.indices where rows[index].claim.id == claim.id { rows[index].isInterrupted = true }
+        }
     }
 
     func ledger(for claim: IdempotencyClaim) -> any IssuanceLedger {

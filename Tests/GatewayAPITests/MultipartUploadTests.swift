@@ -116,6 +116,22 @@ struct MultipartUploadTests {
         #expect(await gateway.send(.get, path, token: "user-token").status == 404)
     }
 
+    @Test("completes when it is asked again with the same key after the store gave no answer")
+    func completeAgain() async {
+        let gateway = TestGateway()
+        var headers = HeaderFields()
+        headers[.idempotencyKey] = "complete-1"
+        let json = #"{"parts":[{"partNumber":1,"etag":"a"}]}"#
+        for (failure, status) in [(GatewayError.unavailable(retryAfter: 5), 503), (nil, 200), (nil, 200)]
+            as [(GatewayError?, Int)]
+        {
+            gateway.uploads.failure.withLock { $0 = failure }
+            let answer = await gateway.send(
+                .post, Self.path + "/complete", token: "user-token", headers: headers, json: json)
+            #expect(answer.status == status, "\(answer.text)")
+        }
+    }
+
     @Test("completes once, and says so as often as it is asked")
     func completeTwice() async {
         let gateway = TestGateway()

@@ -87,7 +87,8 @@ struct TestGateway {
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
             simulator: Simulator(
-                source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now }),
+                source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now },
+                instant: { ContinuousClock.now }),
             stores: stores.all, idempotency: idempotency, bucketValidator: validator, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },

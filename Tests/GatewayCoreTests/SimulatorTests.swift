@@ -29,7 +29,8 @@ import Testing
             _ proposal: PolicyProposal, limits: Simulator.Limits = .init(), token: String? = nil
         ) async throws -> Simulation {
             let simulator = Simulator(
-                source: policy, ledger: self, grants: self, limits: limits, now: { Fixture.now })
+                source: policy, ledger: self, grants: self, limits: limits, now: { Fixture.now },
+                instant: { ContinuousClock.now })
             return try await simulator.simulate(proposal, days: 7, label: "x", pageToken: token)
         }
 

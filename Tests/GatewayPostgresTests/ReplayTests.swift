@@ -66,7 +66,7 @@ import Testing
         #expect(try await world.reader.templates(among: [grant.id, template.id]) == [template.id: template.prefix])
         let simulator = Simulator(
             source: admin.source, ledger: world.reader, grants: admin.stores.grants,
-            limits: .init(maxRows: 30, chunk: 10), now: { Date() })
+            limits: .init(maxRows: 30, chunk: 10), now: { Date() }, instant: { ContinuousClock.now })
         let proposal = PolicyProposal(removals: [grant.id])
         let first = try await simulator.simulate(proposal, days: 7, label: "x", pageToken: nil)
         #expect(first.examined == 30 && first.nextPageToken != nil)

@@ -170,7 +170,8 @@ extension Problem {
         case .answerGone:
             self.init(
                 kind: .idempotentAnswerGone,
-                detail: "The request took effect, but its answer cannot be repeated. Read the resource instead.")
+                detail: "The request took effect, but its answer cannot be repeated. Check the result, or send a new "
+                    + "key.")
         }
     }
 

@@ -158,8 +158,8 @@ extension SessionBuilder {
         """
     private static let forbiddenReason = "The bucket forbids temporary credentials; ask for presigned URLs instead."
     private static let lifeReason = """
-        Temporary credentials must live at least 900 seconds, longer than the grant allows; ask for presigned URLs \
-        instead.
+        Temporary credentials must live at least 900 seconds, longer than the grant or the bucket allows; ask for \
+        presigned URLs instead.
         """
     private static let bindingReason = """
         The grant limits the type, digest or size of uploads, or forces downloads, and temporary credentials cannot \

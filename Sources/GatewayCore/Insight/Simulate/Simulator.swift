@@ -29,6 +29,7 @@ public struct Simulator: Sendable {
     private let grants: any AdminStore<Grant>
     private let limits: Limits
     private let now: @Sendable () -> Date
+    private let instant: @Sendable () -> ContinuousClock.Instant
 
     /// Creates the use case from its parts.
     ///
@@ -38,15 +39,17 @@ public struct Simulator: Sendable {
     ///   - grants: Reads the grants that a proposal names.
     ///   - limits: Limits for one call.
     ///   - now: The gateway's clock.
+    ///   - instant: A clock that nobody sets, which limits the time of a call.
     public init(
         source: any PolicySource, ledger: any ReplaySource, grants: any AdminStore<Grant>, limits: Limits = Limits(),
-        now: @escaping @Sendable () -> Date
+        now: @escaping @Sendable () -> Date, instant: @escaping @Sendable () -> ContinuousClock.Instant
     ) {
         self.source = source
         self.ledger = ledger
         self.grants = grants
         self.limits = limits
         self.now = now
+        self.instant = instant
     }
 
     /// Replays the ledger, or as much of it as the limits of one call allow.
@@ -71,14 +74,14 @@ public struct Simulator: Sendable {
             members: Array(Set((proposal.joins.union(proposal.leaves)).map(\.member))), limit: limits.chunk,
             pageToken: pageToken)
         var replay = Replay(proposal: proposal, policy: ReplayPolicy(source: source, proposal: proposal), now: end)
-        let lastLook = end.addingTimeInterval(limits.patience / .seconds(1))
+        let lastLook = instant() + limits.patience
         var simulation = Simulation(range: range)
         repeat {
             let page = try await ledger.issuances(query)
             simulation.range = page.range
             try await replay.take(page.items, templates: ledger)
             query.pageToken = page.nextPageToken
-        } while query.pageToken != nil && replay.examined < limits.maxRows && now() < lastLook
+        } while query.pageToken != nil && replay.examined < limits.maxRows && instant() < lastLook
             && !Task.isCancelled
         simulation.nextPageToken = query.pageToken
         replay.tell(&simulation)

@@ -138,7 +138,11 @@ public struct MultipartUploads: Sendable {
         }
         let length = try await reserve([], of: id)
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
-        let issued = try await urls.issue(wanted, in: context)
+        // The gateway's own URL. If it were the same for each request with an idempotency key, a request whose URL is on
+        // record could not be repeated after the store failed; to complete twice changes nothing.
+        var own = context
+        own.repeatable = nil
+        let issued = try await urls.issue(wanted, in: own)
         guard try await rows.move(id, from: [.open, .completing], to: .completing(parts)) else {
             throw .conflict(reason: "The upload was aborted or completed in the meantime.")
         }

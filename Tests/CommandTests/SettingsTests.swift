@@ -24,6 +24,17 @@ struct SettingsTests {
         #expect(!result.errors.contains("made-up"))
     }
 
+    @Test func variablesOfTheAdminCommandAreNoMistakesAndOthersAre() throws {
+        let ofAdmin = ["SLUICE_ADMIN_URL", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_KEY_FILE"]
+        var environment = Dictionary(uniqueKeysWithValues: ofAdmin.map { ($0, "made-up") })
+        environment["SLUICE_ADMIN_KEYS"] = "made-up"
+        let result = try Command.run(["serve"], environment: environment)
+        #expect(result.status == 1)
+        #expect(result.errors.contains("  SLUICE_ADMIN_KEYS: there is no such setting"))
+        for name in ofAdmin { #expect(!result.errors.contains("  \(name): ")) }
+        #expect(!result.errors.contains("made-up"))
+    }
+
     @Test func theVersionIsThatOfTheContract() throws {
         let contract = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../openapi/sluice.yaml")
         let text = try String(contentsOf: contract.standardizedFileURL, encoding: .utf8)

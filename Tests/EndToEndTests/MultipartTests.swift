@@ -239,7 +239,7 @@ import Testing
         #expect(try await bench.deployment.admin.call("DELETE", "/admin" + upload).status == 204)
         #expect(try await bench.user.client.call("GET", upload).json["state"] == "aborted")
         #expect(try await parts(bench, upload, [[1]]).status == 409)
-        let audited = "SELECT count(*) FROM admin_audit WHERE kind = 'multipart-upload' AND resource_id = '\(id)'"
+        let audited = "SELECT count(*) FROM admin_audit WHERE kind = 'Upload' AND resource_id = '\(id)'"
         #expect(try await bench.deployment.number(audited) == 1)
     }
 

@@ -185,7 +185,7 @@ extension Problem {
             case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
             case .redirect: ("allowsRedirects", "The bucket does not answer with redirects; ask for a presigned URL.")
             case .responseOverride: ("responseOverride", "The grant does not allow overriding the response's headers.")
-            case .versions: ("allowVersions", "The grant does not allow reading a version; omit 'versionId'.")
+            case .versions: ("allowVersions", "The grant does not allow reading a version; omit 'versionID'.")
             case .validity: ("validity", "The grant is not valid now.")
             }
         self.init(kind: .conditionFailed, detail: detail)

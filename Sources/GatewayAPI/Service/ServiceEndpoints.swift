@@ -5,7 +5,7 @@ import StrictJSON
 
 /// The state of one thing that the gateway needs in order to serve.
 public struct ReadinessCheck: Sendable, Equatable {
-    /// Name of the check, for example `postgresql` or `clock`.
+    /// Name of the check, for example `recordings` or `clock`.
     public var name: String
     /// Description of the fault, safe to show to anyone; `nil` where there is none.
     public var flaw: String?

@@ -10,7 +10,7 @@ public struct AuditRecord: Sendable, Equatable {
     public var actor: String
     /// Identifier of the request, as it appears in logs.
     public var requestID: String
-    /// The operation: `create`, `update`, `delete`, `reset` or `import`.
+    /// The operation: `create`, `update`, `delete`, `reset`, `import`, `validate` or `rotate`.
     public var operation: String
     /// The kind of row, such as `Grant`.
     public var kind: String
@@ -40,8 +40,8 @@ public struct AuditRecord: Sendable, Equatable {
 
 /// Reads the audit log.
 public protocol AuditReader: Sendable {
-    /// Reads a page of changes, newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestID`, `from`
-    /// and `until`. The last two limit the time of the change; `from` is inclusive, `until` exclusive.
+    /// Reads a page of changes, newest first. Filters: `actor`, `kind`, `resourceID`, `operation`, `requestId`, `from`
+    /// and `to`. The last two limit the time of the change; `from` is inclusive, `to` exclusive.
     ///
     /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord>

@@ -24,7 +24,7 @@ public protocol LedgerReports: Sendable {
     /// Reads a page of refusals, counted per minute, newest first.
     func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial>
 
-    /// Reads a page of live allow grants with the use of each, sorted by identifier.
+    /// Reads a page of live allow grants with the use of each, newest first.
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
 
     /// Counts the usable issuances that result from a grant or a storage credential.

@@ -73,7 +73,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads a page of live allow grants with their use, ordered by identifier.
+    /// Reads a page of live allow grants with their use, newest first.
     public func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "grants:unused", filters: query.texts)

@@ -5,7 +5,7 @@ public import Logging
 public struct Migrator: Sendable {
     /// Why a database cannot be migrated or served from.
     public enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
-        /// The database was migrated by a newer program.
+        /// The database has a migration that this program does not know.
         case schemaIsNewer(version: Int, known: Int)
         /// The database lacks migrations that this program relies on.
         case schemaIsOlder(version: Int, needed: Int)

@@ -21,8 +21,11 @@ struct DevCommand: AsyncParsableCommand {
         discussion: """
             Creates a PostgreSQL cluster, an object store, a bucket, a user, a grant and a
             quota in a directory of its own, and prints three commands to paste into
-            another terminal. The next start continues with the same data. Ctrl-C stops
-            everything. Nothing is reachable from other machines.
+            another terminal. The next start of the same build continues with the same
+            data. Until the first release, a build with other tables refuses the data of
+            an earlier one: delete the directory that the start names, or choose another
+            with '--data-dir'. Ctrl-C stops everything. Nothing is reachable from other
+            machines.
             """
     )
 

@@ -11,10 +11,10 @@ struct MigrateCommand: AsyncParsableCommand {
         discussion: """
             Connects with SLUICE_DATABASE_URL as the owner of the schema. Each migration
             is one transaction; afterwards one more replaces the functions that differ
-            from this program's. Concurrent runs wait for each other; a database that a
-            newer program has migrated is refused. The group role sluice_gateway gets
-            the privileges of the gateway: make the gateway's login a member of it. The
-            next partitions of the ledger are created.
+            from this program's. Concurrent runs wait for each other; a database with
+            migrations that this program does not know, or in another form, is refused.
+            The group role sluice_gateway gets the privileges of the gateway: make the
+            gateway's login a member of it. The next partitions of the ledger are created.
             """
     )
 

@@ -71,7 +71,7 @@ enum SettingName: String, CaseIterable {
         case .bootstrapAdminKeyFile: "File with that token, instead."
         case .listen: "Address and port of the API. Default 127.0.0.1:8080."
         case .adminListen:
-            "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml. Default: those of the API."
+            "Address and port of /admin, /healthz, /readyz, /metrics, /openapi.yaml and /docs. Default: the API's."
         case .tlsCertificateFile: "Certificate chain in PEM; serves https. Default none."
         case .tlsKeyFile: "Private key of the certificate in PEM."
         case .corsAllowedOrigins: "Origins of pages that may call /v1, comma-separated, or *. Default none."
@@ -80,7 +80,7 @@ enum SettingName: String, CaseIterable {
         case .trustedProxyHeader:
             "Header in which they report it: x-forwarded-for or forwarded. Default x-forwarded-for."
         case .outboundAllow:
-            "Origins and networks that may be called although they are not https or not public. Default none."
+            "Origins to call at any address, also by http; networks to call by https although not public. Default none."
         case .eventsOSSKeyOrigins:
             "Origins of Alibaba OSS's keys for callbacks, comma-separated. Default https://gosspublic.alicdn.com."
         case .httpThreads: "Threads that serve sockets. Default 2."

@@ -10,11 +10,16 @@ struct SettingReader {
     private let failures: ConversionFailures
     private(set) var mistakes: [String] = []
 
+    /// Variables that are not settings: the one that names the file, and those that `sluice admin` reads.
+    private static let otherVariables = [
+        "SLUICE_CONFIG", "SLUICE_ADMIN_URL", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_KEY_FILE",
+    ]
+
     /// Opens the sources.
     ///
     /// - Parameters:
     ///   - flags: Values given on the command line, by name.
-    ///   - environment: Environment variables. A name that begins with `SLUICE_` and is not a setting is a mistake.
+    ///   - environment: Environment variables. A name that begins with `SLUICE_` and no command reads is a mistake.
     ///   - file: Path of a JSON file; `nil` if there is none.
     init(flags: [SettingName: String], environment: [String: String], file: String?) async throws {
         let given = flags.map { ($0.key.variable, $0.value) }
@@ -30,7 +35,7 @@ struct SettingReader {
         }
         failures = ConversionFailures()
         reader = ConfigReader(providers: providers, accessReporter: failures)
-        let known = Set(SettingName.allCases.map(\.variable) + ["SLUICE_CONFIG"])
+        let known = Set(SettingName.allCases.map(\.variable) + Self.otherVariables)
         for name in environment.keys.sorted()
         where name.hasPrefix("SLUICE_") && !name.hasPrefix("SLUICE_TEST_") && !known.contains(name) {
             mistakes.append("\(name): there is no such setting")

@@ -412,6 +412,8 @@ CREATE FUNCTION public.grant_to_gateway(p_role name) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    -- PostgreSQL lets everybody execute a new function, also where there is no role to give it to.
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = p_role) THEN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', p_role);
@@ -453,8 +455,6 @@ BEGIN
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 
-    -- PostgreSQL lets everybody execute a new function.
-    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
     EXECUTE format(
         'REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role
@@ -1045,10 +1045,13 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell.
+    -- Only sessions permit two actions and bind no method. No column alone can tell. An item that is not recorded may be
+    -- anything.
     IF 'PutObject,GetObject' = ANY (p_actions) OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
-            IF (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts' THEN
+            IF (verdicts IS NULL OR verdicts[i] = 0)
+                AND (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
+            THEN
                 PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
             END IF;
         END LOOP;

@@ -354,6 +354,17 @@ import Testing
         #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
     }
 
+    @Test(.database(.migrated)) func anItemThatIsStaleIsNotHeldToWhatARowMayHold() async throws {
+        let connection = try Self.connect()
+        let position = try await connection.position()
+        var stale = try IssuanceProposal.sample(
+            at: PolicyPosition(sequence: position.sequence, tag: UUID()), action: .putObject)
+        stale.furtherAction = .getObject
+        let verdicts = try await connection.record([.sample(at: position), stale])
+        #expect(verdicts.map(\.isRecorded) == [true, false])
+        #expect(try await connection.number("SELECT count(*) FROM issuances") == 1)
+    }
+
     /// Impossible counters, whoever writes them.
     @Test(.database(.migrated), arguments: ["used", "released", "archived"])
     func noAmountIsNegative(_ column: String) async throws {

@@ -11,6 +11,8 @@ CREATE OR REPLACE FUNCTION grant_to_gateway(p_role name) RETURNS boolean
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
+    -- PostgreSQL lets everybody execute a new function, also where there is no role to give it to.
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = p_role) THEN
         BEGIN
             EXECUTE format('CREATE ROLE %I NOLOGIN', p_role);
@@ -52,8 +54,6 @@ BEGIN
     );
     EXECUTE format('GRANT INSERT, DELETE ON multipart_parts TO %I', p_role);
 
-    -- PostgreSQL lets everybody execute a new function.
-    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
     EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO %I', p_role);
     EXECUTE format(
         'REVOKE EXECUTE ON FUNCTION grant_to_gateway(name), create_issuances_partition(date) FROM %I', p_role

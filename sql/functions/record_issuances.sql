@@ -202,10 +202,13 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell.
+    -- Only sessions permit two actions and bind no method. No column alone can tell. An item that is not recorded may be
+    -- anything.
     IF 'PutObject,GetObject' = ANY (p_actions) OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
-            IF (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts' THEN
+            IF (verdicts IS NULL OR verdicts[i] = 0)
+                AND (p_actions[i] = 'PutObject,GetObject' OR p_methods[i] = '*') AND p_deliveries[i] <> 'sts'
+            THEN
                 PERFORM refuse_session_values(p_deliveries[i], p_actions[i]);
             END IF;
         END LOOP;

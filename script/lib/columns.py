@@ -2,7 +2,8 @@
 
 Usage: git ls-files | python3 script/lib/columns.py
 
-Code is not checked here, nor are tables, code blocks and the targets of links in Markdown.
+Code is not checked here, nor are tables, code blocks and the targets of links in Markdown, nor lines of YAML that
+cannot be broken, such as a row of CSV.
 """
 
 import re
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 WIDTH = 120
+LONGEST_WORD = 80
 GENERATED = {"sql/schema.sql"}
 # How a comment begins, by the end of the file's name; files without an end are shell scripts.
 COMMENT = {
@@ -56,7 +58,11 @@ def doc_strings(lines):
 
 def descriptions(lines):
     """The lines of descriptions, and those without a key, which go on with one."""
-    return {number for number, line in enumerate(lines, 1) if YAML_PROSE.match(line) or not YAML_KEY.match(line)}
+    return {
+        number
+        for number, line in enumerate(lines, 1)
+        if YAML_PROSE.match(line) or not YAML_KEY.match(line) and max(map(len, line.split()), default=0) <= LONGEST_WORD
+    }
 
 
 def main():

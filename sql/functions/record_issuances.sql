@@ -202,8 +202,8 @@ BEGIN
         uses := v_used;
     END IF;
 
-    -- Only sessions permit two actions and bind no method. No column alone can tell. An item that is not recorded may be
-    -- anything.
+    -- Only sessions permit two actions and bind no method. No column alone can tell. Items that are not recorded are
+    -- not held to it.
     IF 'PutObject,GetObject' = ANY (p_actions) OR '*' = ANY (p_methods) THEN
         FOR i IN 1..cardinality(p_ids) LOOP
             IF (verdicts IS NULL OR verdicts[i] = 0)

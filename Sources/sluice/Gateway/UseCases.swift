@@ -48,7 +48,8 @@ struct UseCases {
         remoteSignatures = RemoteSignatures(
             issuing, uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
         explainer = Self.explainer(parts)
-        simulator = Simulator(source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
+        simulator = Simulator(
+            source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
             instant: { ContinuousClock.now })
         idempotency = PostgresIdempotency(
             pool: connections.idempotencyPool, keys: parts.masterKeys, ledger: parts.ledger, clock: parts.clock,

@@ -138,8 +138,8 @@ public struct MultipartUploads: Sendable {
         }
         let length = try await reserve([], of: id)
         let wanted = try IssueRequest(completing: upload, storeUploadID: storeUploadID, objectLength: length)
-        // The gateway's own URL. If it were the same for each request with an idempotency key, a request whose URL is on
-        // record could not be repeated after the store failed; to complete twice changes nothing.
+        // This is the gateway's own URL. If the idempotency key recorded it, a request could not be repeated after the
+        // store failed. Completing twice changes nothing.
         var own = context
         own.repeatable = nil
         let issued = try await urls.issue(wanted, in: own)

@@ -11,7 +11,7 @@ public enum Decision: Sendable {
 
 /// What may be signed, why, and what it costs.
 ///
-/// A class, because many functions pass it on and none changes it.
+/// A class for the reason that ``Caller`` gives.
 public final class Permit: Sendable {
     /// The grant that decided. Its principal is the one that matched.
     public var grant: Grant { grantRow.grant }

@@ -73,10 +73,12 @@ public final class ProvenIssuing: Sendable {
         }
     }
 
-    /// Runs attempts until one has an answer. Before each attempt but the first, it reads the policy changes and
+    /// Runs attempts until one has an answer. Before each attempt that is to be final, it reads the policy changes and
     /// authenticates the caller again.
     ///
-    /// - Parameter body: One attempt; returns `nil` if policy changed, or may have changed, during it.
+    /// - Parameters:
+    ///   - first: The first attempt. Unless it is confirmed, it decides by what memory holds.
+    ///   - body: One attempt; returns `nil` if policy changed, or may have changed, during it.
     /// - Throws: The errors of the attempt; `slowDown` if too many attempts had no answer.
     func untilProved<Answer>(
         _ first: ProofAttempt, _ body: (ProofAttempt) async throws(GatewayError) -> Answer?

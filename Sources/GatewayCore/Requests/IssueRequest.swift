@@ -3,7 +3,7 @@ import LibCrypto
 
 /// A valid request of `POST /v1/presigned-urls`.
 ///
-/// A class, because many functions pass it on and none changes it.
+/// A class for the reason that ``Caller`` gives.
 public final class IssueRequest: Sendable {
     /// Largest body of one upload: 5 GiB.
     public static let maxContentLength: Int64 = 5 << 30

@@ -3,7 +3,8 @@ import LibCrypto
 /// The constant parts of all URLs of a key for one method, one bucket, the same header names and the same query:
 /// everything but the object's key, the expiry and the values of the headers.
 ///
-/// Preparing a template costs more than signing several times, so ``SigningKeyV2`` keeps the latest ones.
+/// Preparing a template costs more than signing several times: with a kept template a URL takes 0.5 µs, without one
+/// 1.9 µs (`aws-v2-query/url` of the microbenchmarks). ``SigningKeyV2`` therefore keeps the latest ones.
 final class V2Template: Sendable {
     /// A signed header of the vendor: the text up to the value, and the value's index in the request or, for a constant
     /// value, the value itself.

@@ -3,8 +3,9 @@ import LibCrypto
 /// The constant parts of all URLs of a key that are made in one second, for one method, one bucket and the same header
 /// names: everything but the object's key, the life and the values of the headers.
 ///
-/// Preparing a template costs more than signing several times. ``V4Presigner`` therefore keeps the latest templates and
-/// moves them on to each new second.
+/// Preparing a template costs more than signing several times: with a kept template a URL takes 0.6 µs, without one
+/// 2.7 µs (`aws-v4-query/url` of the microbenchmarks). ``V4Presigner`` therefore keeps the latest templates and moves
+/// them on to each new second.
 final class V4Template: Sendable {
     /// The second that the template is for.
     let instant: SigningInstant

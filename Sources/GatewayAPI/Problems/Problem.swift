@@ -163,7 +163,7 @@ extension Problem {
         case .otherRequest:
             self.init(
                 kind: .idempotencyKeyReused,
-                detail: "This Idempotency-Key was sent with another path or body. Send a new request with a new key.")
+                detail: "This Idempotency-Key was sent with another path, query or body. Use a new key.")
         case .inFlight(let seconds):
             self.init(kind: .idempotencyKeyInUse, detail: "A request with this Idempotency-Key is in progress.")
             setRetryAfter(seconds)

@@ -14,7 +14,6 @@ let onCallersExecutor = strict + [.enableUpcomingFeature("NonisolatedNonsendingB
 
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let jwtKit = Target.Dependency.product(name: "JWTKit", package: "jwt-kit")
 let inMemoryLogging = Target.Dependency.product(name: "InMemoryLogging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -44,7 +43,6 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // C libraries: headers and link flags.
@@ -71,6 +69,8 @@ let package = Package(
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
+        // Tokens that issuers sign, and the keys that verify them.
+        .target(name: "JOSE", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
 
         // The contract, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
@@ -86,8 +86,9 @@ let package = Package(
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "LibCrypto", "Signing", "StrictJSON",
-                httpTypes, jwtKit, logging, metrics,
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "Signing",
+                "StrictJSON",
+                httpTypes, logging, metrics,
             ],
             swiftSettings: onCallersExecutor
         ),
@@ -111,7 +112,7 @@ let package = Package(
         .target(
             name: "DevStack",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "Signing",
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "Signing", "StrictJSON",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
             ],
             swiftSettings: strict
@@ -122,10 +123,21 @@ let package = Package(
             dependencies: ["GatewayAPI", "GatewayCore", "LibCrypto", "StrictJSON", logging, systemPackage],
             swiftSettings: strict
         ),
+        // What a terminal can show.
+        .target(name: "Terminal", swiftSettings: strict),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
         .target(
-            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", argumentParser], swiftSettings: strict),
+            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", "Terminal", argumentParser],
+            swiftSettings: strict),
         .target(name: "SigningCommands", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+        // What app users do: uploads and downloads by a gateway's links. The client knows the contract alone.
+        .target(name: "ObjectClient", dependencies: ["LibCrypto", "LibCurl"], swiftSettings: strict),
+        .target(name: "ObjectCommands", dependencies: ["ObjectClient", argumentParser], swiftSettings: strict),
+        // Tries what a store keeps of what links promise.
+        .target(
+            name: "StoreQualification",
+            dependencies: ["GatewayCloud", "GatewayCore", "LibCrypto", "LibCurl", "Signing"],
+            swiftSettings: strict),
 
         // Reads the configuration, builds the gateway and runs it.
         .executableTarget(
@@ -133,7 +145,7 @@ let package = Package(
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
                 "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
-                "PrometheusMetrics", "SigningCommands",
+                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
@@ -141,6 +153,8 @@ let package = Package(
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
             dependencies: ["Signing", "TestSupport"],
@@ -151,7 +165,14 @@ let package = Package(
         // The built program, run by its command line.
         .testTarget(name: "CommandTests", dependencies: ["sluice"], swiftSettings: strict),
         .testTarget(
-            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel"], swiftSettings: strict),
+            name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ObjectClientTests", dependencies: ["LibCurl", "ObjectClient", "ObjectCommands"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StoreQualificationTests",
+            dependencies: ["GatewayCore", "LibCurl", "Signing", "StoreQualification"], swiftSettings: strict),
         .testTarget(
             name: "LineLoggingTests", dependencies: ["GatewayAPI", "GatewayCore", "LineLogging", logging],
             swiftSettings: strict
@@ -186,21 +207,24 @@ let package = Package(
                 "PostgresTesting", "Signing", "TestSupport",
                 httpTypes, logging, serviceLifecycle,
             ],
-            resources: [.copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs")],
+            resources: [
+                .copy("Documentation"), .copy("Mistakes"), .copy("Pages"), .copy("Schemathesis"), .copy("StoreSDKs"),
+            ],
             swiftSettings: strict
         ),
         // Support of tests: whether requests and answers are what the contract describes.
         .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
-        // Support of tests: keys, random numbers that repeat, the stores that run, and the openssl command.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, the openssl command.
+        .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
             name: "DevStackTests",
             dependencies: [
-                "DevStack", "HTTPServing", "LibCrypto", "MicroHTTPD", "Signing",
+                "DevStack", "HTTPServing", "LibCrypto", "LibCurl", "MicroHTTPD", "Signing",
                 httpTypes, logging, serviceLifecycle,
             ],
+            exclude: ["SDKs"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -218,9 +242,9 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto",
+                "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto",
                 "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
-                httpTypes, inMemoryLogging, jwtKit, logging, metrics,
+                httpTypes, inMemoryLogging, logging, metrics,
             ],
             swiftSettings: strict
         ),

@@ -6,6 +6,7 @@
 // each digest and for each copy of a state. These structures lie on the stack and are copied like a number.
 #define OPENSSL_SUPPRESS_DEPRECATED
 
+#include <openssl/core_dispatch.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -95,6 +95,18 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.beginnings(p_place text) RETURNS SETOF text
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT ''
+    UNION
+    SELECT string_agg(s.segment, '/') OVER (ORDER BY s.place) || CASE WHEN s.place < s.count THEN '/' ELSE '' END
+    FROM (
+        SELECT u.segment, u.place, count(*) OVER () AS count
+        FROM unnest(string_to_array(p_place, '/')) WITH ORDINALITY AS u (segment, place)
+    ) s
+$$;
+
 CREATE FUNCTION public.bind_remote_upload(p_principal text, p_bucket text, p_object_key text, p_upload_id text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -205,6 +217,15 @@ BEGIN
         END;
     END IF;
 END
+$$;
+
+CREATE FUNCTION public.covering_prefixes(p_bucket text, p_place text) RETURNS SETOF text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT beginnings(p_place)
+    UNION
+    SELECT t.text FROM templates_at(p_bucket, p_place) AS t (text)
+    WHERE template_place(t.text, p_place) = 'covers'
 $$;
 
 CREATE FUNCTION public.create_issuances_partition(p_day date) RETURNS boolean
@@ -593,6 +614,110 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
     ON CONFLICT DO NOTHING;
 $$;
 
+CREATE FUNCTION public.offboard_principal(p_principal text, p_expected text, p_actor text, p_request_id text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_seen text;
+    v_found text;
+    v_scopes text[];
+    v_count bigint;
+    v_gone bigint;
+BEGIN
+    SELECT count(*), offboarding_tag(array_agg(r.mark)) INTO v_count, v_seen FROM offboarding_rows(p_principal) r;
+    IF v_count = 0 THEN
+        RETURN 0;
+    END IF;
+    IF p_expected <> v_seen THEN
+        RETURN NULL;
+    END IF;
+    WITH doomed AS MATERIALIZED (
+        SELECT r.kind, r.id, r.revision, r.mark, r.scopes, r.document FROM offboarding_rows(p_principal) r
+    ),
+    gone_grants AS (
+        UPDATE grants g
+        SET removed_at = clock_timestamp(), removed_by = p_actor, removed_change = current_policy_change()
+        FROM doomed d
+        WHERE d.kind = 'Grant' AND g.id = d.id::uuid AND g.created_change = d.revision AND g.removed_at IS NULL
+        RETURNING 1
+    ),
+    gone_members AS (
+        DELETE FROM group_members m USING doomed d
+        WHERE d.kind = 'GroupMember' AND m.member_principal = p_principal
+            AND m.group_principal = split_part(d.id, chr(31), 1) AND m.revision = d.revision
+        RETURNING 1
+    ),
+    gone_keys AS (
+        DELETE FROM api_keys k USING doomed d WHERE d.kind = 'APIKey' AND k.id = d.id::uuid AND k.revision = d.revision
+        RETURNING 1
+    ),
+    gone_tickets AS (
+        DELETE FROM tickets t USING doomed d WHERE d.kind = 'Ticket' AND t.id = d.id::uuid AND t.revision = d.revision
+        RETURNING 1
+    ),
+    closed_uploads AS (
+        UPDATE multipart_uploads u SET state = 'aborting', check_at = clock_timestamp()
+        FROM doomed d WHERE d.kind = 'Upload' AND u.id = d.id::uuid AND u.state IN ('starting', 'open')
+        RETURNING 1
+    ),
+    audited AS (
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
+        SELECT uuid_v7(), p_actor, p_request_id, 'delete', d.kind, d.id, d.document FROM doomed d
+    )
+    SELECT count(*), offboarding_tag(array_agg(w.mark)),
+        (SELECT array_agg(DISTINCT s.scope) FROM doomed d CROSS JOIN LATERAL unnest(d.scopes) AS s (scope)),
+        (SELECT count(*) FROM gone_grants) + (SELECT count(*) FROM gone_members) + (SELECT count(*) FROM gone_keys)
+            + (SELECT count(*) FROM gone_tickets) + (SELECT count(*) FROM closed_uploads)
+    INTO v_count, v_found, v_scopes, v_gone
+    FROM doomed w;
+    IF v_gone <> v_count OR v_found IS DISTINCT FROM v_seen THEN
+        RAISE EXCEPTION 'somebody else changes what % has', p_principal USING ERRCODE = 'serialization_failure';
+    END IF;
+    -- The user's own scope comes first: what is held of the user is read again, whatever was removed.
+    PERFORM append_policy_log(
+        ARRAY[p_principal] || array_remove(coalesce(v_scopes, '{}'), p_principal), p_actor, p_request_id);
+    RETURN v_count;
+END
+$$;
+
+CREATE FUNCTION public.offboarding_rows(p_principal text) RETURNS TABLE(kind text, id text, revision uuid, mark text, scopes text[], document jsonb)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT r.kind, r.id, r.revision, concat_ws(chr(31), r.kind, r.id, r.revision), r.scopes, r.document FROM (
+        SELECT 'Grant', g.id::text, g.created_change, ARRAY[g.principal], grant_document(g)
+        FROM grants g WHERE g.principal = p_principal AND g.effect = 'allow' AND g.removed_at IS NULL
+        UNION ALL
+        SELECT 'GroupMember', m.group_principal || chr(31) || m.member_principal, m.revision, ARRAY[m.member_principal],
+            jsonb_build_object('group', m.group_principal, 'member', m.member_principal, 'createdAt', m.created_at)
+        FROM group_members m WHERE m.member_principal = p_principal
+        UNION ALL
+        SELECT 'APIKey', k.id::text, k.revision,
+            array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL), jsonb_build_object(
+            'id', k.id, 'prefix', k.prefix, 'name', k.name, 'principal', k.principal, 'groups', k.groups,
+            'roles', k.roles, 'expiresAt', k.expires_at, 'createdAt', k.created_at, 'previousPrefix', k.previous_prefix,
+            'previousExpiresAt', k.previous_expires_at)
+        FROM api_keys k WHERE k.principal = p_principal
+        UNION ALL
+        SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
+            'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
+            'expiresAt', t.expires_at, 'createdAt', t.created_at)
+        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp()
+        UNION ALL
+        SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(
+            'id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key, 'state', u.state,
+            'expiresAt', u.expires_at, 'createdAt', u.created_at)
+        FROM multipart_uploads u WHERE u.principal = p_principal AND u.state IN ('starting', 'open')
+    ) AS r (kind, id, revision, scopes, document)
+$$;
+
+CREATE FUNCTION public.offboarding_tag(p_marks text[]) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT encode(
+        sha256(convert_to(coalesce(string_agg(m.mark, chr(30) ORDER BY m.mark COLLATE "C"), ''), 'UTF8')), 'hex')
+    FROM unnest(p_marks) AS m (mark)
+$$;
+
 CREATE FUNCTION public.policy_lock_sharers() RETURNS SETOF text
     LANGUAGE sql
     AS $$
@@ -788,6 +913,35 @@ BEGIN
     DELETE FROM policy_log l WHERE l.seq < v_below;
     GET DIAGNOSTICS v_removed = ROW_COUNT;
     RETURN v_removed;
+END
+$$;
+
+CREATE FUNCTION public.prune_refusals(p_keep_days integer, p_keep_rows bigint, p_most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    v_before timestamptz := clock_timestamp() - make_interval(days => greatest(p_keep_days, 1));
+    v_rows integer;
+    v_gaps integer;
+BEGIN
+    -- Rows are added in the order of their times but for seconds, so the oldest have the lowest ordinals. Ordinals that
+    -- were never used make the number of rows smaller than this assumes, never larger.
+    DELETE FROM refusals r
+    WHERE r.ordinal = ANY (ARRAY(
+        SELECT o.ordinal FROM (
+            SELECT f.ordinal, f.refused_at FROM refusals f ORDER BY f.ordinal LIMIT p_most FOR UPDATE SKIP LOCKED
+        ) o
+        WHERE o.refused_at < v_before
+            OR o.ordinal <= (SELECT max(l.ordinal) FROM refusals l) - greatest(p_keep_rows, 0)
+    ));
+    GET DIAGNOSTICS v_rows = ROW_COUNT;
+    DELETE FROM refusal_gaps g
+    WHERE g.minute = ANY (ARRAY(
+        SELECT o.minute FROM refusal_gaps o WHERE o.minute < v_before LIMIT p_most FOR UPDATE SKIP LOCKED
+    ));
+    GET DIAGNOSTICS v_gaps = ROW_COUNT;
+    RETURN v_rows + v_gaps;
 END
 $$;
 
@@ -1149,6 +1303,34 @@ BEGIN
         on_record := v_recorded;
     END IF;
 END
+$$;
+
+CREATE FUNCTION public.record_refusals(p_request_ids text[], p_refused_at timestamp with time zone[], p_methods text[], p_routes text[], p_statuses integer[], p_codes text[], p_reasons text[], p_subjects text[], p_principals text[], p_source_addresses text[], p_buckets text[], p_actions text[], p_key_prefixes text[], p_key_digests text[], p_grant_ids text[], p_minutes timestamp with time zone[], p_dropped bigint[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+    INSERT INTO refusals (
+        request_id, refused_at, method, route, status, code, reason, subject, principal, source_address, bucket,
+        action, key_prefix, key_sha256, grant_id
+    )
+    SELECT
+        r.request_id, r.refused_at, r.method, r.route, r.status, r.code, r.reason, r.subject, r.principal,
+        r.source_address::inet, r.bucket, r.action, r.key_prefix, decode(r.key_digest, 'hex'), r.grant_id::uuid
+    FROM unnest(
+        p_request_ids, p_refused_at, p_methods, p_routes, p_statuses, p_codes, p_reasons, p_subjects, p_principals,
+        p_source_addresses, p_buckets, p_actions, p_key_prefixes, p_key_digests, p_grant_ids
+    ) WITH ORDINALITY AS r (
+        request_id, refused_at, method, route, status, code, reason, subject, principal, source_address, bucket,
+        action, key_prefix, key_digest, grant_id, place
+    )
+    ORDER BY r.place;
+
+    INSERT INTO refusal_gaps AS g (minute, dropped)
+    SELECT date_trunc('minute', d.minute), sum(d.dropped)
+    FROM unnest(p_minutes, p_dropped) AS d (minute, dropped)
+    GROUP BY 1
+    ORDER BY 1
+    ON CONFLICT (minute) DO UPDATE SET dropped = g.dropped + excluded.dropped;
 $$;
 
 CREATE FUNCTION public.refuse_session_values(p_delivery text, p_action text) RETURNS void
@@ -1519,6 +1701,57 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION public.template_place(p_template text, p_place text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    AS $_$
+DECLARE
+    v_template text[] := string_to_array(p_template, '/');
+    v_place text[] := string_to_array(p_place, '/');
+    v_is_wide boolean := p_template LIKE '%/';
+    v_is_prefix boolean := p_place = '' OR p_place LIKE '%/';
+    v_template_count integer := cardinality(v_template) - v_is_wide::integer;
+    v_place_count integer := CASE WHEN p_place = '' THEN 0 ELSE cardinality(v_place) - v_is_prefix::integer END;
+BEGIN
+    FOR i IN 1 .. least(v_template_count, v_place_count) LOOP
+        IF v_template[i] LIKE '${%}' THEN
+            IF v_place[i] ~ '[/\\*?$%[:cntrl:]]' THEN
+                RETURN NULL;
+            END IF;
+        ELSIF v_template[i] <> v_place[i] THEN
+            RETURN NULL;
+        END IF;
+    END LOOP;
+    IF v_template_count > v_place_count THEN
+        RETURN CASE WHEN v_is_prefix THEN 'below' END;
+    END IF;
+    IF v_is_wide THEN
+        RETURN CASE WHEN v_template_count < v_place_count OR v_is_prefix THEN 'covers' END;
+    END IF;
+    RETURN CASE WHEN v_template_count = v_place_count AND NOT v_is_prefix THEN 'covers' END;
+END
+$_$;
+
+CREATE FUNCTION public.templates_at(p_bucket text, p_place text) RETURNS SETOF text
+    LANGUAGE sql STABLE
+    AS $_$
+    WITH RECURSIVE templates (beginning, text, number) AS (
+        SELECT b.text, (
+            SELECT min(g.prefix) FROM grants g
+            WHERE g.bucket = p_bucket AND g.removed_at IS NULL
+                AND g.prefix >= b.text || '${' AND g.prefix < b.text || '$|'
+        ), 1
+        FROM beginnings(p_place) AS b (text)
+        UNION ALL
+        SELECT t.beginning, (
+            SELECT min(g.prefix) FROM grants g
+            WHERE g.bucket = p_bucket AND g.removed_at IS NULL
+                AND g.prefix > t.text AND g.prefix < t.beginning || '$|'
+        ), t.number + 1
+        FROM templates t WHERE t.text IS NOT NULL AND t.number < 1000
+    )
+    SELECT t.text FROM templates t WHERE t.text IS NOT NULL
+$_$;
+
 CREATE FUNCTION public.uuid_instant(p_id uuid) RETURNS timestamp with time zone
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN to_timestamp((((((('x'::text || "left"(replace((p_id)::text, '-'::text, ''::text), 12)))::bit(48))::bigint)::numeric / 1000.0))::double precision);
@@ -1876,6 +2109,42 @@ CREATE TABLE public.quotas (
     CONSTRAINT quotas_sharing_check CHECK ((sharing = ANY (ARRAY['each'::text, 'shared'::text])))
 );
 
+CREATE TABLE public.refusal_gaps (
+    minute timestamp with time zone NOT NULL,
+    dropped bigint NOT NULL,
+    CONSTRAINT refusal_gaps_dropped_check CHECK ((dropped > 0))
+);
+
+CREATE TABLE public.refusals (
+    ordinal bigint NOT NULL,
+    request_id text NOT NULL COLLATE pg_catalog."C",
+    refused_at timestamp with time zone NOT NULL,
+    method text NOT NULL,
+    route text NOT NULL,
+    status smallint NOT NULL,
+    code text NOT NULL,
+    reason text NOT NULL,
+    subject text,
+    principal text COLLATE pg_catalog."C",
+    source_address inet,
+    bucket text COLLATE pg_catalog."C",
+    action text,
+    key_prefix text COLLATE pg_catalog."C",
+    key_sha256 bytea,
+    grant_id uuid,
+    CONSTRAINT refusals_key_check CHECK ((((bucket IS NULL) = (key_prefix IS NULL)) AND ((bucket IS NULL) = (key_sha256 IS NULL)) AND (octet_length(key_sha256) = 32))),
+    CONSTRAINT refusals_size_check CHECK (((octet_length(request_id) <= 64) AND (octet_length(route) <= 256) AND (octet_length(subject) <= 256) AND (octet_length(key_prefix) <= 128)))
+);
+
+ALTER TABLE public.refusals ALTER COLUMN ordinal ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.refusals_ordinal_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.remote_uploads (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     principal text NOT NULL COLLATE pg_catalog."C",
@@ -2083,6 +2352,12 @@ ALTER TABLE ONLY public.quota_usage
 ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.refusal_gaps
+    ADD CONSTRAINT refusal_gaps_pkey PRIMARY KEY (minute);
+
+ALTER TABLE ONLY public.refusals
+    ADD CONSTRAINT refusals_pkey PRIMARY KEY (ordinal);
+
 ALTER TABLE ONLY public.remote_uploads
     ADD CONSTRAINT remote_uploads_pkey PRIMARY KEY (id);
 
@@ -2121,6 +2396,8 @@ CREATE INDEX admin_audit_request_id_idx ON public.admin_audit USING btree (reque
 
 CREATE UNIQUE INDEX api_keys_previous_prefix_idx ON public.api_keys USING btree (previous_prefix) WHERE (previous_prefix IS NOT NULL);
 
+CREATE INDEX api_keys_principal_idx ON public.api_keys USING btree (principal);
+
 CREATE INDEX buckets_credential_id_idx ON public.buckets USING btree (credential_id);
 
 CREATE INDEX denials_minute_idx ON public.denials USING btree (minute);
@@ -2131,13 +2408,13 @@ CREATE INDEX grants_created_change_idx ON public.grants USING btree (created_cha
 
 CREATE UNIQUE INDEX grants_live_id_idx ON public.grants USING btree (id) WHERE (removed_at IS NULL);
 
-CREATE INDEX grants_principal_bucket_prefix_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NULL);
-
 CREATE INDEX grants_removed_change_idx ON public.grants USING btree (removed_change) WHERE (removed_change IS NOT NULL);
 
 CREATE INDEX grants_removed_idx ON public.grants USING btree (principal, bucket, prefix) WHERE (removed_at IS NOT NULL);
 
 CREATE INDEX grants_removed_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NOT NULL));
+
+CREATE UNIQUE INDEX grants_rule_idx ON public.grants USING btree (principal, bucket, prefix, effect, (('PutObject'::text = ANY (actions))), (('GetObject'::text = ANY (actions))), ((md5((conditions)::text))::uuid), not_before, not_after) NULLS NOT DISTINCT WHERE (removed_at IS NULL);
 
 CREATE INDEX grants_templates_idx ON public.grants USING btree (principal, bucket) WHERE (is_template AND (removed_at IS NULL));
 
@@ -2159,13 +2436,17 @@ CREATE INDEX multipart_uploads_check_at_idx ON public.multipart_uploads USING bt
 
 CREATE INDEX multipart_uploads_object_idx ON public.multipart_uploads USING btree (bucket, object_key);
 
+CREATE INDEX multipart_uploads_principal_idx ON public.multipart_uploads USING btree (principal) WHERE (state = ANY (ARRAY['starting'::text, 'open'::text, 'completing'::text]));
+
 CREATE INDEX past_changes_seq_idx ON public.past_changes USING btree (seq);
 
 CREATE UNIQUE INDEX policy_log_tag_idx ON public.policy_log USING btree (tag);
 
 CREATE INDEX quotas_bucket_idx ON public.quotas USING btree (bucket);
 
-CREATE INDEX quotas_principal_idx ON public.quotas USING btree (principal);
+CREATE UNIQUE INDEX quotas_rule_idx ON public.quotas USING btree (principal, bucket, action, metric, period, sharing) NULLS NOT DISTINCT;
+
+CREATE INDEX refusals_request_id_idx ON public.refusals USING btree (request_id);
 
 CREATE INDEX remote_uploads_key_idx ON public.remote_uploads USING btree (bucket, object_key);
 

@@ -20,12 +20,20 @@ static const char begin_remote_upload[] = {
 #embed "../../sql/functions/begin_remote_upload.sql" suffix(, 0)
 };
 
+static const char beginnings[] = {
+#embed "../../sql/functions/beginnings.sql" suffix(, 0)
+};
+
 static const char bind_remote_upload[] = {
 #embed "../../sql/functions/bind_remote_upload.sql" suffix(, 0)
 };
 
 static const char claim_idempotency_key[] = {
 #embed "../../sql/functions/claim_idempotency_key.sql" suffix(, 0)
+};
+
+static const char covering_prefixes[] = {
+#embed "../../sql/functions/covering_prefixes.sql" suffix(, 0)
 };
 
 static const char create_issuances_partition[] = {
@@ -96,6 +104,18 @@ static const char note_settled_uploads[] = {
 #embed "../../sql/functions/note_settled_uploads.sql" suffix(, 0)
 };
 
+static const char offboard_principal[] = {
+#embed "../../sql/functions/offboard_principal.sql" suffix(, 0)
+};
+
+static const char offboarding_rows[] = {
+#embed "../../sql/functions/offboarding_rows.sql" suffix(, 0)
+};
+
+static const char offboarding_tag[] = {
+#embed "../../sql/functions/offboarding_tag.sql" suffix(, 0)
+};
+
 static const char policy_lock_sharers[] = {
 #embed "../../sql/functions/policy_lock_sharers.sql" suffix(, 0)
 };
@@ -124,6 +144,10 @@ static const char prune_policy_log[] = {
 #embed "../../sql/functions/prune_policy_log.sql" suffix(, 0)
 };
 
+static const char prune_refusals[] = {
+#embed "../../sql/functions/prune_refusals.sql" suffix(, 0)
+};
+
 static const char quota_period_end[] = {
 #embed "../../sql/functions/quota_period_end.sql" suffix(, 0)
 };
@@ -142,6 +166,10 @@ static const char record_issuances[] = {
 
 static const char record_issuances_once[] = {
 #embed "../../sql/functions/record_issuances_once.sql" suffix(, 0)
+};
+
+static const char record_refusals[] = {
+#embed "../../sql/functions/record_refusals.sql" suffix(, 0)
 };
 
 static const char refuse_session_values[] = {
@@ -176,6 +204,14 @@ static const char sum_issuances[] = {
 #embed "../../sql/functions/sum_issuances.sql" suffix(, 0)
 };
 
+static const char template_place[] = {
+#embed "../../sql/functions/template_place.sql" suffix(, 0)
+};
+
+static const char templates_at[] = {
+#embed "../../sql/functions/templates_at.sql" suffix(, 0)
+};
+
 static const char uuid_v7[] = {
 #embed "../../sql/functions/uuid_v7.sql" suffix(, 0)
 };
@@ -192,8 +228,10 @@ static const struct {
     {"append_policy_log.sql", append_policy_log},
     {"audit_quotas.sql", audit_quotas},
     {"begin_remote_upload.sql", begin_remote_upload},
+    {"beginnings.sql", beginnings},
     {"bind_remote_upload.sql", bind_remote_upload},
     {"claim_idempotency_key.sql", claim_idempotency_key},
+    {"covering_prefixes.sql", covering_prefixes},
     {"create_issuances_partition.sql", create_issuances_partition},
     {"drop_issuances_partition.sql", drop_issuances_partition},
     {"empty_issuances_partition.sql", empty_issuances_partition},
@@ -211,6 +249,9 @@ static const struct {
     {"note_gateway.sql", note_gateway},
     {"note_landing.sql", note_landing},
     {"note_settled_uploads.sql", note_settled_uploads},
+    {"offboard_principal.sql", offboard_principal},
+    {"offboarding_rows.sql", offboarding_rows},
+    {"offboarding_tag.sql", offboarding_tag},
     {"policy_lock_sharers.sql", policy_lock_sharers},
     {"prepare_issuances_partitions.sql", prepare_issuances_partitions},
     {"prove_issuances.sql", prove_issuances},
@@ -218,11 +259,13 @@ static const struct {
     {"prune_landings.sql", prune_landings},
     {"prune_multipart_uploads.sql", prune_multipart_uploads},
     {"prune_policy_log.sql", prune_policy_log},
+    {"prune_refusals.sql", prune_refusals},
     {"quota_period_end.sql", quota_period_end},
     {"quota_period_start.sql", quota_period_start},
     {"record_issuance.sql", record_issuance},
     {"record_issuances.sql", record_issuances},
     {"record_issuances_once.sql", record_issuances_once},
+    {"record_refusals.sql", record_refusals},
     {"refuse_session_values.sql", refuse_session_values},
     {"repair_quota_usage.sql", repair_quota_usage},
     {"reserve_multipart_parts.sql", reserve_multipart_parts},
@@ -231,6 +274,8 @@ static const struct {
     {"settle_reservations.sql", settle_reservations},
     {"stale_verdicts.sql", stale_verdicts},
     {"sum_issuances.sql", sum_issuances},
+    {"template_place.sql", template_place},
+    {"templates_at.sql", templates_at},
     {"uuid_v7.sql", uuid_v7},
     {"write_policy_log.sql", write_policy_log},
 };

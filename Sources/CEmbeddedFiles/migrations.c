@@ -8,11 +8,21 @@ static const char migration_0001[] = {
 #embed "../../sql/migrations/0001_create_schema.sql" suffix(, 0)
 };
 
+static const char migration_0002[] = {
+#embed "../../sql/migrations/0002_create_refusals.sql" suffix(, 0)
+};
+
+static const char migration_0003[] = {
+#embed "../../sql/migrations/0003_make_rules_unique.sql" suffix(, 0)
+};
+
 static const struct {
     const char *name;
     const char *text;
 } migrations[] = {
     {"0001_create_schema.sql", migration_0001},
+    {"0002_create_refusals.sql", migration_0002},
+    {"0003_make_rules_unique.sql", migration_0003},
 };
 
 static const size_t count = sizeof migrations / sizeof migrations[0];

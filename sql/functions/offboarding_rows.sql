@@ -1,0 +1,39 @@
+-- All rows that give a user something, and that offboard_principal removes: grants that allow, memberships, API keys,
+-- live tickets, and uploads in parts that are not finished. Grants that deny, and quotas, are not among them: without
+-- them, grants to '*' or to groups that the user's tokens name would allow more than before.
+--
+--   p_principal  the user
+-- Result: for each row its kind, its identifier as the audit has it, its revision (NULL for uploads), a mark that no
+-- other state of a row has, the scopes that its removal touches, and its document for the audit, without secrets and
+-- hashes.
+-- Locks: none. Callers: the gateway's role. Errors: none.
+CREATE OR REPLACE FUNCTION offboarding_rows(p_principal text)
+RETURNS TABLE (kind text, id text, revision uuid, mark text, scopes text[], document jsonb)
+LANGUAGE sql STABLE
+AS $$
+    SELECT r.kind, r.id, r.revision, concat_ws(chr(31), r.kind, r.id, r.revision), r.scopes, r.document FROM (
+        SELECT 'Grant', g.id::text, g.created_change, ARRAY[g.principal], grant_document(g)
+        FROM grants g WHERE g.principal = p_principal AND g.effect = 'allow' AND g.removed_at IS NULL
+        UNION ALL
+        SELECT 'GroupMember', m.group_principal || chr(31) || m.member_principal, m.revision, ARRAY[m.member_principal],
+            jsonb_build_object('group', m.group_principal, 'member', m.member_principal, 'createdAt', m.created_at)
+        FROM group_members m WHERE m.member_principal = p_principal
+        UNION ALL
+        SELECT 'APIKey', k.id::text, k.revision,
+            array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL), jsonb_build_object(
+            'id', k.id, 'prefix', k.prefix, 'name', k.name, 'principal', k.principal, 'groups', k.groups,
+            'roles', k.roles, 'expiresAt', k.expires_at, 'createdAt', k.created_at, 'previousPrefix', k.previous_prefix,
+            'previousExpiresAt', k.previous_expires_at)
+        FROM api_keys k WHERE k.principal = p_principal
+        UNION ALL
+        SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
+            'id', t.id, 'principal', t.principal, 'bucket', t.bucket, 'prefix', t.prefix, 'actions', t.actions,
+            'expiresAt', t.expires_at, 'createdAt', t.created_at)
+        FROM tickets t WHERE t.principal = p_principal AND t.expires_at > statement_timestamp()
+        UNION ALL
+        SELECT 'Upload', u.id::text, NULL, '{}', jsonb_build_object(
+            'id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key, 'state', u.state,
+            'expiresAt', u.expires_at, 'createdAt', u.created_at)
+        FROM multipart_uploads u WHERE u.principal = p_principal AND u.state IN ('starting', 'open')
+    ) AS r (kind, id, revision, scopes, document)
+$$;

@@ -294,7 +294,8 @@ extension ProbeRound {
 }
 
 extension ProbeFailure {
-    fileprivate init(_ error: OutboundError) {
+    /// The reason, in the words for admins, why a request had no answer.
+    init(_ error: OutboundError) {
         self =
             switch error {
             case .notPermitted: .blocked

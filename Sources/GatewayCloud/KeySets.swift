@@ -23,8 +23,9 @@ public struct KeySets: KeySetFetcher {
             guard answer.status == 200 else { throw .status(answer.status) }
             return answer.body
         } catch {
-            logger.warning("key set not read", metadata: ["url": "\(url.prefix { $0 != "?" })", "reason": "\(error)"])
-            throw .unavailable(retryAfter: 5, cause: "a key set cannot be read: \(error)")
+            logger.warning(
+                "key set not read", metadata: ["url": "\(url.prefix { $0 != "?" })", "reason": "\(error.phrase)"])
+            throw .unavailable(retryAfter: 5, cause: "a key set cannot be read: \(error.phrase)")
         }
     }
 }

@@ -158,13 +158,7 @@ extension MultipartCalls {
     }
 
     private static func refusal(_ answer: HTTPTransfer.Answer) -> GatewayError {
-        let code = StoreErrorCode.read(answer)
-        // The store failed, and what it did is unknown.
-        if answer.status >= 500 || ["InternalError", "ServiceUnavailable", "SlowDown"].contains(code) {
-            return .unavailable(
-                retryAfter: 5, cause: "the store answered \(answer.status) \(code ?? "without a code")")
-        }
-        return .storeRefused(status: answer.status, code: code)
+        OutboundError.refusal(status: answer.status, code: StoreErrorCode.read(answer))
     }
 
     private static let unreadable = GatewayError.unavailable(

@@ -133,7 +133,8 @@ enum SessionFailure: Error, Equatable {
     var mayPass: Bool {
         switch self {
         case .noAnswer, .malformed: true
-        case .refused(let status, let code): !isThrottled && (status >= 500 || Self.passing.contains(code ?? ""))
+        case .refused(let status, let code):
+            !isThrottled && (status >= 500 && status != 501 || Self.passing.contains(code ?? ""))
         case .notPermitted, .cannotSign: false
         }
     }
@@ -157,12 +158,30 @@ enum SessionFailure: Error, Equatable {
                         (POST /v1/presigned-urls) instead.
                         """)
             }
+            // The service does not implement the operation, so it will refuse again.
+            if status == 501 { return .storeRefused(status: status, code: code) }
             return .unavailable(retryAfter: status >= 500 ? 5 : 60, cause: cause)
         case .notPermitted, .cannotSign: return .unavailable(retryAfter: 60, cause: cause)
         }
     }
 
-    private var cause: Cause { "no session was opened: \(self)" }
+    private var cause: Cause {
+        let advice = "The bucket's token service gave no session"
+        return switch self {
+        case .notPermitted:
+            Cause(
+                "no session was opened: \(OutboundError.notPermitted.phrase) (notPermitted)",
+                advice:
+                    "The gateway may not connect to the bucket's token service; an admin has to look at its endpoint.")
+        case .noAnswer: Cause("no session was opened: no whole answer (noAnswer)", advice: advice + ".")
+        case .refused(let status, let code):
+            Cause(
+                "no session was opened: the service answered \(status) \(code ?? "without a code")",
+                advice: advice + ": it answered \(status)\(code.map { " " + $0 } ?? "").")
+        case .malformed: Cause("no session was opened: the answer is malformed", advice: advice + ".")
+        case .cannotSign: "no session was opened: the rows cannot be signed with (cannotSign)"
+        }
+    }
 
     private static let passing: Set<String> = [
         "SignatureNonceUsed", "InvalidTimeStamp.Expired", "InternalError", "InternalFailure", "ServiceUnavailable",

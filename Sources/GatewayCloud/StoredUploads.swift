@@ -45,8 +45,6 @@ public struct StoredUploads: UploadVerifier, StoredObjects {
             return try await head(key, in: bucket, with: credential, withSHA256: withSHA256).object
         } catch let error as GatewayError {
             throw error
-        } catch OutboundError.status(let status) where status < 500 && status != 200 {
-            throw .storeRefused(status: status, code: nil)
         } catch let error as OutboundError {
             throw error.asGatewayError
         } catch {

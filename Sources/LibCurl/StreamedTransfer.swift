@@ -35,8 +35,31 @@ public struct StreamedTransfer: Sendable {
         case malformedHeader
         /// One of the closures gave up.
         case givenUp
-        /// Any other error, in libcurl's words.
+        /// The name of the host has no address. As in the cases below, the text is libcurl's.
+        case notFound(String)
+        /// Nothing accepts connections at the address.
+        case notConnected(String)
+        /// The certificate is not trusted, or is that of another host.
+        case notTrusted(String)
+        /// The server does not speak TLS, or no version or cipher that both know.
+        case notSecured(String)
+        /// A time ran out.
+        case late(String)
+        /// Any other error.
         case failed(String)
+
+        fileprivate init(_ code: CURLcode) {
+            let reason = unsafe String(cString: curl_easy_strerror(code))
+            self =
+                switch code {
+                case CURLE_COULDNT_RESOLVE_HOST: .notFound(reason)
+                case CURLE_COULDNT_CONNECT: .notConnected(reason)
+                case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE: .notTrusted(reason)
+                case CURLE_SSL_CONNECT_ERROR: .notSecured(reason)
+                case CURLE_OPERATION_TIMEDOUT: .late(reason)
+                default: .failed(reason)
+                }
+        }
     }
 
     private let method: String
@@ -85,7 +108,7 @@ public struct StreamedTransfer: Sendable {
             return code == CURLE_OK ? withExtendedLifetime(streams) { unsafe perform(handle, streams) } : code
         }
         if streams.gaveUp { throw .givenUp }
-        guard code == CURLE_OK else { throw .failed(unsafe String(cString: curl_easy_strerror(code))) }
+        guard code == CURLE_OK else { throw Failure(code) }
         return streams.head
     }
 

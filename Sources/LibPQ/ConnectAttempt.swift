@@ -53,22 +53,24 @@ final class ConnectAttempt: Sendable {
     }
 
     private func run(_ configuration: PostgresConfiguration, logger: Logger) {
-        var reason = "no host"
+        var failures: [LoginFailure] = []
         for host in configuration.hosts {
             let parameters = configuration.parameters.merging(host) { $1 }
             guard let handle = Handle(parameters: parameters, logger: logger) else {
-                reason = "out of memory"
+                failures.append(LoginFailure("out of memory"))
                 continue
             }
-            if let failure = Self.establish(handle, until: .now + configuration.connectTimeout) {
-                reason = failure
-                logger.debug("no connection to PostgreSQL", metadata: ["reason": "\(failure)"])
+            if let message = Self.establish(handle, until: .now + configuration.connectTimeout) {
+                failures.append(LoginFailure(message))
+                logger.debug("no connection to PostgreSQL", metadata: ["reason": "\(message)"])
                 continue
             }
             finish(.connected(handle))
             return
         }
-        finish(.failed(.unavailable(reason: reason)))
+        // A server that is starting may take the login soon, whatever another one says.
+        let failure = failures.last { !$0.isFinal } ?? failures.last ?? LoginFailure("no host")
+        finish(.failed(failure.error))
     }
 
     private func finish(_ end: consuming State) {
@@ -87,7 +89,9 @@ final class ConnectAttempt: Sendable {
                 return "no answer within the time limit for connecting"
             }
             switch unsafe PQconnectPoll(handle.pointer) {
-            case PGRES_POLLING_OK: return nil
+            case PGRES_POLLING_OK:
+                handle.endsLogin()
+                return nil
             case PGRES_POLLING_READING: events = POLLIN
             case PGRES_POLLING_WRITING: events = POLLOUT
             default: return handle.errorMessage

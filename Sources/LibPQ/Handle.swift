@@ -23,6 +23,8 @@ struct Handle: ~Copyable, @unchecked Sendable {
         guard let started = unsafe started else { return nil }
         unsafe pointer = started
         notices = NoticeSink(logger: logger)
+        // With it, the text of a failed login has the SQLSTATE, which libpq reports in no other way.
+        unsafe PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
         // The default receiver would print to standard error.
         unsafe PQsetNoticeReceiver(pointer, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
     }
@@ -36,6 +38,11 @@ struct Handle: ~Copyable, @unchecked Sendable {
     var errorMessage: String { unsafe trimmed(PQerrorMessage(pointer)) }
     /// The first warning since the last call of ``forgetWarning()``.
     var warning: String? { notices.warning }
+
+    /// Ends the verbose texts of the login.
+    func endsLogin() {
+        unsafe PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
+    }
 
     func forgetWarning() {
         if notices.warning != nil { notices.warning = nil }

@@ -119,7 +119,7 @@ extension PostgresError {
     /// accepts no writes or lacks resources.
     public var isOutage: Bool {
         switch self {
-        case .unavailable, .connectionLost, .outcomeUnknown: true
+        case .unavailable, .refused, .connectionLost, .outcomeUnknown: true
         case .server(let error):
             // 25006 means that the server accepts no writes. The classes are connections, resources, operator
             // intervention and system errors. A time limit concerns only the statement.

@@ -10,6 +10,9 @@ public enum PostgresError: Error, Sendable, Equatable {
     /// There is no connection, and nothing was sent. The server cannot be reached, or the next attempt to connect is
     /// not due yet.
     case unavailable(reason: String)
+    /// The server refuses the login, and will refuse it until somebody changes the server or the settings: a wrong
+    /// password, no such role or database, or no line for it in `pg_hba.conf`. Nothing was sent.
+    case refused(ServerError)
     /// The deadline passed. The statement was not sent, or the server has cancelled it.
     case deadlineExceeded
     /// The awaiting task was cancelled. The statement was not sent, or the server has cancelled it.
@@ -25,8 +28,10 @@ public enum PostgresError: Error, Sendable, Equatable {
 
     /// The SQLSTATE, if the server reported one.
     public var sqlState: String? {
-        guard case .server(let error) = self else { return nil }
-        return error.sqlState
+        switch self {
+        case .server(let error), .refused(let error): error.sqlState
+        default: nil
+        }
     }
 }
 
@@ -73,6 +78,7 @@ extension PostgresError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .server(let error): "\(error.severity) \(error.sqlState): \(error.message)"
+        case .refused(let error): "the server refuses the login: \(error.severity) \(error.sqlState): \(error.message)"
         case .connectionLost(let reason): "connection lost: \(reason)"
         case .outcomeUnknown(let reason): "outcome unknown: \(reason)"
         case .unavailable(let reason): "unavailable: \(reason)"

@@ -11,15 +11,25 @@ final class ListeningSocket: Sendable {
     private let descriptor: Int32
 
     init(address: String, port: UInt16) throws(HTTPServerError) {
-        var storage = sockaddr_storage()
-        let length = try Self.fill(&storage, address: address, port: port)
-        let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        let refuse = { (descriptor: Int32) in
-            let reason = unsafe String(cString: strerror(errno))
-            if descriptor >= 0 { close(descriptor) }
-            return HTTPServerError.cannotListen(address: address, port: port, reason: reason)
+        let descriptor = try Self.bind(address: address, port: port)
+        guard listen(descriptor, 1_024) == 0 else {
+            throw Self.refusal(closing: descriptor, address: address, port: port)
         }
-        guard descriptor >= 0 else { throw refuse(descriptor) }
+        self.descriptor = descriptor
+        self.port = Self.boundPort(descriptor)
+    }
+
+    /// Binds an address and releases it again, without listening. No client can connect meanwhile.
+    static func tryBinding(address: String, port: UInt16) throws(HTTPServerError) {
+        close(try bind(address: address, port: port))
+    }
+
+    /// Opens a socket and binds it to an address.
+    private static func bind(address: String, port: UInt16) throws(HTTPServerError) -> Int32 {
+        var storage = sockaddr_storage()
+        let length = try fill(&storage, address: address, port: port)
+        let descriptor = socket(Int32(storage.ss_family), Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw refusal(closing: descriptor, address: address, port: port) }
         var on: Int32 = 1
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
         if Int32(storage.ss_family) == AF_INET6 {
@@ -28,11 +38,19 @@ final class ListeningSocket: Sendable {
                 descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &off, socklen_t(MemoryLayout<Int32>.size))
         }
         let bound = unsafe withUnsafePointer(to: &storage) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(descriptor, $0, length) }
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe Glibc.bind(descriptor, $0, length)
+            }
         }
-        guard bound == 0, listen(descriptor, 1_024) == 0 else { throw refuse(descriptor) }
-        self.descriptor = descriptor
-        self.port = Self.boundPort(descriptor)
+        guard bound == 0 else { throw refusal(closing: descriptor, address: address, port: port) }
+        return descriptor
+    }
+
+    /// The error for the system's last refusal.
+    private static func refusal(closing descriptor: Int32, address: String, port: UInt16) -> HTTPServerError {
+        let reason = unsafe String(cString: strerror(errno))
+        if descriptor >= 0 { close(descriptor) }
+        return .cannotListen(address: address, port: port, reason: reason)
     }
 
     deinit { close(descriptor) }

@@ -29,6 +29,8 @@ public struct APIParts: Sendable {
     public var issuances: any IssuanceReader
     /// Sums up the ledger.
     public var reports: any LedgerReports
+    /// Answers who may do what.
+    public var accessReview: AccessReview
     /// Explains why a request is allowed or refused.
     public var explainer: Explainer
     /// Replays the ledger under a proposed change.
@@ -39,6 +41,8 @@ public struct APIParts: Sendable {
     public var idempotency: any IdempotencyStore
     /// Checks a bucket's settings against its store.
     public var bucketValidator: any BucketValidator
+    /// Requests documents of issuers that admins check.
+    public var issuerDocuments: any IssuerDocuments
     /// Records admin acts that change no row.
     public var auditLog: any AuditLog
     /// Returns the state of each thing that the gateway needs in order to be ready.
@@ -51,6 +55,10 @@ public struct APIParts: Sendable {
     public var logger: Logger
     /// Receives one line for each answered request.
     public var requestLog: any RequestLog
+    /// Keeps refusals for admins to look up.
+    public var refusals: any RefusalJournal
+    /// Finds what a request did, or why it was refused.
+    public var requestHistory: RequestHistory
     /// Returns the current time.
     public var now: @Sendable () -> Date
     /// Returns the given number of unpredictable bytes.
@@ -62,12 +70,13 @@ public struct APIParts: Sendable {
         presignedURLs: PresignedURLs, multipartUploads: MultipartUploads, uploadConfirmation: UploadConfirmation,
         storeEvents: StoreEvents, eventSecrets: EventSecrets, accessOverview: AccessOverview,
         sessions: Sessions, remoteSignatures: RemoteSignatures, issuances: any IssuanceReader,
-        reports: any LedgerReports, explainer: Explainer, simulator: Simulator, stores: AdminStores,
+        reports: any LedgerReports, accessReview: AccessReview, explainer: Explainer, simulator: Simulator,
+        stores: AdminStores,
         idempotency: any IdempotencyStore,
-        bucketValidator: any BucketValidator, auditLog: any AuditLog,
+        bucketValidator: any BucketValidator, issuerDocuments: any IssuerDocuments, auditLog: any AuditLog,
         readinessChecks: @escaping @Sendable () async -> [ReadinessCheck],
         metricsText: @escaping @Sendable () -> [UInt8], metricsFactory: any MetricsFactory, logger: Logger,
-        requestLog: any RequestLog,
+        requestLog: any RequestLog, refusals: any RefusalJournal, requestHistory: RequestHistory,
         now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
     ) {
         self.authenticator = authenticator
@@ -82,17 +91,21 @@ public struct APIParts: Sendable {
         self.remoteSignatures = remoteSignatures
         self.issuances = issuances
         self.reports = reports
+        self.accessReview = accessReview
         self.explainer = explainer
         self.simulator = simulator
         self.stores = stores
         self.idempotency = idempotency
         self.bucketValidator = bucketValidator
+        self.issuerDocuments = issuerDocuments
         self.auditLog = auditLog
         self.readinessChecks = readinessChecks
         self.metricsText = metricsText
         self.metricsFactory = metricsFactory
         self.logger = logger
         self.requestLog = requestLog
+        self.refusals = refusals
+        self.requestHistory = requestHistory
         self.now = now
         self.randomBytes = randomBytes
     }

@@ -44,7 +44,8 @@ public final class APIResponder: HTTPResponder {
         }
         self.settings = settings
         observe = Observe(
-            logger: parts.logger, requestLog: parts.requestLog, metrics: metrics, paths: router.paths)
+            logger: parts.logger, requestLog: parts.requestLog, metrics: metrics, journal: parts.refusals,
+            now: parts.now, paths: router.paths)
         crossOrigin = CrossOrigin(allowedOrigins: settings.allowedOrigins)
         renderProblems = RenderProblems(logger: parts.logger)
         authenticate = Authenticate(parts.authenticator, advancePolicy: parts.advancePolicy)
@@ -138,11 +139,7 @@ public final class APIResponder: HTTPResponder {
     /// Returns the id that a trusted proxy gave the request, if it is safe to log.
     private static func requestID(in headers: HeaderFields) -> String? {
         let ids = headers[values: .requestID]
-        guard ids.count == 1, let id = ids.first, 8...64 ~= id.utf8.count,
-            id.utf8.allSatisfy({
-                Character(Unicode.Scalar($0)).isLetter && $0 < 0x80 || "0123456789-_.".utf8.contains($0)
-            })
-        else { return nil }
+        guard ids.count == 1, let id = ids.first, RequestID.isValid(id) else { return nil }
         return id
     }
 }

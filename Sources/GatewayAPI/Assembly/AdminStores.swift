@@ -22,6 +22,8 @@ public struct AdminStores: Sendable {
     public let tickets: any AdminStore<Ticket>
     /// Revokes all tickets of a principal at once.
     public let ticketRevocation: any TicketRevocation
+    /// Lists and removes all that a user has.
+    public let offboarding: any OffboardingStore
     /// Groups that have members or grants.
     public let groups: any GroupDirectory
     /// The usage counters of quotas.
@@ -38,7 +40,8 @@ public struct AdminStores: Sendable {
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
         quotas: any AdminStore<Quota>, issuers: any AdminStore<Issuer>, apiKeys: any AdminStore<APIKey>,
-        tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation, groups: any GroupDirectory,
+        tickets: any AdminStore<Ticket>, ticketRevocation: any TicketRevocation,
+        offboarding: any OffboardingStore, groups: any GroupDirectory,
         quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
         audit: any AuditReader
     ) {
@@ -52,6 +55,7 @@ public struct AdminStores: Sendable {
         self.apiKeys = apiKeys
         self.tickets = tickets
         self.ticketRevocation = ticketRevocation
+        self.offboarding = offboarding
         self.groups = groups
         self.quotaUses = quotaUses
         self.dependency = dependency

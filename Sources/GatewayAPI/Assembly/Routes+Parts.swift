@@ -7,7 +7,7 @@ extension Routes {
         let newRow: @Sendable (Caller) throws -> NewRow = { caller in
             let now = parts.now()
             let id = UUID.version7(at: now, randomBytes: try parts.randomBytes(10))
-            return NewRow(id: id, now: now, caller: caller)
+            return NewRow(id: id, now: now, actor: caller.principal)
         }
         let stores = parts.stores
         urls = PresignedURLEndpoints(
@@ -26,17 +26,27 @@ extension Routes {
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
         issuances = IssuanceEndpoints(reader: parts.issuances)
         usage = UsageEndpoints(reports: parts.reports)
+        accessReviews = AccessReviewEndpoints(useCase: parts.accessReview)
+        offboarding = OffboardingEndpoints(
+            useCase: Offboarding(store: stores.offboarding, reports: parts.reports))
+        requests = RequestEndpoints(useCase: parts.requestHistory)
         explanations = ExplainEndpoints(useCase: parts.explainer, now: parts.now)
         simulations = SimulateEndpoints(useCase: parts.simulator, newRow: newRow)
         tickets = TicketEndpoints(
-            rows: AdminEndpoints(store: stores.tickets, newRow: newRow), revocation: stores.ticketRevocation,
-            maxAge: settings.ticketMaxAge,
-            revocations: RequestRate("revocations", perSecond: 1, burst: 20, from: .now),
-            randomBytes: parts.randomBytes)
+            useCase: Tickets(
+                rows: stores.tickets, revocation: stores.ticketRevocation, maxLife: settings.ticketMaxAge,
+                now: parts.now, randomBytes: parts.randomBytes),
+            rows: RowEndpoints(store: stores.tickets),
+            revocations: RequestRate("revocations", perSecond: 1, burst: 20, from: .now))
         admin = AdminRoutes(
             validation: BucketValidationEndpoints(
-                buckets: stores.buckets, credentials: stores.credentials, validator: parts.bucketValidator,
-                audit: parts.auditLog, randomBytes: parts.randomBytes),
+                useCase: BucketValidations(
+                    buckets: stores.buckets, credentials: stores.credentials, validator: parts.bucketValidator,
+                    audit: parts.auditLog, randomBytes: parts.randomBytes)),
+            issuerValidation: IssuerValidationEndpoints(
+                useCase: IssuerValidations(
+                    issuers: stores.issuers, audit: parts.auditLog,
+                    examine: IssuerExaminer(documents: parts.issuerDocuments, now: parts.now).examine)),
             eventSecrets: EventSecretEndpoints(useCase: parts.eventSecrets),
             buckets: AdminEndpoints(
                 store: stores.buckets,
@@ -53,7 +63,9 @@ extension Routes {
                 rows: AdminEndpoints(store: stores.quotas, newRow: newRow), uses: stores.quotaUses),
             issuers: AdminEndpoints(store: stores.issuers, newRow: newRow),
             apiKeys: APIKeyEndpoints(
-                rows: AdminEndpoints(store: stores.apiKeys, newRow: newRow), randomBytes: parts.randomBytes),
+                store: stores.apiKeys,
+                changes: APIKeyChanges(keys: stores.apiKeys, now: parts.now, randomBytes: parts.randomBytes),
+                newRow: newRow),
             gateways: GatewayEndpoints(directory: stores.gateways),
             audit: AuditEndpoints(reader: stores.audit)
         )

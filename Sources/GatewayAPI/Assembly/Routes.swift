@@ -16,7 +16,10 @@ struct Routes {
     let issuances: IssuanceEndpoints
     let usage: UsageEndpoints
     let explanations: ExplainEndpoints
+    let accessReviews: AccessReviewEndpoints
+    let offboarding: OffboardingEndpoints
     let simulations: SimulateEndpoints
+    let requests: RequestEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -113,6 +116,7 @@ struct Routes {
             Route(.put, "/admin/v1/issuers/{id}", .admin, admin.issuers.replace),
             Route(.patch, "/admin/v1/issuers/{id}", .admin, admin.issuers.patch),
             Route(.delete, "/admin/v1/issuers/{id}", .admin, admin.issuers.delete),
+            Route(.post, "/admin/v1/issuers/{id}:validate", .admin, admin.issuerValidation.validate),
             Route(.post, "/admin/v1/api-keys", .admin, admin.apiKeys.create),
             Route(.get, "/admin/v1/api-keys", .auditor, admin.apiKeys.rows.list),
             Route(.get, "/admin/v1/api-keys/{id}", .auditor, admin.apiKeys.rows.get),
@@ -126,6 +130,8 @@ struct Routes {
             Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, usage.blastRadiusOfGrant),
             Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, usage.blastRadiusOfCredential),
+            Route(.get, "/admin/v1/access", .auditor, accessReviews.review),
+            Route(.post, "/admin/v1/principals/{principal}:offboard", .admin, offboarding.offboard),
             Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
             Route(
                 .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,
@@ -137,6 +143,7 @@ struct Routes {
             Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, uploads.adminConfirm),
             Route(.get, "/admin/v1/usage", .auditor, usage.usage),
             Route(.get, "/admin/v1/denials", .auditor, usage.denials),
+            Route(.get, "/admin/v1/requests/{requestId}", .auditor, requests.get),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),
             Route(.get, "/admin/v1/tickets/{id}", .auditor, tickets.rows.get),
@@ -156,6 +163,7 @@ struct Routes {
 /// The endpoints of the rows that admins manage.
 struct AdminRoutes {
     let validation: BucketValidationEndpoints
+    let issuerValidation: IssuerValidationEndpoints
     let eventSecrets: EventSecretEndpoints
     let buckets: AdminEndpoints<Bucket>
     let credentials: StorageCredentialEndpoints

@@ -11,22 +11,20 @@ enum BearerToken {
     static func token(in headers: HeaderFields) throws(GatewayError) -> Secret<String> {
         guard let value = headers.onlyValue(of: .authorization) else {
             guard headers.contains(.authorization) else {
-                throw .unauthenticated(reason: "Send 'Authorization: Bearer' with a token.")
+                throw .refused("Send 'Authorization: Bearer' with a token.")
             }
-            throw .unauthenticated(reason: "There is more than one Authorization field.")
+            throw .refused("There is more than one Authorization field.")
         }
         let bytes = value.span
         guard bytes.count > schemeByteCount, isBearer(bytes) else {
-            throw .unauthenticated(reason: "The Authorization scheme must be Bearer.")
+            throw .refused("The Authorization scheme must be Bearer.")
         }
         guard bytes.count - schemeByteCount <= TokenAuthenticator.longestTokenBytes else {
-            throw .unauthenticated(reason: "The token is too long.")
+            throw .refused("The token is too long.")
         }
         let token = bytes.extracting(schemeByteCount..<bytes.count)
         guard isToken(token) else {
-            throw .unauthenticated(
-                reason: "The token contains characters that are not "
-                    + "valid in a token.")
+            throw .refused("The token contains characters that are not valid in a token.")
         }
         return Secret(String(decoding: value.dropFirst(schemeByteCount), as: UTF8.self))
     }
@@ -61,5 +59,12 @@ enum BearerToken {
             true
         default: false
         }
+    }
+}
+
+extension GatewayError {
+    /// The refusal of a request whose head holds no token that can be read.
+    fileprivate static func refused(_ reason: String) -> GatewayError {
+        .unauthenticated(reason: reason, cause: Cause(.noCredential, reason))
     }
 }

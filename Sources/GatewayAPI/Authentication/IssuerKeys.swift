@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import JOSE
 import Logging
 import Synchronization
 
@@ -106,11 +107,11 @@ private final class Shelf: Sendable {
             if isTurn { try await fetch(url) }
         case .inline(let text):
             guard state.withLock({ $0.keys == nil }) else { return }
-            let keys = await KeySet(document: Array(text.utf8), algorithms: issuer.algorithms)
+            let keys = KeySet(document: Array(text.utf8), algorithms: issuer.algorithms)
             hold(keys ?? KeySet([]))
         case .secret(let secret):
             guard state.withLock({ $0.keys == nil }) else { return }
-            hold(KeySet([await VerificationKey(secret: secret)].compactMap(\.self)))
+            hold(KeySet([VerificationKey(secret: Array(secret.reveal().utf8))].compactMap(\.self)))
         }
     }
 
@@ -131,7 +132,7 @@ private final class Shelf: Sendable {
             return true
         }
         if isUnchanged { return }
-        guard let keys = await KeySet(document: document, algorithms: issuer.algorithms) else {
+        guard let keys = KeySet(document: document, algorithms: issuer.algorithms) else {
             logger.warning("key set is malformed", metadata: ["issuer": "\(issuer.issuer)"])
             throw missing("are malformed")
         }

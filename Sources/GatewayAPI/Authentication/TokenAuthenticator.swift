@@ -1,5 +1,6 @@
 public import Foundation
 public import GatewayCore
+import JOSE
 import LibCrypto
 public import Logging
 import StrictJSON
@@ -58,7 +59,13 @@ public final class TokenAuthenticator: Authenticator {
     private let verified: Mutex<LeastRecentlyUsed<TokenDigest, VerifiedToken>>
     private let issuerKeys: Mutex<LeastRecentlyUsed<UUID, IssuerKeys>>
 
-    static let refusal = GatewayError.unauthenticated(reason: "The token is not accepted.")
+    /// What the holder of a refused token learns.
+    static let refusalText = "The token is not accepted."
+
+    /// The refusal of a token. Its holder learns nothing more; the cause is for operators.
+    static func refusal(_ cause: Cause) -> GatewayError {
+        .unauthenticated(reason: refusalText, cause: cause)
+    }
 
     /// Makes an authenticator.
     ///
@@ -67,8 +74,7 @@ public final class TokenAuthenticator: Authenticator {
     ///   - fetcher: Fetches key sets from URLs.
     ///   - limits: Limits on tokens and caches.
     ///   - now: The clock against which the times in tokens are checked.
-    ///   - logger: Receives a warning when an issuer does not answer and, at level debug, the reasons for refusals;
-    ///     never a token.
+    ///   - logger: Receives a warning when an issuer does not answer; never a token.
     public init(
         cache: PolicyCache, fetcher: any KeySetFetcher, limits: Limits = Limits(),
         now: @escaping @Sendable () -> Date, logger: Logger
@@ -98,14 +104,16 @@ public final class TokenAuthenticator: Authenticator {
     // A function of its own: an API key would otherwise need room for everything that this one holds while it waits.
     private func caller(holdingJWT token: Secret<String>) async throws(GatewayError) -> Caller {
         let text = Array(token.reveal().utf8)
-        guard text.count <= limits.maxTokenBytes else { throw Self.refusal }
+        guard text.count <= limits.maxTokenBytes else {
+            throw Self.refusal(Cause(.malformedToken, "longer than \(limits.maxTokenBytes) bytes"))
+        }
         let digest = TokenDigest(of: text)
         if let known = verified.withLock({ $0.value(for: digest) }) {
             let load = try await cache.issuer(known.issuer.issuer)
             if let row = load.rows, row.isSame(as: known.issuer), try await keys(of: row).current() === known.keys {
                 guard now() < known.expiresAt else {
                     verified.withLock { $0.remove(digest) }
-                    throw .expiredToken
+                    throw known.expired
                 }
                 return known.caller(holding: token, at: load.position)
             }
@@ -121,8 +129,14 @@ public final class TokenAuthenticator: Authenticator {
     }
 
     private func caller(holding key: APIKeyText, of load: PolicyLoad<APIKeyRow?>) throws(GatewayError) -> Caller {
-        guard let row = load.rows, key.digest.isSame(as: row.key.hash) else { throw Self.refusal }
-        if let expiresAt = row.key.expiresAt, now() >= expiresAt { throw .expiredToken }
+        guard let row = load.rows else { throw Self.refusal(Cause(.unknownAPIKey, "prefix \(key.prefix)")) }
+        guard key.digest.isSame(as: row.key.hash) else {
+            throw Self.refusal(Cause(.wrongAPIKey, "API key \(row.key.id.lowercaseText)"))
+        }
+        if let expiresAt = row.key.expiresAt, now() >= expiresAt {
+            let key = "API key \(row.key.id.lowercaseText) of \(row.key.principal)"
+            throw .credentialExpired(Cause(.apiKeyExpired, key))
+        }
         return Caller(
             principal: row.key.principal, groups: row.key.groups, roles: row.key.roles, claims: [:],
             expiresAt: row.key.expiresAt, token: key.text, scope: row.scope, position: load.position
@@ -132,10 +146,13 @@ public final class TokenAuthenticator: Authenticator {
     private func caller(holding text: TicketText) async throws(GatewayError) -> Caller {
         let digest = text.digest
         let load = try await cache.ticket(name: text.name)
-        guard let row = load.rows, digest.isSame(as: row.hash) else { throw Self.refusal }
-        if now() >= row.expiresAt { throw .expiredToken }
+        guard let row = load.rows else { throw Self.refusal(Cause(.unknownTicket, "ticket \(text.name)")) }
+        guard digest.isSame(as: row.hash) else { throw Self.refusal(Cause(.wrongTicket, row.shown)) }
+        if now() >= row.expiresAt { throw .credentialExpired(Cause(.ticketExpired, row.shown)) }
         // Read after the ticket, so the proof from the ticket's position also covers this row.
-        guard try await stillVouches(row.issuedOn, for: row) else { throw Self.refusal }
+        guard try await stillVouches(row.issuedOn, for: row) else {
+            throw Self.refusal(Cause(.ticketOrphaned, row.shown))
+        }
         return Caller(
             principal: row.principal, groups: row.groups, roles: [], claims: row.claims, expiresAt: row.expiresAt,
             token: text.text, scope: row.issuedOn, position: load.position, ticket: row
@@ -157,20 +174,28 @@ public final class TokenAuthenticator: Authenticator {
     }
 
     private func verify(_ text: [UInt8]) async throws(GatewayError) -> (VerifiedToken, PolicyPosition) {
-        guard let token = CompactToken(text) else { throw refused("malformed") }
+        guard let token = CompactToken(text) else { throw Self.refusal(Cause(.malformedToken)) }
         // If no issuer can have this algorithm, no issuer is looked up.
         guard
             Issuer.asymmetricAlgorithms.contains(token.algorithm) || Issuer.secretAlgorithms.contains(token.algorithm),
             case .string(let name)? = token.payload["iss"], 1...512 ~= name.utf8.count
-        else { throw refused("no such algorithm, or no issuer") }
+        else { throw Self.refusal(Cause(.malformedToken, "no algorithm or issuer that a row can have")) }
         let load = try await cache.issuer(name)
-        guard let row = load.rows, ExactText(row.issuer) == ExactText(name) else { throw refused("unknown issuer") }
-        guard row.accepts(token.algorithm) else { throw refused("algorithm not configured", of: row) }
+        guard let row = load.rows, ExactText(row.issuer) == ExactText(name) else {
+            throw Self.refusal(Cause(.unknownIssuer, "iss \(Self.shown(name))"))
+        }
+        let issuer = "issuer \(row.id.lowercaseText)"
+        guard row.accepts(token.algorithm) else {
+            throw Self.refusal(Cause(.algorithmNotAccepted, "\(token.algorithm) for \(issuer)"))
+        }
         let held = keys(of: row)
         var keys = try await held.current()
         if keys.keys(for: token).isEmpty { keys = try await held.refreshed() }
+        guard !keys.keys(for: token).isEmpty else {
+            throw Self.refusal(Cause(.unknownKeyID, "kid \(token.keyID.map(Self.shown) ?? "none") for \(issuer)"))
+        }
         guard keys.keys(for: token).contains(where: { $0.verifies(token.signature, of: token.signedBytes) }) else {
-            throw refused("no key made the signature", of: row)
+            throw Self.refusal(Cause(.badSignature, issuer))
         }
         let verified = try VerifiedToken(
             payload: token.payload, issuer: row, keys: keys, at: now(), skew: limits.skew)
@@ -186,9 +211,10 @@ public final class TokenAuthenticator: Authenticator {
         }
     }
 
-    private func refused(_ reason: String, of issuer: Issuer? = nil) -> GatewayError {
-        logger.debug("token refused", metadata: ["reason": "\(reason)", "issuer": "\(issuer?.issuer ?? "-")"])
-        return Self.refusal
+    /// What operators see of a text in a token whose signature was not verified: at most 128 visible characters.
+    private static func shown(_ text: String) -> String {
+        let bytes = text.utf8.prefix(128)
+        return bytes.allSatisfy { 0x20...0x7e ~= $0 } ? "'\(Substring(bytes))'" : "with unusual characters"
     }
 }
 
@@ -202,10 +228,15 @@ extension VerifiedToken {
     }
 }
 
+extension Ticket {
+    /// The ticket as operators see it.
+    fileprivate var shown: String { "ticket \(id.lowercaseText) of \(principal)" }
+}
+
 extension Issuer {
     /// Whether tokens may be signed with this algorithm. Shared secrets and public keys are kept apart, whatever the
     /// row says.
-    fileprivate func accepts(_ algorithm: String) -> Bool {
+    func accepts(_ algorithm: String) -> Bool {
         let fitting = if case .secret = keys { Self.secretAlgorithms } else { Self.asymmetricAlgorithms }
         return algorithms.contains(algorithm) && fitting.contains(algorithm)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import JOSE
 import LibCrypto
 import StrictJSON
 
@@ -31,17 +32,16 @@ struct VerifiedToken: Sendable {
         self.keys = keys
         guard let audiences = payload["aud"]?.strings?.map(ExactText.init),
             issuer.audiences.contains(where: { audiences.contains(ExactText($0)) })
-        else { throw .unauthenticated(reason: "The token is for another audience.") }
-        expiresAt = try Self.expiry(of: payload, at: now, skew: skew)
+        else { throw issuer.refusal(.wrongAudience, "The token is for another audience.") }
+        expiresAt = try Self.expiry(of: payload, from: issuer, at: now, skew: skew)
         guard case .string(let subject)? = payload[claim: issuer.subjectClaim], !subject.isEmpty,
             let principal = try? Principal.user(issuer.principalPrefix + subject)
         else {
-            throw .unauthenticated(
-                reason: "The token's subject must be one line of 1 to 512 bytes.")
+            throw issuer.refusal(.claimNotAccepted, "The token's subject must be one line of 1 to 512 bytes.")
         }
         // Without this check, an issuer that has no prefix could sign in the operator.
         guard principal != .bootstrapAdmin else {
-            throw .unauthenticated(reason: "The token's subject is a reserved name.")
+            throw issuer.refusal(.claimNotAccepted, "The token's subject is a reserved name.")
         }
         self.principal = principal
         groups = try Self.groups(in: payload, of: issuer)
@@ -54,6 +54,11 @@ struct VerifiedToken: Sendable {
         self.claims = claims
     }
 
+    /// The refusal once the token has expired.
+    var expired: GatewayError {
+        .credentialExpired(Cause(.tokenExpired, "token of \(principal) by issuer \(issuer.id.lowercaseText)"))
+    }
+
     /// Approximate size in memory, in bytes.
     var cost: Int {
         512 + principal.rawValue.utf8.count
@@ -62,21 +67,23 @@ struct VerifiedToken: Sendable {
     }
 
     private static func expiry(
-        of payload: JSONValue, at now: Date, skew: TimeInterval
+        of payload: JSONValue, from issuer: Issuer, at now: Date, skew: TimeInterval
     ) throws(GatewayError) -> Date {
         guard let expiry = payload["exp"]?.numericDate else {
-            throw .unauthenticated(reason: "The token has no expiry time.")
+            throw issuer.refusal(.claimNotAccepted, "The token has no expiry time.")
         }
         for name in ["nbf", "iat"] {
             guard let value = payload[name] else { continue }
             guard let time = value.numericDate else {
-                throw .unauthenticated(reason: "A time in the token is not a number of seconds.")
+                throw issuer.refusal(.claimNotAccepted, "A time in the token is not a number of seconds.")
             }
             guard time <= now.timeIntervalSince1970 + skew else {
-                throw .unauthenticated(reason: "The token is not valid yet.")
+                throw issuer.refusal(.notYetValid, "The token is not valid yet.")
             }
         }
-        guard now.timeIntervalSince1970 < expiry else { throw .expiredToken }
+        guard now.timeIntervalSince1970 < expiry else {
+            throw .credentialExpired(Cause(.tokenExpired, "token of issuer \(issuer.id.lowercaseText)"))
+        }
         return Date(timeIntervalSince1970: expiry)
     }
 
@@ -85,13 +92,20 @@ struct VerifiedToken: Sendable {
         guard let claim = issuer.groupsClaim else { return [] }
         // OpenID Connect Core, section 5.6.2: the claim is stored elsewhere. Ignoring it would miss a deny for a group.
         guard payload["_claim_names"]?[claim] == nil else {
-            throw .unauthenticated(reason: "The token refers to its groups elsewhere instead of listing them.")
+            throw issuer.refusal(.claimNotAccepted, "The token refers to its groups elsewhere instead of listing them.")
         }
         guard let value = payload[claim: claim] else { return [] }
         guard let names = value.strings else {
-            throw .unauthenticated(reason: "The token's groups are not a list of strings.")
+            throw issuer.refusal(.claimNotAccepted, "The token's groups are not a list of strings.")
         }
         return names.compactMap { $0.isEmpty ? nil : try? .group(issuer.groupPrefix + $0) }
+    }
+}
+
+extension Issuer {
+    /// The refusal of a token with a valid signature, whose holder may know the reason.
+    fileprivate func refusal(_ reason: RefusalReason, _ text: String) -> GatewayError {
+        .unauthenticated(reason: text, cause: Cause(reason, "issuer \(id.lowercaseText): \(text)"))
     }
 }
 

@@ -69,15 +69,19 @@ struct Problem: Sendable {
 
 extension Problem {
     /// Makes the problem of an error of the gateway.
-    init(_ error: GatewayError) {
+    ///
+    /// - Parameters:
+    ///   - error: The error.
+    ///   - reader: Who reads it. `Cause.detail(for:)` decides what the reader learns of a failure's cause.
+    init(_ error: GatewayError, for reader: Cause.Reader = .user) {
         switch error {
         case .invalidArgument(let field, let reason):
             self.init(kind: .invalidArgument, detail: reason)
             members = [("field", .string(field))]
-        case .unauthenticated(let reason):
+        case .unauthenticated(let reason, _):
             self.init(kind: .unauthenticated, detail: reason)
             headers[.wwwAuthenticate] = #"Bearer realm="sluice""#
-        case .expiredToken:
+        case .credentialExpired:
             self.init(kind: .expiredToken, detail: "The credential has expired; fetch a new one.")
             headers[.wwwAuthenticate] = #"Bearer realm="sluice", error="invalid_token""#
         case .accessDenied:
@@ -95,15 +99,14 @@ extension Problem {
             self.init(refusal)
         case .notFound:
             self.init(kind: .notFound)
-        case .alreadyExists(let resource):
-            self.init(
-                kind: .alreadyExists,
-                detail: "\(resource.rawValue): a row with this identifier or unique name "
-                    + "already exists.")
+        case .alreadyExists(let resource, let id):
+            self.init(resource, existing: id)
         case .conflict(let reason):
             self.init(kind: .conflict, detail: reason)
         case .storeRefused(let status, let code):
-            self.init(kind: .storeRefused, detail: "The store refused the request.")
+            self.init(
+                kind: .storeRefused,
+                detail: "The store refused the request: it answered \(status) \(code ?? "without a code").")
             members = [("storeStatus", .number(String(status)))]
             if let code { members.append(("storeCode", .string(code))) }
         case .preconditionFailed:
@@ -115,12 +118,12 @@ extension Problem {
         case .idempotency(let refusal):
             self.init(refusal)
         case .unproven:
-            self.init(kind: .internalError)
+            self.init(kind: .internalError, detail: error.cause?.detail(for: reader))
         case .slowDown(let seconds, let cause):
-            self.init(kind: .slowDown, detail: cause.advice)
+            self.init(kind: .slowDown, detail: cause.detail(for: reader))
             setRetryAfter(seconds)
         case .unavailable(let seconds, let cause):
-            self.init(kind: .unavailable, detail: cause.advice)
+            self.init(kind: .unavailable, detail: cause.detail(for: reader))
             setRetryAfter(seconds)
         case .clockDiffers(let seconds):
             self.init(
@@ -152,10 +155,30 @@ extension Problem {
             }
         members.append(.init(name: "code", value: .string(problem.code)))
         if let detail = problem.detail { members.append(.init(name: "detail", value: .string(detail))) }
-        if let field = problem.members.first(where: { $0.name == "field" }) {
-            members.append(.init(name: field.name, value: field.value))
+        for member in problem.members where ["field", "existingID"].contains(member.name) {
+            members.append(.init(name: member.name, value: member.value))
         }
         return .object(members)
+    }
+
+    /// Makes the problem of a row that exists, and leads to it if it is known.
+    private init(_ resource: ResourceKind, existing id: String?) {
+        guard let id else {
+            self.init(
+                kind: .alreadyExists,
+                detail: "\(resource.rawValue): a row with this identifier or unique name "
+                    + "already exists.")
+            return
+        }
+        self.init(
+            kind: .alreadyExists,
+            detail: "\(resource.rawValue): the row '\(id)' says the same. Change or delete that one.")
+        members = [("existingID", .string(id))]
+        switch resource {
+        case .grant: headers[.location] = "/admin/v1/grants/" + id
+        case .quota: headers[.location] = "/admin/v1/quotas/" + id
+        default: break
+        }
     }
 
     private init(_ refusal: IdempotencyRefusal) {
@@ -176,20 +199,20 @@ extension Problem {
     }
 
     private init(_ failure: ConditionFailure) {
-        let (condition, detail) =
+        let detail =
             switch failure {
             case .contentType(let allowed):
-                ("contentTypes", "The content type must be one of: \(allowed.joined(separator: ", ")).")
-            case .contentMD5Required: ("requireContentMD5", "An upload here must state its Content-MD5.")
-            case .contentLengthRequired: ("contentLength", "An upload here must state its length.")
-            case .sourceAddress: ("sourceCIDRs", "The request does not come from an allowed network.")
-            case .redirect: ("allowsRedirects", "The bucket does not answer with redirects; ask for a presigned URL.")
-            case .responseOverride: ("responseOverride", "The grant does not allow overriding the response's headers.")
-            case .versions: ("allowVersions", "The grant does not allow reading a version; omit 'versionID'.")
-            case .validity: ("validity", "The grant is not valid now.")
+                "The content type must be one of: \(allowed.joined(separator: ", "))."
+            case .contentMD5Required: "An upload here must state its Content-MD5."
+            case .contentLengthRequired: "An upload here must state its length."
+            case .sourceAddress: "The request does not come from an allowed network."
+            case .redirect: "The bucket does not answer with redirects; ask for a presigned URL."
+            case .responseOverride: "The grant does not allow overriding the response's headers."
+            case .versions: "The grant does not allow reading a version; omit 'versionID'."
+            case .validity: "The grant is not valid now."
             }
         self.init(kind: .conditionFailed, detail: detail)
-        members = [("condition", .string(condition))]
+        members = [("condition", .string(failure.name))]
     }
 
     private init(_ refusal: QuotaRefusal) {
@@ -217,10 +240,11 @@ extension Problem {
         case .malformedTarget:
             self.init(kind: .malformedRequest, detail: "The request target cannot be decoded.")
         case .noSuchRoute:
-            self.init(kind: .noSuchRoute)
+            self.init(kind: .noSuchRoute, detail: "No operation has this path; '/docs' lists those that exist.")
         case .methodNotAllowed(let methods):
-            self.init(kind: .methodNotAllowed)
-            headers[.allow] = methods.map(\.rawValue).joined(separator: ", ")
+            let names = methods.map(\.rawValue).joined(separator: ", ")
+            self.init(kind: .methodNotAllowed, detail: "This path supports \(names).")
+            headers[.allow] = names
         case .unsupportedMediaType:
             self.init(kind: .unsupportedMediaType, detail: "Send Content-Type: application/json.")
         case .unsupportedRecords:

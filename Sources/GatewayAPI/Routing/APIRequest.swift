@@ -112,7 +112,10 @@ final class APIRequest: Sendable {
 }
 
 /// Facts noted about a request while it is answered, for its log line and the metrics.
-final class RequestNotes: Sendable {
+final class RequestNotes: RefusalNotes {
+    /// Most refusals of one request that are kept; a batch may have a thousand.
+    static let maxRefusals = 10
+
     struct Facts: Sendable {
         var principal: Principal?
         var problemCode: String?
@@ -120,6 +123,10 @@ final class RequestNotes: Sendable {
         var gap: ProofGap?
         /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
         var cause: Cause?
+        /// Why the request, or items of it, were refused: the first ``RequestNotes/maxRefusals``.
+        var refusals: [RefusalNote] = []
+        /// Number of all refusals.
+        var refusalCount = 0
     }
 
     private let facts = Mutex(Facts())
@@ -141,6 +148,13 @@ final class RequestNotes: Sendable {
     func note(gap: ProofGap) {
         facts.withLock { $0.gap = gap }
     }
+
+    func note(_ refusal: RefusalNote) {
+        facts.withLock { facts in
+            facts.refusalCount += 1
+            if facts.refusals.count < Self.maxRefusals { facts.refusals.append(refusal) }
+        }
+    }
 }
 
 extension APIRequest {
@@ -148,7 +162,15 @@ extension APIRequest {
     func problem(for error: GatewayError) -> Problem {
         if case .unproven(let gap) = error { notes.note(gap: gap) }
         if let cause = error.cause { notes.note(cause: cause) }
-        return Problem(error)
+        return Problem(error, for: reader)
+    }
+
+    /// Who reads the answer. Before the caller of an admin route is known, that may be anybody.
+    private var reader: Cause.Reader {
+        guard let access = match.route?.access, access == .admin || access == .auditor,
+            notes.current.principal != nil
+        else { return .user }
+        return .admin
     }
 }
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import StrictJSON
 
 /// Creates, reads, lists, changes and deletes rows, in the same way for every kind.
-struct AdminEndpoints<Resource: AdminResource>: Sendable {
+struct AdminEndpoints<Resource: AdminResource>: RowReading {
     let store: any AdminStore<Resource>
     let newRow: @Sendable (Caller) throws -> NewRow
     /// Reads the members of a body that only the write needs, and makes the writer.
@@ -28,28 +28,43 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
 
     /// `POST` on the collection.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
+        try request.allowQuery(Resource.hasTwins ? ["ifExists"] : [])
+        let ifExists = try request.word("ifExists", IfExists.self) ?? .refuse
         var body = try request.jsonObject()
         let resource = try Resource(&body, as: newRow(caller)).validated()
         let writer = try writer(&body)
         try body.end()
-        let created = try await writer.create(resource, caller.change(in: request))
-        var response = Self.answer(.created, created)
+        let change = caller.change(in: request)
+        let refusal: GatewayError
+        do throws(GatewayError) {
+            return Self.located(.created, try await writer.create(resource, change))
+        } catch {
+            refusal = error
+        }
+        guard ifExists == .return, case .alreadyExists(_, let existing?) = refusal else { throw refusal }
+        do throws(GatewayError) {
+            return Self.located(.ok, try await store.get(existing))
+        } catch {
+            // Somebody has deleted it since. The refusal was right, and the client may repeat the request.
+            if case .notFound = error { throw refusal }
+            throw error
+        }
+    }
+
+    /// Makes the answer that shows a row and names its path.
+    private static func located(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
+        var response = answer(status, stored)
         response.head.headerFields[.location] =
-            Resource.collectionPath + "/" + PathSegment.encoded(created.row.identifier)
+            Resource.collectionPath + "/" + PathSegment.encoded(stored.row.identifier)
         return response
     }
 
-    /// `GET` on one row.
-    @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        return Self.answer(.ok, try await store.get(identifier(in: request)))
-    }
-
-    /// `GET` on the collection.
-    @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let page = try await store.list(request.listQuery(request.listFilters(Resource.filters)))
-        return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
+    /// What a creation does if a row exists that says the same.
+    private enum IfExists: String, CaseIterable {
+        /// Answers 409.
+        case refuse
+        /// Answers 200 with that row.
+        case `return`
     }
 
     /// `PUT` on one row: the body is the new row.
@@ -79,28 +94,5 @@ struct AdminEndpoints<Resource: AdminResource>: Sendable {
         let writer = try writer(&body)
         try body.end()
         return Self.answer(.ok, try await writer.update(resource, stored, caller.change(in: request)))
-    }
-
-    /// `DELETE` on one row.
-    @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery([])
-        let id = try identifier(in: request)
-        let revision = try await request.ifMatch().revision(of: id, in: store)
-        try await store.delete(id, revision: revision, by: caller.change(in: request))
-        return .noContent
-    }
-
-    private func identifier(in request: APIRequest) throws(GatewayError) -> String {
-        guard let identifier = Resource.identifier(from: request.parameter(0)) else {
-            throw .notFound(Resource.kind)
-        }
-        return identifier
-    }
-
-    /// Makes the answer that shows a row.
-    static func answer(_ status: HTTPResponse.Status, _ stored: Stored<Resource>) -> ServerResponse {
-        var response = ServerResponse.json(status) { stored.row.write(to: &$0) }
-        response.head.headerFields[.eTag] = EntityTag(of: stored).text
-        return response
     }
 }

@@ -2,14 +2,33 @@ import Foundation
 import GatewayCore
 import StrictJSON
 
-/// A kind of row that admins create, read, list, change and delete, with its JSON form.
-protocol AdminResource: Sendable {
+/// A kind of row that is listed, read and deleted, with its JSON form.
+protocol ListedResource: Sendable {
     /// The kind in error codes such as `NoSuchBucket`.
     static var kind: ResourceKind { get }
     /// Query parameters that narrow a list.
     static var filters: [ListFilter] { get }
+
+    /// Refuses filters of a list that work only together.
+    static func check(_ filters: [String: String]) throws(GatewayError)
+
+    /// The identifier in paths.
+    var identifier: String { get }
+
+    /// Writes the members of a row, without secrets.
+    func write(to json: inout JSONWriter)
+
+    /// Parses a path segment as an identifier; `nil` where no row can have it.
+    static func identifier(from segment: String) -> String?
+}
+
+/// A kind of row that admins create and change, too.
+protocol AdminResource: ListedResource {
     /// The path of the collection.
     static var collectionPath: String { get }
+
+    /// Whether no two rows may say the same, so that a creation may ask for the row that exists.
+    static var hasTwins: Bool { get }
 
     /// Reads a new row from its members.
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError)
@@ -29,15 +48,6 @@ protocol AdminResource: Sendable {
 
     /// Refuses a row that could not work; returns the row in the form in which it is stored.
     func validated() throws(GatewayError) -> Self
-
-    /// The identifier in paths.
-    var identifier: String { get }
-
-    /// Writes the members of a row, without secrets.
-    func write(to json: inout JSONWriter)
-
-    /// Parses a path segment as an identifier; `nil` where no row can have it.
-    static func identifier(from segment: String) -> String?
 }
 
 /// The values that the gateway gives a new row.
@@ -46,25 +56,27 @@ struct NewRow: Sendable {
     let id: UUID
     /// The value of `createdAt` until the store sets its own.
     let now: Date
-    /// The caller who creates the row.
-    let caller: Caller
-
-    /// The principal of that caller.
-    var actor: Principal { caller.principal }
+    /// The principal of the caller who creates the row.
+    let actor: Principal
 }
 
 extension AdminResource {
     static var ownMembers: Set<String> { ["id", "createdAt"] }
     static var passingMembers: Set<String> { [] }
     static var lastingMembers: Set<String> { [] }
+    static var hasTwins: Bool { false }
 
-    /// Keeps nothing, for rows that never change.
+    /// Keeps nothing, for rows whose `init(_:as:over:)` keeps what it must.
     mutating func keep(_ old: Self) {}
 
     init(_ body: inout JSONObject, as new: NewRow, over old: Self) throws(GatewayError) {
         try self.init(&body, as: new)
         keep(old)
     }
+}
+
+extension ListedResource {
+    static func check(_ filters: [String: String]) throws(GatewayError) {}
 
     /// Parses a UUID, the identifier of most kinds of rows.
     static func identifier(from segment: String) -> String? {

@@ -31,7 +31,7 @@ final class Authenticate: Sendable {
         _ caller: Caller, to access: Route.Access, _ request: APIRequest
     ) throws(GatewayError) -> Caller {
         guard !caller.hasTicket || access == .userOrTicket else {
-            throw .unauthenticated(reason: "A ticket is not accepted here.")
+            throw .unauthenticated(reason: "A ticket is not accepted here.", cause: Cause(.ticketNotAccepted))
         }
         request.notes.note(principal: caller.principal)
         return caller
@@ -45,10 +45,10 @@ final class Authenticate: Sendable {
             return try BearerToken.token(in: request.headers)
         }
         guard !request.headers.contains(.authorization) else {
-            throw .unauthenticated(reason: "Send a ticket or a bearer token, not both.")
+            throw .unauthenticated(reason: "Send a ticket or a bearer token, not both.", cause: Cause(.noCredential))
         }
         guard let ticket = TicketText(parsing: Secret(text)) else {
-            throw .unauthenticated(reason: "The ticket is not accepted.")
+            throw .unauthenticated(reason: "The ticket is not accepted.", cause: Cause(.unknownTicket, "malformed"))
         }
         return ticket.text
     }

@@ -1,3 +1,4 @@
+import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
@@ -8,12 +9,19 @@ final class Observe: Sendable {
     let logger: Logger
     let requestLog: any RequestLog
     let metrics: RequestMetrics
+    private let journal: any RefusalJournal
+    private let now: @Sendable () -> Date
     /// The metrics of each path, by its number.
     private let figures: [RouteFigures]
     private let figuresOfNone: RouteFigures
 
     /// Observes the requests for the given paths.
-    init(logger: Logger, requestLog: any RequestLog, metrics: RequestMetrics, paths: [Router.Path]) {
+    init(
+        logger: Logger, requestLog: any RequestLog, metrics: RequestMetrics, journal: any RefusalJournal,
+        now: @escaping @Sendable () -> Date, paths: [Router.Path]
+    ) {
+        self.journal = journal
+        self.now = now
         self.logger = logger
         self.requestLog = requestLog
         self.metrics = metrics
@@ -49,7 +57,20 @@ final class Observe: Sendable {
             AnsweredRequest(
                 id: request.id, method: method, route: request.match.template, status: status,
                 microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode,
-                cause: facts.cause))
+                cause: facts.cause, refusal: facts.refusals.first, refusalCount: facts.refusalCount,
+                sourceAddress: request.sourceAddress))
+        if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
+    }
+
+    private func keep(_ facts: RequestNotes.Facts, of request: APIRequest, method: String, status: Int) {
+        let time = now()
+        for note in facts.refusals {
+            let isKept = journal.keep(
+                RefusalRecord(
+                    requestID: request.id, at: time, method: method, route: request.match.template, status: status,
+                    note: note, principal: facts.principal, sourceAddress: request.sourceAddress))
+            if !isKept { metrics.dropped(code: note.code) }
+        }
     }
 
     /// Answers input that never became a request.

@@ -1,5 +1,6 @@
 import GatewayCore
 import HTTPServing
+import HTTPTypes
 import Logging
 
 /// The step that turns errors of later steps and endpoints into answers.
@@ -10,8 +11,22 @@ struct RenderProblems: Sendable {
     func response(to error: any Error, of request: APIRequest) -> ServerResponse {
         let problem = problem(for: error, of: request)
         request.notes.note(problemCode: problem.code)
+        note(error, of: request, as: problem)
         if let form = request.match.route?.refusalForm { return form(problem) }
         return problem.response(requestID: request.id)
+    }
+
+    /// Notes why the request was refused, unless the decision has noted it with what was asked for.
+    private func note(_ error: any Error, of request: APIRequest, as problem: Problem) {
+        guard request.notes.current.refusalCount == 0 else { return }
+        if let refusal = (error as? GatewayError)?.refusal {
+            request.notes.note(refusal)
+        } else if problem.kind == .tooManyRequests {
+            request.notes.note(RefusalNote(code: problem.code, .tooManyRequests))
+        } else if problem.kind.status.code >= 500 {
+            let cause = request.notes.current.cause
+            request.notes.note(RefusalNote(code: problem.code, .failed, subject: cause?.description))
+        }
     }
 
     private func problem(for error: any Error, of request: APIRequest) -> Problem {
@@ -32,6 +47,7 @@ struct RenderProblems: Sendable {
                 "request.id": "\(request.id)", "route": "\(request.match.template)", "error": "\(type(of: error))",
             ]
         )
+        request.notes.note(cause: "\(type(of: error)), which no step expects")
         return Problem(kind: .internalError)
     }
 }

@@ -24,11 +24,18 @@ public struct AnsweredRequest: Sendable {
     public let code: String?
     /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
     public let cause: Cause?
+    /// Why the request, or the first refused item of it, was refused; `nil` where nothing was.
+    public let refusal: RefusalNote?
+    /// Number of refusals: of items in a batch, else 1 or 0.
+    public let refusalCount: Int
+    /// The address that the request came from; `nil` where it is not known.
+    public let sourceAddress: IPAddress?
 
     /// Puts the line together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
-        code: String?, cause: Cause? = nil
+        code: String?, cause: Cause? = nil, refusal: RefusalNote? = nil, refusalCount: Int = 0,
+        sourceAddress: IPAddress? = nil
     ) {
         self.id = id
         self.method = method
@@ -38,5 +45,8 @@ public struct AnsweredRequest: Sendable {
         self.principal = principal
         self.code = code
         self.cause = cause
+        self.refusal = refusal
+        self.refusalCount = refusalCount
+        self.sourceAddress = sourceAddress
     }
 }

@@ -8,6 +8,7 @@ final class RequestMetrics: Sendable {
     private let issued: Counters
     private let refused: Counters
     private let told: Counters
+    private let dropped: Counters
 
     init(factory: any MetricsFactory) {
         self.factory = factory
@@ -15,6 +16,7 @@ final class RequestMetrics: Sendable {
         issued = Counters("sluice_issued_total", "action", "method", factory: factory)
         refused = Counters("sluice_refused_total", "code", factory: factory)
         told = Counters("sluice_store_events_total", "outcome", factory: factory)
+        dropped = Counters("sluice_refusals_dropped_total", "code", factory: factory)
     }
 
     /// The metrics of the requests for a path.
@@ -40,6 +42,11 @@ final class RequestMetrics: Sendable {
     /// Counts a refusal by its stable code.
     func refused(code: String) {
         refused.increment(code)
+    }
+
+    /// Counts a refusal that is not kept, because there are too many.
+    func dropped(code: String) {
+        dropped.increment(code)
     }
 
     /// Counts the events that stores sent.

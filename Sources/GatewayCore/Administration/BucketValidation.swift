@@ -91,7 +91,7 @@ public struct BucketValidation: Sendable, Equatable {
 
 /// The reason why a step of a live check did not pass. It contains nothing written by the store except its error code,
 /// a plain word.
-public enum ProbeFailure: Sendable, Equatable {
+public enum ProbeFailure: Error, Sendable, Equatable {
     /// The endpoint's address is neither public nor allow-listed; nothing was sent to it.
     case blocked
     /// The endpoint's name resolves to no address.

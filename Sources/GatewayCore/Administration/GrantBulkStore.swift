@@ -72,11 +72,40 @@ public struct GrantBatch: Sendable {
     /// Whether to only report what would happen.
     public var isDryRun: Bool
 
+    /// Largest number of writes and removals together.
+    public static let maxCount = 10_000
+
     /// Creates a batch.
     public init(writes: [ProposedGrant], removals: [GrantRemoval], isDryRun: Bool) {
         self.writes = writes
         self.removals = removals
         self.isDryRun = isDryRun
+    }
+
+    /// Checks the number of items that a client sent.
+    ///
+    /// - Throws: `invalidArgument` for `writes` if there are none, or for `deletes` if there are too many.
+    public static func checkCounts(writes: Int?, deletes: Int?) throws(GatewayError) {
+        try require(
+            writes != nil || deletes != nil, "writes", "The request contains no writes and no deletes.")
+        try require(
+            (writes ?? 0) + (deletes ?? 0) <= maxCount, "deletes",
+            "At most 10,000 items are allowed, writes and deletes together.")
+    }
+}
+
+/// The identifiers that the items of a batch have named so far: no two items may concern the same grant.
+public struct NamedGrants: Sendable {
+    private var ids: Set<UUID> = []
+
+    /// Starts with none.
+    public init() {}
+
+    /// Notes the identifier of an item.
+    ///
+    /// - Throws: `invalidArgument` for `id` if another item has named the same.
+    public mutating func add(_ id: UUID) throws(GatewayError) {
+        try require(ids.insert(id).inserted, "id", "Another item refers to the same grant.")
     }
 }
 
@@ -188,6 +217,9 @@ public struct GrantImportOptions: Sendable {
         }
     }
 
+    /// Largest number of lines in an import.
+    public static let maxLines = 10_000_000
+
     /// The grants that the import may touch; lines about other grants are refused.
     public var scope: Scope
     /// Whether to remove grants in the scope that no line describes.
@@ -203,6 +235,20 @@ public struct GrantImportOptions: Sendable {
         self.prunes = prunes
         self.isDryRun = isDryRun
         self.sampleLimit = sampleLimit
+    }
+
+    /// Checks the number of a line.
+    ///
+    /// - Throws: `invalidArgument` for `line`.
+    public func check(line: Int) throws(GatewayError) {
+        try require(line <= Self.maxLines, "line", "There are more than 10,000,000 lines.")
+    }
+
+    /// Checks an import after its last line. A file that was cut off, or never written, must not end all access.
+    ///
+    /// - Throws: `invalidArgument` for `prune` if the import would remove grants and has no lines.
+    public func checkEnd(hasLines: Bool) throws(GatewayError) {
+        try require(hasLines || !prunes, "prune", "An import with 'prune' must have lines.")
     }
 }
 

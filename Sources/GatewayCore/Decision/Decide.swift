@@ -25,9 +25,10 @@ public let schemeMaxTTL = 604_800
 public func decide(
     _ request: IssueRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> Decision {
-    guard let row = policy.shared.bucket,
-        subject.mayAsk(for: request.action, on: request.key, in: request.bucket)
-    else { return .refuse(Refusal(.accessDenied)) }
+    guard let row = policy.shared.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard subject.mayAsk(for: request.action, on: request.key, in: request.bucket) else {
+        return .refuse(.outsideTicket)
+    }
     let bucket = if let binding = request.binding { BucketRow(row, signedBy: binding) } else { row }
     let circumstances = Circumstances(sourceAddress: sourceAddress, now: now)
     var match: Match?

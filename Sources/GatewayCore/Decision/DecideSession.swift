@@ -49,9 +49,8 @@ public enum SessionDecision: Sendable {
 public func decideSession(
     _ request: SessionRequest, for subject: Subject, under policy: AccessPolicy, sourceAddress: IPAddress?, now: Date
 ) -> SessionDecision {
-    guard let bucket = policy.bucket, subject.ticket?.covers(request) ?? true else {
-        return .refuse(Refusal(.accessDenied))
-    }
+    guard let bucket = policy.bucket else { return .refuse(Refusal(.accessDenied)) }
+    guard subject.ticket?.covers(request) ?? true else { return .refuse(.outsideTicket) }
     var builder = SessionBuilder(
         request: request, subject: subject, bucket: bucket,
         circumstances: Circumstances(sourceAddress: sourceAddress, now: now))

@@ -92,11 +92,20 @@ public struct Refusal: Sendable {
     public var error: GatewayError
     /// The grant that denied, or whose condition failed; `nil` if no grant matched.
     public var grant: Grant?
+    /// Whether the caller's ticket does not cover the request. No grant was asked then.
+    public var isOutsideTicket = false
 
     /// Creates a refusal.
     public init(_ error: GatewayError, grant: Grant? = nil) {
         self.error = error
         self.grant = grant
+    }
+
+    /// The refusal of a request that the caller's ticket does not cover.
+    static var outsideTicket: Refusal {
+        var refusal = Refusal(.accessDenied)
+        refusal.isOutsideTicket = true
+        return refusal
     }
 }
 

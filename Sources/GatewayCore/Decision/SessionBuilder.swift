@@ -20,6 +20,8 @@ struct SessionBuilder {
     private(set) var chief: Grant?
     private var allowed: [Action: Set<KeyArea>] = [:]
     private var denied: [Action: Set<KeyArea>] = [:]
+    /// A grant that denies the whole prefix, for each action that has one.
+    private var closing: [Action: Grant] = [:]
     private var limits: [Grant] = []
     /// Grants that allow but cannot be used, in the order in which they were found.
     private var misses: [Miss] = []
@@ -48,7 +50,9 @@ struct SessionBuilder {
             switch grant.effect {
             case .deny:
                 // Count a deny that begins later too: it may begin while the session lives.
-                if grant.notAfter.map({ circumstances.now < $0 }) ?? true { denied[action, default: []].insert(area) }
+                guard grant.notAfter.map({ circumstances.now < $0 }) ?? true else { continue }
+                denied[action, default: []].insert(area)
+                if closing[action] == nil, area.covers(KeyArea(prefix: request.prefix)) { closing[action] = grant }
             case .allow:
                 if let failure = failure(of: grant, area, for: action) {
                     misses.append(Miss(action: action, area: area, refusal: Refusal(failure, grant: grant)))
@@ -133,10 +137,8 @@ struct SessionBuilder {
 
     private func nothing(for action: Action) -> Result<[Action: SessionScope.Areas], Refused> {
         // If a deny covers the whole prefix, the caller must not learn which conditions failed.
-        let everything = KeyArea(prefix: request.prefix)
-        if let miss = misses.first(where: { $0.action == action }),
-            !(denied[action] ?? []).contains(where: { $0.covers(everything) })
-        {
+        if let deny = closing[action] { return .failure(Refused(refusal: Refusal(.accessDenied, grant: deny))) }
+        if let miss = misses.first(where: { $0.action == action }) {
             return .failure(Refused(refusal: miss.refusal.about(action)))
         }
         return refusal(.accessDenied)

@@ -27,10 +27,10 @@ public protocol LedgerReports: Sendable {
     /// Reads a page of live allow grants with the use of each, newest first.
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
 
-    /// Counts the usable issuances that result from a grant or a storage credential.
+    /// Counts the usable issuances that result from a grant or a storage credential, or that a principal asked for.
     ///
     /// - Throws: `notFound` if the grant never existed, or if the credential does not exist and none of its issuances
-    ///   is usable; `slowDown`, `unavailable`.
+    ///   is usable; `slowDown`, `unavailable`. Any principal may have asked.
     func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius
 }
 

@@ -212,12 +212,14 @@ public struct GrantUse: Sendable, Equatable {
 
 /// The issuances that are still usable because of a grant or a storage credential.
 public struct BlastRadius: Sendable, Equatable {
-    /// The grant or credential that the issuances result from.
+    /// The grant, credential or principal that the issuances result from.
     public enum Cause: Sendable, Equatable {
         /// The grant that decided.
         case grant(UUID)
         /// The credential that signed.
         case credential(UUID)
+        /// The principal who asked.
+        case principal(Principal)
     }
 
     /// A group of usable issuances with its size and last expiry.

@@ -40,6 +40,25 @@ public struct QuotaUse: Sendable, Equatable {
     }
 }
 
+/// The holders whose counters a reset concerns.
+public enum QuotaHolders: Sendable, Equatable {
+    /// One holder.
+    case one(Principal)
+    /// All holders.
+    case all
+
+    /// Checks what a client sent: a reset names one holder, or says that it is for all.
+    ///
+    /// - Throws: `invalidArgument` for `holder`.
+    public init(holder: Principal?, isForAll: Bool) throws(GatewayError) {
+        switch (holder, isForAll) {
+        case (let holder?, false): self = .one(holder)
+        case (nil, true): self = .all
+        default: throw .invalidArgument(field: "holder", reason: "Send either 'holder' or 'all'.")
+        }
+    }
+}
+
 /// The result of a reset.
 public struct QuotaReset: Sendable, Equatable {
     /// Number of counters set to zero.
@@ -66,11 +85,11 @@ public protocol QuotaUses: Sendable {
     /// - Throws: `invalidArgument` for an unknown filter or an invalid token, `unavailable`.
     func uses(of quota: UUID, _ query: ListQuery) async throws(GatewayError) -> Page<QuotaUse>
 
-    /// Sets the counters of the current period to zero, for one holder or for all. Bytes reserved at that moment are
+    /// Sets the counters of the current period to zero, for some holders. Bytes reserved at that moment are
     /// not given back a second time when they settle.
     ///
     /// - Throws: `notFound`, `slowDown` if the counters are too busy, `unavailable`.
     func reset(
-        _ quota: UUID, of holder: Principal?, by change: ChangeContext
+        _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset
 }

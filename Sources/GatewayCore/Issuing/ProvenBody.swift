@@ -8,6 +8,9 @@ protocol ProvenBody: Sendable {
     /// The value that the caller receives.
     associatedtype Issued: Sendable
 
+    /// What is asked for, as operators see it if it is refused.
+    var target: RefusalTarget { get }
+
     /// Collects the policy rows that apply to the request.
     ///
     /// - Throws: The errors of ``PolicyCache``; `notEnforceable` if more grants apply than can be examined.
@@ -34,7 +37,7 @@ enum Drafted<Content: Sendable> {
     /// The request is permitted and signed.
     case draft(Draft<Content>)
     /// The rows refuse the request; newer rows may permit it.
-    case refused(GatewayError)
+    case refused(Refusal)
 }
 
 /// A signed credential that is not yet recorded. It must not leave the process before it is.

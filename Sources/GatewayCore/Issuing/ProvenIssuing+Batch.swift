@@ -55,7 +55,7 @@ extension ProvenIssuing {
         let verdicts = await record(drafts.map(\.draft.proposal), in: attempt.context)
         for ((place, draft), verdict) in zip(drafts, verdicts) {
             do throws(GatewayError) {
-                let issued = try answer(round.bodies[place], draft, by: verdict.get(), to: attempt.caller)
+                let issued = try answer(round.bodies[place], draft, by: verdict.get(), in: attempt)
                 if let issued { round.answer(place, .success(issued)) }
             } catch {
                 round.answer(place, .failure(error))

@@ -50,7 +50,7 @@ public final class ProvenIssuing: Sendable {
             let policy = try await body.policy(for: attempt.caller, in: self.cache)
             guard let draft = try await self.draft(body, under: policy, in: attempt) else { return nil }
             let verdict = try await self.ledger(for: context).record(draft.proposal, deadline: context.deadline)
-            return try self.answer(body, draft, by: verdict, to: attempt.caller)
+            return try self.answer(body, draft, by: verdict, in: attempt)
         }
     }
 
@@ -67,7 +67,8 @@ public final class ProvenIssuing: Sendable {
             let decision = decide(
                 request, for: caller.subject, under: policy, sourceAddress: context.sourceAddress, now: instant)
             if case .refuse(let refusal) = decision {
-                throw self.counted(refusal.error, of: caller, in: policy.bucket?.name)
+                let target = RefusalTarget(request)
+                throw self.counted(refusal, target, in: policy.bucket?.name, attempt)
             }
             return ()
         }
@@ -108,9 +109,9 @@ extension ProvenIssuing {
         guard let instant = try instant(for: attempt.caller, under: policy) else { return nil }
         switch try await body.draft(under: policy, in: attempt, at: instant, for: self) {
         case .draft(let draft): return draft
-        case .refused(let error):
+        case .refused(let refusal):
             guard attempt.isConfirmed else { return nil }
-            throw counted(error, of: attempt.caller, in: policy.bucket?.name)
+            throw counted(refusal, body.target, in: policy.bucket?.name, attempt)
         }
     }
 
@@ -126,13 +127,14 @@ extension ProvenIssuing {
     ///
     /// - Throws: `quotaExceeded`; `expiredToken` for a ticket without remaining uses.
     func answer<Body: ProvenBody>(
-        _ body: Body, _ draft: Draft<Body.Content>, by verdict: RecordVerdict, to caller: Caller
+        _ body: Body, _ draft: Draft<Body.Content>, by verdict: RecordVerdict, in attempt: ProofAttempt
     ) throws(GatewayError) -> Body.Issued? {
+        let caller = attempt.caller
         switch verdict {
         case .recorded(let remaining):
             return body.issued(draft, quotas: caller.balances(of: draft.proposal.charges, remaining))
         case .quotaExceeded(let refusal):
-            throw counted(caller.error(for: refusal), of: caller, in: draft.proposal.bucket)
+            throw counted(Refusal(caller.error(for: refusal)), body.target, in: draft.proposal.bucket, attempt)
         case .stale: return nil
         }
     }
@@ -145,10 +147,17 @@ extension ProvenIssuing {
         return caller.position.mayPrecede(policy.position) ? instant : nil
     }
 
-    /// Counts a refusal and returns it for throwing.
-    private func counted(_ error: GatewayError, of caller: Caller, in bucket: BucketName?) -> GatewayError {
-        ledger.count(Denial(principal: caller.principal, bucket: bucket, code: error.code))
-        return error
+    /// Counts a refusal, notes its reason, and returns its error for throwing.
+    private func counted(
+        _ refusal: Refusal, _ target: @autoclosure () -> RefusalTarget, in bucket: BucketName?,
+        _ attempt: ProofAttempt
+    ) -> GatewayError {
+        let caller = attempt.caller
+        ledger.count(Denial(principal: caller.principal, bucket: bucket, code: refusal.error.code))
+        if let refusals = attempt.context.refusals {
+            refusals.note(RefusalNote(refusal, target(), in: bucket))
+        }
+        return refusal.error
     }
 
     private func ledger(for context: RequestContext) -> any IssuanceLedger {

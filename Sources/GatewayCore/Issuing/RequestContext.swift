@@ -10,16 +10,19 @@ public struct RequestContext: Sendable {
     public var deadline: ContinuousClock.Instant
     /// Set if the request came with an idempotency key; makes a repetition issue the same credentials.
     public var repeatable: RepeatableIssuing?
+    /// Learns why the request is refused; `nil` if nobody asks.
+    public var refusals: (any RefusalNotes)?
 
     /// Creates a context for one request.
     public init(
         caller: Caller, sourceAddress: IPAddress?, requestID: String, deadline: ContinuousClock.Instant,
-        repeatable: RepeatableIssuing? = nil
+        repeatable: RepeatableIssuing? = nil, refusals: (any RefusalNotes)? = nil
     ) {
         self.caller = caller
         self.sourceAddress = sourceAddress
         self.requestID = requestID
         self.deadline = deadline
         self.repeatable = repeatable
+        self.refusals = refusals
     }
 }

@@ -15,6 +15,8 @@ struct URLBody: ProvenBody {
         self.signer = signer
     }
 
+    var target: RefusalTarget { RefusalTarget(request) }
+
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         try await cache.access(of: caller.principal, groups: caller.groups, to: request.bucket, key: request.key)
     }
@@ -25,7 +27,7 @@ struct URLBody: ProvenBody {
         let subject = attempt.caller.subject
         let sourceAddress = attempt.context.sourceAddress
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
-        case .refuse(let refusal): return .refused(refusal.error)
+        case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
             let permit = try request.repeated(permit, at: instant) { signedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)
@@ -49,6 +51,13 @@ struct URLBody: ProvenBody {
             enforcedBy: permit.enforcedBy,
             quotas: quotas
         )
+    }
+}
+
+extension RefusalTarget {
+    /// What a request asks for.
+    init(_ request: IssueRequest) {
+        self.init(request.action, on: request.key.rawValue, in: request.bucket)
     }
 }
 

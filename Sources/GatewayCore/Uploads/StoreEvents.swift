@@ -128,12 +128,9 @@ private final class Hints: Sendable {
 
 /// Manages the event secrets of buckets for admins.
 public struct EventSecrets: Sendable {
-    /// Maximum time that a previous secret remains valid, in seconds.
-    public static let maxOverlap = 604_800
-
     private let records: any StoreEventRecords
     private let now: @Sendable () -> Date
-    private let randomBytes: @Sendable (Int) throws -> [UInt8]
+    private let random: RandomSource
 
     /// Creates the use case from its parts.
     public init(
@@ -142,24 +139,19 @@ public struct EventSecrets: Sendable {
     ) {
         self.records = records
         self.now = now
-        self.randomBytes = randomBytes
+        random = RandomSource(randomBytes)
     }
 
     /// Generates a new secret for a bucket. This is the only time its text is returned.
     ///
-    /// - Parameter overlap: Seconds that the previous secret remains valid.
-    /// - Throws: `invalidArgument` for `overlapSeconds`, `notFound`, `unavailable`.
+    /// - Parameter overlap: How long the previous secret remains valid.
+    /// - Throws: `notFound`, `unavailable`.
     public func rotate(
-        _ bucket: BucketName, overlap: Int64, by change: ChangeContext
+        _ bucket: BucketName, overlap: RotationOverlap, by change: ChangeContext
     ) async throws(GatewayError) -> (secret: EventSecret, text: Secret<String>) {
-        try require(
-            0...Int64(Self.maxOverlap) ~= overlap, "overlapSeconds",
-            "The overlap must be 0 to 604,800 seconds.")
-        guard let random = try? randomBytes(EventSecretText.randomByteCount),
-            let text = EventSecretText(randomBytes: random)
-        else { throw .unavailable(retryAfter: 1, cause: "the system gives no random bytes") }
+        let text = try random.secret(EventSecretText.randomByteCount) { EventSecretText(randomBytes: $0) }
         let secret = EventSecret(bucket: bucket, name: text.name, hash: text.hash, createdAt: now())
-        return (try await records.rotate(secret, overlap: Int(overlap), by: change), text.text)
+        return (try await records.rotate(secret, overlap: overlap.seconds, by: change), text.text)
     }
 
     /// Reads the record of a bucket's secret.

@@ -4,7 +4,7 @@ extension GatewayError {
         switch self {
         case .invalidArgument: "InvalidArgument"
         case .unauthenticated: "Unauthenticated"
-        case .expiredToken: "ExpiredToken"
+        case .credentialExpired: "ExpiredToken"
         case .accessDenied, .conditionFailed, .roleRequired: "AccessDenied"
         case .entityTooLarge: "EntityTooLarge"
         case .notEnforceable: "NotEnforceable"

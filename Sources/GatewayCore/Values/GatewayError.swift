@@ -4,10 +4,10 @@
 public enum GatewayError: Error, Equatable, Sendable {
     /// 400 `InvalidArgument`: a field is malformed or contradicts another field; `field` is its JSON name.
     case invalidArgument(field: String, reason: String)
-    /// 401 `Unauthenticated`: the credential is missing or not accepted. The reason is safe to show.
-    case unauthenticated(reason: String)
-    /// 401 `ExpiredToken`: the credential was valid and has expired.
-    case expiredToken
+    /// 401 `Unauthenticated`: the credential is missing or not accepted. The reason is safe to show, the cause is not.
+    case unauthenticated(reason: String, cause: Cause = .unstated)
+    /// 401 `ExpiredToken`: the credential was valid and has expired. ``expiredToken`` is this case without a cause.
+    case credentialExpired(Cause)
     /// 403 `AccessDenied`: no grant permits the request, or a deny matches. The answer says nothing more.
     case accessDenied
     /// 403 `AccessDenied`: a grant covers the key and the action, but one of its conditions does not hold.
@@ -23,8 +23,9 @@ public enum GatewayError: Error, Equatable, Sendable {
     case quotaExceeded(QuotaRefusal)
     /// 404 `NoSuchBucket`, `NoSuchGrant` and so on: an admin named a resource that does not exist.
     case notFound(ResourceKind)
-    /// 409 `AlreadyExists`: the resource, or another one with its unique name, exists already.
-    case alreadyExists(ResourceKind)
+    /// 409 `AlreadyExists`: the resource, another one with its unique name, or one that says the same exists already.
+    /// `id` identifies one that says the same, if it is known.
+    case alreadyExists(ResourceKind, id: String? = nil)
     /// 409 `Conflict`: the change contradicts other rows, for example the deletion of a credential that a bucket uses.
     case conflict(reason: String)
     /// 502 `StoreRefused`: the store refused a request of the gateway. Carries the store's HTTP status and its error
@@ -50,6 +51,9 @@ public enum GatewayError: Error, Equatable, Sendable {
 }
 
 extension GatewayError {
+    /// 401 `ExpiredToken`, where the request alone tells what has expired.
+    public static let expiredToken = GatewayError.credentialExpired(.unstated)
+
     /// The cause for the log, if the gateway or something it depends on is at fault; otherwise `nil`.
     public var cause: Cause? {
         switch self {

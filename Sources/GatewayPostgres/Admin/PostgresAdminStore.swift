@@ -27,10 +27,14 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         _ resource: Resource, by change: ChangeContext
     ) async throws(GatewayError) -> Stored<Resource> {
         let entry = try auditEntry(.create, table.identifier(resource), change)
-        return try await perform(change) { transaction in
-            try table.insert(resource, transaction)
-            guard table.isLoggedWhenCreated else { return try written(entry.resourceID, in: transaction) }
-            return try end(entry, scopes: [], in: transaction)
+        do throws(GatewayError) {
+            return try await perform(change) { transaction in
+                try table.insert(resource, transaction)
+                guard table.isLoggedWhenCreated else { return try written(entry.resourceID, in: transaction) }
+                return try end(entry, scopes: [], in: transaction)
+            }
+        } catch {
+            throw await naming(error, twinOf: resource)
         }
     }
 
@@ -52,7 +56,8 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         let request = try table.listing.request(query)
         let rows: [Resource]
         do throws(PostgresError) {
-            rows = try await pool.execute(table.page, request)
+            let narrow = table.narrowPage.flatMap { query.filters[$0.filter] == nil ? nil : $0.statement }
+            rows = try await pool.execute(narrow ?? table.page, request)
         } catch {
             throw translate(error, requestID: nil)
         }
@@ -66,13 +71,25 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         let id = table.identifier(resource)
         guard table.isIdentifier(id) else { throw .notFound(table.kind) }
         let entry = try auditEntry(.update, id, change)
-        return try await perform(change) { transaction in
-            let locked = try table.lock(id, of: revision, in: transaction)
-            var entry = entry
-            entry.before = try transaction.execute(table.document, id).first
-            try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
-            return try end(entry, scopes: locked.scopes, in: transaction)
+        do throws(GatewayError) {
+            return try await perform(change) { transaction in
+                let locked = try table.lock(id, of: revision, in: transaction)
+                var entry = entry
+                entry.before = try transaction.execute(table.document, id).first
+                try table.update(RowUpdate(id: id, row: resource, actor: change.actor.rawValue), transaction)
+                return try end(entry, scopes: locked.scopes, in: transaction)
+            }
+        } catch {
+            throw await naming(error, twinOf: resource)
         }
+    }
+
+    /// Adds to an error the identifier of the row that says the same, if there is one.
+    private func naming(_ error: GatewayError, twinOf resource: Resource) async -> GatewayError {
+        guard case .alreadyExists(let kind, nil) = error, let twin = table.twin,
+            let id = try? await pool.execute(twin, resource).first
+        else { return error }
+        return .alreadyExists(kind, id: id)
     }
 
     /// Removes the row with an identifier, if it still has the given revision. `nil` accepts any revision.

@@ -21,6 +21,8 @@ public struct PostgresAdminStores: Sendable {
     public let apiKeys: PostgresAdminStore<APIKey>
     /// Tickets of principals. Their secrets are stored as hashes only.
     public let tickets: PostgresAdminStore<Ticket>
+    /// All that a user has, together.
+    public let offboarding: PostgresOffboarding
     /// Groups that have members or grants.
     public let groups: PostgresGroups
     /// Reads and resets the counters of quotas.
@@ -57,6 +59,7 @@ public struct PostgresAdminStores: Sendable {
         issuers = PostgresAdminStore(.issuers(keys: keys), pool: pool, logger: logger, now: now)
         apiKeys = PostgresAdminStore(.apiKeys, pool: pool, logger: logger, now: now)
         tickets = PostgresAdminStore(.tickets(keys: keys), pool: pool, logger: logger, now: now)
+        offboarding = PostgresOffboarding(pool: pool, logger: logger)
         groups = PostgresGroups(pool: pool, logger: logger)
         quotaUses = PostgresQuotaUses(pool: pool, logger: logger, now: now)
         dependency = PostgresCredentialDependency(pool: pool, logger: logger)

@@ -34,7 +34,7 @@ extension PostgresError {
             .slowDown(retryAfter: 1, cause: cause)
         // The work may or may not be done, or may still be undone. Never report it as done.
         case .connectionLost, .outcomeUnknown, .server, .unavailable, .cancelled, .decoding, .encoding,
-            .invalidConnectionString:
+            .invalidConnectionString, .refused:
             .unavailable(retryAfter: 1, cause: cause)
         }
     }
@@ -50,7 +50,13 @@ extension PostgresError {
     var asPolicyFailure: GatewayError { .unavailable(retryAfter: 1, cause: cause) }
 
     /// The text for the log. Server messages are kept only for error classes that never quote values.
-    private var cause: Cause { "PostgreSQL: \(self)" }
+    private var cause: Cause {
+        // 42501 is insufficient_privilege.
+        let advice =
+            sqlState == "42501"
+            ? "; the owner of the schema gives the gateway's role its rights with 'sluice migrate'" : ""
+        return "PostgreSQL: \(self)\(advice)"
+    }
 
     /// Whether the parameters' values caused the error, and so perhaps those of one item only. These are the classes
     /// "data exception" and "integrity constraint violation".

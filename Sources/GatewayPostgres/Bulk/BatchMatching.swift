@@ -7,8 +7,8 @@ enum BatchMatching {
     /// Finds the live grants that items name.
     static let findLive = Statement<Void, Void>(
         """
-        INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
-        SELECT g.id, g.created_change, true, '', \(GrantTable.fingerprint)
+        INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint, rule)
+        SELECT g.id, g.created_change, true, '', \(GrantTable.fingerprint), ''
         FROM (SELECT b.id FROM bulk_grants b WHERE b.id IS NOT NULL UNION SELECT r.id FROM bulk_removals r) n
         JOIN grants g ON g.id = n.id AND g.removed_at IS NULL
         """)

@@ -27,12 +27,13 @@ enum BulkTables {
             not_after timestamptz,
             note text NOT NULL,
             key bytea NOT NULL,
-            fingerprint bytea NOT NULL
+            fingerprint bytea NOT NULL,
+            rule bytea NOT NULL
         );
         CREATE TEMP TABLE bulk_removals (place integer NOT NULL, id uuid NOT NULL, revision uuid);
         CREATE TEMP TABLE bulk_live (
             id uuid NOT NULL, change uuid NOT NULL, is_in_scope boolean NOT NULL, key bytea NOT NULL,
-            fingerprint bytea NOT NULL
+            fingerprint bytea NOT NULL, rule bytea NOT NULL
         );
         CREATE TEMP TABLE bulk_diff (
             place integer, removal_place integer, id uuid NOT NULL, old_change uuid, operation text NOT NULL
@@ -46,12 +47,14 @@ enum BulkTables {
     static let stage = Statement<[StagedGrant], Void>(
         """
         INSERT INTO bulk_grants (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions,
-            not_before, not_after, note, key, fingerprint)
+            not_before, not_after, note, key, fingerprint, rule)
         SELECT s.place, s.id, s.revision, s.principal, s.bucket, s.prefix, s.is_template, v.actions, s.effect, v.conditions,
             s.not_before, s.not_after, s.note,
             grant_key(s.principal, s.bucket, s.prefix, s.is_template, s.effect),
             grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
-                s.not_before, s.not_after, s.note)
+                s.not_before, s.not_after, s.note),
+            grant_fingerprint(s.principal, s.bucket, s.prefix, s.is_template, s.effect, v.actions, v.conditions,
+                s.not_before, s.not_after, '')
         FROM unnest($1::integer[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::text[],
             $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[])
             AS s (place, id, revision, principal, bucket, prefix, is_template, actions, effect, conditions, not_before,

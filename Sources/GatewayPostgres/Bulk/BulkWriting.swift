@@ -49,6 +49,36 @@ struct BulkWriting {
         try row.next()
     }
 
+    /// Finds grants that would say the same as another, with the identifier of that one: a live grant, or `nil` for an
+    /// earlier one that the change would create.
+    static let twins = Statement<Void, (place: Int32, id: UUID?)>(
+        """
+        WITH written AS MATERIALIZED (
+            SELECT b.place, d.id, b.principal, b.bucket, b.prefix, b.effect, b.rule,
+                first_value(d.id) OVER firsts AS first_id, first_value(d.operation) OVER firsts AS first_operation
+            FROM bulk_diff d JOIN bulk_grants b ON b.place = d.place
+            WHERE d.operation IN ('create', 'update', 'unchanged')
+            WINDOW firsts AS (PARTITION BY b.rule ORDER BY d.operation = 'create', b.place)
+        )
+        SELECT t.place, t.id FROM (
+            SELECT w.place, CASE WHEN w.first_operation <> 'create' THEN w.first_id END AS id
+            FROM written w WHERE w.id <> w.first_id
+            UNION ALL
+            -- Grouping, unlike a join, stays fast where all are twins.
+            SELECT min(l.place), l.id FROM (
+                SELECT w.place, g.id FROM written w
+                JOIN grants g ON g.principal = w.principal AND g.bucket = w.bucket AND g.prefix = w.prefix
+                    AND g.effect = w.effect AND g.removed_at IS NULL
+                WHERE w.id = w.first_id AND g.id <> w.id AND \(GrantTable.rule) = w.rule
+                UNION ALL
+                SELECT NULL, d.id FROM bulk_diff d
+            ) l
+            GROUP BY l.id HAVING count(*) = count(l.place)
+        ) t
+        ORDER BY t.place LIMIT 100
+        """
+    ) { row throws(PostgresError) in (try row.next(), try row.next()) }
+
     static let begin = Statement<Void, UUID>("SELECT current_policy_change()") { row throws(PostgresError) in
         try row.next()
     }
@@ -145,6 +175,13 @@ struct BulkWriting {
         try refuse(bucketless, .conflict(reason: "The bucket does not exist."))
         let surplus = try transaction.execute(Self.surplusTemplates, GrantTable.maxTemplates)
         try refuse(surplus, .conflict(reason: GrantTable.tooManyTemplates))
+        let twins = try transaction.execute(Self.twins).map { twin -> ItemRefusal in
+            let error: GatewayError =
+                twin.id.map { .alreadyExists(.grant, id: $0.lowercaseText) }
+                ?? .conflict(reason: "An earlier grant of this change says the same.")
+            return ItemRefusal(place(Int(twin.place)), error)
+        }
+        if let error = GatewayError(refusing: twins) { throw error }
         return counts
     }
 

@@ -4,14 +4,14 @@ import LibPQ
 
 /// Finds the grant that each line of an import is about.
 ///
-/// A line with an identifier is about the grant that has it. A line without one is about a grant with the same content.
-/// Otherwise it is about the grant with the same principal, bucket, prefix, kind of prefix and effect, if only one line
-/// and one grant remain for these. If several remain, the match is ambiguous. An import that removes grants it does not
-/// list then replaces them all; any other import is refused.
+/// A line with an identifier is about the grant that has it. A line without one is about the grant that says the same,
+/// whatever its note. Otherwise it is about the grant with the same principal, bucket, prefix, kind of prefix and
+/// effect, if only one line and one grant remain for these. If several remain, the match is ambiguous. An import that
+/// removes grants it does not list then replaces them all; any other import is refused.
 struct ImportMatching {
     let options: GrantImportOptions
 
-    /// Finds two lines with the same identifier, or without identifier and with the same content.
+    /// Finds two lines with the same identifier, or without identifier that say the same.
     static let repeatedLines = Statement<Void, (first: Int32, again: Int32)>(
         """
         SELECT r.first, r.again FROM (
@@ -19,7 +19,7 @@ struct ImportMatching {
             GROUP BY b.id HAVING count(*) > 1
             UNION ALL
             SELECT min(b.place), max(b.place) FROM bulk_grants b WHERE b.id IS NULL
-            GROUP BY b.fingerprint HAVING count(*) > 1
+            GROUP BY b.rule HAVING count(*) > 1
         ) r ORDER BY r.again LIMIT 1
         """
     ) { row throws(PostgresError) in (try row.next(), try row.next()) }
@@ -28,9 +28,10 @@ struct ImportMatching {
     /// all later steps rest on one snapshot.
     static let findLive = Statement<GrantImportOptions.Scope, Void>(
         """
-        INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint)
-        SELECT l.id, l.created_change, l.is_in_scope, l.key, l.fingerprint FROM (
+        INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint, rule)
+        SELECT l.id, l.created_change, l.is_in_scope, l.key, l.fingerprint, l.rule FROM (
             SELECT g.id, g.created_change, \(GrantTable.key) AS key, \(GrantTable.fingerprint) AS fingerprint,
+                \(GrantTable.rule) AS rule,
                 ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
                     AND ($3::text IS NULL OR g.prefix = $3) AS is_in_scope
             FROM grants g WHERE g.removed_at IS NULL
@@ -53,12 +54,13 @@ struct ImportMatching {
         WHERE b.id IS NOT NULL
         """)
 
-    /// Matches lines without identifier to grants with the same content that no line names.
+    /// Matches lines without identifier to grants that say the same and that no line names. Their notes may differ.
     static let matchContents = Statement<Void, Void>(
         """
         INSERT INTO bulk_diff (place, id, old_change, operation)
-        SELECT DISTINCT ON (b.place) b.place, l.id, l.change, 'unchanged'
-        FROM bulk_grants b JOIN bulk_live l ON l.fingerprint = b.fingerprint
+        SELECT DISTINCT ON (b.place) b.place, l.id, l.change,
+            CASE WHEN b.fingerprint = l.fingerprint THEN 'unchanged' ELSE 'update' END
+        FROM bulk_grants b JOIN bulk_live l ON l.rule = b.rule
         WHERE b.id IS NULL AND l.is_in_scope AND NOT EXISTS (SELECT FROM bulk_diff d WHERE d.id = l.id)
         ORDER BY b.place, l.id
         """)

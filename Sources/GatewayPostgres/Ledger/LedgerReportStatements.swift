@@ -94,6 +94,7 @@ struct AliveShare: Sendable {
             FROM issuances i
             WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
                 AND ($1::uuid IS NULL OR i.grant_id = $1) AND ($2::uuid IS NULL OR i.credential_id = $2)
+                AND ($3::text IS NULL OR i.principal = $3)
         )
         SELECT 'all', '', count(*), coalesce(max(a.expires_at), now()), count(DISTINCT a.principal) FROM alive a
         UNION ALL
@@ -127,7 +128,7 @@ struct AliveShare: Sendable {
     static let isKnown = Statement<BlastRadius.Cause, Bool>(
         """
         SELECT EXISTS (SELECT FROM grants g WHERE g.id = $1::uuid)
-            OR EXISTS (SELECT FROM storage_credentials c WHERE c.id = $2::uuid)
+            OR EXISTS (SELECT FROM storage_credentials c WHERE c.id = $2::uuid) OR $3::text IS NOT NULL
         """, onlyReads: true
     ) {
         $0.parameters
@@ -153,7 +154,7 @@ struct AliveSession: Sendable {
             count(*) OVER ()
         FROM issuances i
         WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now() AND i.delivery = 'sts'
-            AND ($2::uuid IS NULL OR i.credential_id = $2)
+            AND ($2::uuid IS NULL OR i.credential_id = $2) AND ($3::text IS NULL OR i.principal = $3)
             AND (
                 $1::uuid IS NULL OR i.grant_id = $1
                 OR EXISTS (
@@ -182,12 +183,14 @@ struct AliveSession: Sendable {
 }
 
 extension BlastRadius.Cause {
-    /// The identifiers of the grant and the credential. One of them is absent.
+    /// The grant, the credential and the principal. Two of them are absent.
     fileprivate var parameters: [any PostgresValue] {
         let none: UUID? = nil
+        let nobody: String? = nil
         return switch self {
-        case .grant(let id): [UUID?.some(id), none]
-        case .credential(let id): [none, UUID?.some(id)]
+        case .grant(let id): [UUID?.some(id), none, nobody]
+        case .credential(let id): [none, UUID?.some(id), nobody]
+        case .principal(let principal): [none, none, String?.some(principal.rawValue)]
         }
     }
 }

@@ -59,6 +59,36 @@ public struct PostgresIssuances: IssuanceReader {
     }
 }
 
+extension PostgresIssuances: RequestIssuances {
+    /// Reads the issuances of a request by the primary key, whose identifiers hold the time of signing.
+    public func issuances(
+        ofRequest id: String, from: Date, to: Date
+    ) async throws(GatewayError) -> [RecordedIssuance] {
+        try await ledger.execute(Self.ofRequest, RequestPeriod(requestID: id, from: from, to: to))
+    }
+
+    struct RequestPeriod: Sendable {
+        var requestID: String
+        var from: Date
+        var to: Date
+    }
+
+    static let ofRequest = Statement<RequestPeriod, RecordedIssuance>(
+        """
+        SELECT \(IssuanceTable.columns) FROM issuances i
+        WHERE i.request_id = $1 AND i.id >= $2 AND i.id < $3 AND i.issued_at >= $4 AND i.issued_at < $5
+        ORDER BY i.id DESC LIMIT $6
+        """, onlyReads: true
+    ) {
+        [
+            $0.requestID, UUID.version7(at: $0.from, randomBytes: []), UUID.version7(at: $0.to, randomBytes: []),
+            $0.from, $0.to, Int64(RequestTraces.maxRows),
+        ]
+    } decode: { row throws(PostgresError) in
+        try RecordedIssuance(&row)
+    }
+}
+
 extension PostgresIssuances {
     struct PageRequest: Sendable {
         var filter: IssuanceFilter

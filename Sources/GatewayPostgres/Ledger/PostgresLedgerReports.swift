@@ -107,7 +107,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Counts the live issuances that rest on a grant or a storage credential.
+    /// Counts the live issuances that rest on a grant or a storage credential, or that a principal asked for.
     public func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
         let rows = try await ledger.execute(AliveShare.statement, cause)
         guard let total = rows.first(where: { $0.kind == "all" }) else { throw .noRow(of: "what is alive") }
@@ -115,6 +115,7 @@ public struct PostgresLedgerReports: LedgerReports {
             switch cause {
             case .grant: throw .notFound(.grant)
             case .credential: throw .notFound(.storageCredential)
+            case .principal: break
             }
         }
         let sessions = try await ledger.execute(AliveSession.statement, cause)

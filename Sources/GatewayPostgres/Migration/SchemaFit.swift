@@ -8,10 +8,16 @@ import Synchronization
 /// in `policy_log`, which makes every earlier decision stale. A reader gets a new position only from a schema that fits
 /// (``PolicyStatements/latest``). This object lets the gateway refuse a request without a round trip, and say why.
 public final class SchemaFit: Sendable {
-    private let reason = Mutex<String?>(nil)
+    private let state = Mutex(State())
     private let broken = Atomic(false)
     private let outage: Outage?
     private let logger: Logger
+
+    private struct State {
+        var reason: String?
+        /// Whether the log has a line of its own for this, so that the end needs one too.
+        var hasOwnLine = false
+    }
 
     /// The message when the schema is another one.
     static let otherSchema = """
@@ -34,25 +40,27 @@ public final class SchemaFit: Sendable {
     var isBroken: Bool { broken.load(ordering: .relaxed) }
 
     /// Why nothing may be issued; `nil` if the schema fits.
-    var flaw: String? { reason.withLock { $0 } }
+    var flaw: String? { state.withLock { $0.reason } }
 
     /// Stops issuing, for the reason given.
     func breaks(_ why: String) {
-        let isNew = reason.withLock { reason in
-            defer { reason = why }
-            return reason == nil
+        let isNew = state.withLock { state in
+            defer { state.reason = why }
+            return state.reason == nil
         }
         broken.store(true, ordering: .relaxed)
         guard isNew else { return }
-        if outage?.note(why, "the schema does not fit") != true {
-            logger.error("the schema does not fit", metadata: ["reason": "\(why)"])
-        }
+        // Both the beginning and the end of an outage have a line already.
+        guard outage?.note(why, "the schema does not fit") != true else { return }
+        state.withLock { $0.hasOwnLine = true }
+        logger.error("the schema does not fit", metadata: ["reason": "\(why)"])
     }
 
     /// Resumes issuing, after the database was seen to have this program's migrations and functions.
     func mends() {
         guard isBroken else { return }
-        reason.withLock { $0 = nil }
+        let hadOwnLine = state.withLock { state in exchange(&state, with: State()).hasOwnLine }
         broken.store(false, ordering: .relaxed)
+        if hadOwnLine { logger.warning("the schema fits again") }
     }
 }

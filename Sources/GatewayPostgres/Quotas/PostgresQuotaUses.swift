@@ -49,11 +49,11 @@ public struct PostgresQuotaUses: QuotaUses {
 
     /// Sets the current period's counters to zero, for one holder or for all.
     public func reset(
-        _ quota: UUID, of holder: Principal?, by change: ChangeContext
+        _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
         guard let random = try? randomBytes(count: 10) else { throw .noRandomBytes }
         let entry = UUID.version7(at: now(), randomBytes: random)
-        let call = QuotaResetCall(entry: entry, quota: quota, holder: holder, change: change)
+        let call = QuotaResetCall(entry: entry, quota: quota, holder: holders.single, change: change)
         for _ in 0..<Self.maxAttempts {
             guard let outcome = try await attempt(call) else { continue }
             guard outcome.isClaimed else { throw .idempotency(.inFlight(retryAfter: 1)) }
@@ -175,4 +175,9 @@ extension PostgresQuotaUses {
         }
         return outcome
     }
+}
+
+extension QuotaHolders {
+    /// The one holder; `nil` for all.
+    fileprivate var single: Principal? { if case .one(let holder) = self { holder } else { nil } }
 }

@@ -66,6 +66,10 @@ public struct Heartbeat: Service {
 
     /// Sends a heartbeat at once and then after every interval. Removes the gateway's row on shutdown.
     public func run() async {
+        // Other messages name a gateway by this identifier.
+        logger.info(
+            "gateway starts",
+            metadata: ["gateway": "\(identity.id.lowercaseText)", "version": "\(identity.version)"])
         await doRounds(every: interval) { await self.beat() }
         await end()
     }

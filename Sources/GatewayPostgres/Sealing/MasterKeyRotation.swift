@@ -5,8 +5,9 @@ public import LibPQ
 
 /// Seals every secret in the database with the current master key, so that older keys can be retired.
 ///
-/// The secrets themselves stay the same, so no gateway has to read anything again. All gateways must know both keys
-/// beforehand. Each resealed row adds a line to the audit.
+/// The secrets themselves stay the same, so no gateway has to read anything again. All gateways must have both keys
+/// beforehand: the rotation seals nothing while a gateway runs without the new one. Each resealed row adds a line to
+/// the audit.
 public struct MasterKeyRotation: Sendable {
     /// The result of a rotation.
     public struct Outcome: Sendable, Equatable {
@@ -51,15 +52,22 @@ public struct MasterKeyRotation: Sendable {
     ///
     /// Rows sealed with the current key are opened too, because another key may use the same identifier.
     /// - Parameter requestID: Identifies the run in the audit.
-    /// - Throws: ``PostgresError``, or ``MasterKeyError/sealingFailed``. Earlier batches stay committed.
+    /// - Throws: ``Refusal`` if a gateway runs without the current key, ``PostgresError``, or
+    ///   ``MasterKeyError/sealingFailed``. Earlier batches stay committed.
     public func run(requestID: String) async throws -> Outcome {
         var outcome = Outcome()
         for table in SealedTable.all {
             var last = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
             while true {
                 let after = last
+                let resealed = outcome.resealed
                 let step = try await connection.withTransaction { transaction in
-                    try reseal(table, after: after, requestID, in: transaction)
+                    // Asked for each batch, as a gateway may start meanwhile.
+                    let lacking = try transaction.execute(Self.lackingGateways, keys.currentID)
+                    guard lacking.isEmpty else {
+                        throw Refusal(keyID: keys.currentID, gateways: lacking, resealed: resealed)
+                    }
+                    return try reseal(table, after: after, requestID, in: transaction)
                 }
                 outcome.resealed += step.outcome.resealed
                 outcome.unopened += step.outcome.unopened

@@ -33,6 +33,10 @@ struct AdminTable<Resource: Sendable>: Sendable {
     let delete: @Sendable (Removal, borrowing PostgresTransaction) throws -> Void
     /// Reads a row's document for the audit; see ``AdminStatements/document(_:from:)``.
     let document: Statement<String, String>
+    /// Finds the identifier of another row that says the same, for kinds of which no two rows may.
+    var twin: Statement<Resource, String>?
+    /// Reads rows that pass one more filter, which ``page`` reads too slowly.
+    var narrowPage: (filter: String, statement: Statement<PageRequest, Resource>)?
     /// Whether creating a row is a change of policy that decisions may rest on. Such a change has a line in the policy
     /// log and one in the audit.
     var isLoggedWhenCreated = true

@@ -78,31 +78,54 @@ enum GrantTable {
         of: .grant,
         filters: [
             .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"),
-            .instant("activeAt"),
+            .instant("activeAt"), .text("covers"),
         ],
         order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")])
 
-    /// The condition that a grant `g` is live and passes the filters `$1` to `$6`.
+    /// The condition that a grant `g` is live and passes the filters `$1` to `$7`.
     static let isListed = """
         g.removed_at IS NULL AND ($1::text IS NULL OR g.principal = $1) AND ($2::text IS NULL OR g.bucket = $2)
             AND ($3::text IS NULL OR g.prefix = $3) AND ($4::text IS NULL OR g.actions @> ARRAY[$4::text])
             AND ($5::text IS NULL OR g.effect = $5)
             AND ($6::text IS NULL OR (coalesce(g.not_before <= $6::text::timestamptz, true)
                 AND coalesce(g.not_after > $6::text::timestamptz, true)))
+            AND ($7::text IS NULL OR CASE WHEN g.is_template THEN template_place(g.prefix, $7) = 'covers'
+                ELSE g.prefix = $7 OR (right(g.prefix, 1) IN ('', '/') AND starts_with($7, g.prefix)) END)
         """
 
     /// Reads a page of grants in the order of the index by principal, so that every page costs the same.
-    static let page = Statement<PageRequest, Grant>(
+    static let page = page(from: "grants g")
+
+    /// Reads a page of grants that may cover a key, by the index of the places in a bucket. ``page`` would read all
+    /// grants of the bucket.
+    static let pageCovering = page(
+        from: """
+            (SELECT DISTINCT p.text COLLATE "C" AS text FROM covering_prefixes($2, $7) AS p (text)) c
+            CROSS JOIN LATERAL (
+                SELECT \(columns.stored(of: "g")), g.removed_at FROM grants g
+                WHERE g.bucket = $2 AND g.prefix = c.text AND g.principal >= coalesce($1, $8, '')
+                    AND g.principal <= coalesce($1, '~') AND \(isListed) AND \(isAfter)
+                ORDER BY g.principal FETCH FIRST $12 ROWS WITH TIES
+            ) g
+            """)
+
+    /// The condition that a grant `g` comes after the page before.
+    private static let isAfter = """
+        ($8::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($8, $9, $10, $11::text::uuid))
         """
-        SELECT \(columns.selected(of: "g")) FROM grants g
-        WHERE \(isListed)
-            AND ($7::text IS NULL OR (g.principal, g.bucket, g.prefix, g.id) > ($7, $8, $9, $10::text::uuid))
-        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $11
-        """, onlyReads: true
-    ) {
-        $0.parameters
-    } decode: { row throws(PostgresError) in
-        try Grant(&row)
+
+    private static func page(from source: String) -> Statement<PageRequest, Grant> {
+        Statement(
+            """
+            SELECT \(columns.selected(of: "g")) FROM \(source)
+            WHERE \(isListed) AND \(isAfter)
+            ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+            """, onlyReads: true
+        ) {
+            $0.parameters
+        } decode: { row throws(PostgresError) in
+            try Grant(&row)
+        }
     }
 
     static let lock = AdminStatements.lock(
@@ -126,6 +149,26 @@ enum GrantTable {
         try row.next()
     }
 
+    /// Finds another live grant that says the same, whatever its note, by the index that allows only one.
+    static let twin = Statement<Grant, String>(
+        """
+        SELECT g.id::text FROM grants g
+        WHERE g.removed_at IS NULL AND g.id <> $1 AND g.principal = $2 AND g.bucket = $3 AND g.prefix = $4
+            AND g.effect = $5 AND ('PutObject' = ANY (g.actions)) = $6 AND ('GetObject' = ANY (g.actions)) = $7
+            AND md5(g.conditions::text)::uuid = md5(($8::text::jsonb)::text)::uuid
+            AND g.not_before IS NOT DISTINCT FROM $9::timestamptz AND g.not_after IS NOT DISTINCT FROM $10::timestamptz
+        """, onlyReads: true
+    ) { grant in
+        let conditions = (try? JSONEncoder().encode(grant.conditions)).map { String(decoding: $0, as: UTF8.self) }
+        return [
+            grant.id, grant.principal.rawValue, grant.bucket.rawValue, grant.prefix.text, grant.effect.rawValue,
+            grant.actions.contains(.putObject), grant.actions.contains(.getObject), conditions ?? "{}",
+            grant.notBefore, grant.notAfter,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
     /// The key of a grant `g`: principal, bucket, prefix, kind of prefix and effect. See `grant_key`.
     static let key = "grant_key(g.principal, g.bucket, g.prefix, g.is_template, g.effect)"
 
@@ -133,6 +176,12 @@ enum GrantTable {
     static let fingerprint = """
         grant_fingerprint(g.principal, g.bucket, g.prefix, g.is_template, g.effect, g.actions, g.conditions, g.not_before,
             g.not_after, g.note)
+        """
+
+    /// The rule of a grant `g`: the fingerprint of all but its note. No two live grants have the same.
+    static let rule = """
+        grant_fingerprint(g.principal, g.bucket, g.prefix, g.is_template, g.effect, g.actions, g.conditions, g.not_before,
+            g.not_after, '')
         """
 }
 
@@ -245,7 +294,8 @@ extension AdminTable<Grant> {
                 try insert(change.row, createdAt: change.row.createdAt, in: transaction)
             },
             delete: { removal, transaction in try transaction.perform(GrantTable.remove, removal) },
-            document: GrantTable.document)
+            document: GrantTable.document, twin: GrantTable.twin,
+            narrowPage: (filter: "covers", statement: GrantTable.pageCovering))
     }
 
     private static func insert(

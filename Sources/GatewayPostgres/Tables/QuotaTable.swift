@@ -48,6 +48,22 @@ enum QuotaTable {
 
     static let delete = Statement<String, Void>("DELETE FROM quotas q WHERE q.id = $1::text::uuid") { [$0] }
 
+    /// Finds another quota that counts the same.
+    static let twin = Statement<Quota, String>(
+        """
+        SELECT q.id::text FROM quotas q
+        WHERE q.id <> $1 AND q.principal = $2 AND q.bucket IS NOT DISTINCT FROM $3::text
+            AND q.action IS NOT DISTINCT FROM $4::text AND q.metric = $5 AND q.period = $6 AND q.sharing = $7
+        """, onlyReads: true
+    ) {
+        [
+            $0.id, $0.principal.rawValue, $0.bucket?.rawValue, $0.action?.rawValue, $0.metric.rawValue,
+            $0.period.rawValue, $0.sharing.rawValue,
+        ]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+
     static let document = AdminStatements.document(
         columns.document, from: "quotas r WHERE r.id = $1::text::uuid")
 }
@@ -132,6 +148,6 @@ extension AdminTable<Quota> {
             read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,
             update: { change, transaction in try transaction.perform(QuotaTable.update, change.row) },
             delete: { removal, transaction in try transaction.perform(QuotaTable.delete, removal.id) },
-            document: QuotaTable.document)
+            document: QuotaTable.document, twin: QuotaTable.twin)
     }
 }

@@ -18,16 +18,23 @@ public struct PartitionUpkeep: Service {
         public var keepDays: Int?
         /// Days to keep the counts of refusals.
         public var keepDenialsDays: Int
+        /// Days to keep single refusals.
+        public var keepRefusalsDays: Int
+        /// Number of single refusals that are kept at most.
+        public var keepRefusals: Int
         /// Time between two rounds.
         public var interval: Duration
 
         /// Sets the schedule. By default, issuances are kept for ever.
         public init(
-            daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, interval: Duration = .seconds(600)
+            daysAhead: Int = 7, keepDays: Int? = nil, keepDenialsDays: Int = 90, keepRefusalsDays: Int = 30,
+            keepRefusals: Int = 1_000_000, interval: Duration = .seconds(600)
         ) {
             self.daysAhead = daysAhead
             self.keepDays = keepDays
             self.keepDenialsDays = keepDenialsDays
+            self.keepRefusalsDays = keepRefusalsDays
+            self.keepRefusals = keepRefusals
             self.interval = interval
         }
     }
@@ -91,6 +98,12 @@ public struct PartitionUpkeep: Service {
         repeat {
             let keep = Int32(clamping: schedule.keepDenialsDays)
             removed = try await connection.execute(Self.pruneCounters, (keep, step)).first ?? 0
+        } while removed >= step && !Task.isCancelled
+        repeat {
+            let keepDays = Int32(clamping: schedule.keepRefusalsDays)
+            removed =
+                try await connection.execute(RefusalTable.prune, (keepDays, Int64(schedule.keepRefusals), step)).first
+                ?? 0
         } while removed >= step && !Task.isCancelled
         repeat {
             removed =

@@ -12,7 +12,7 @@ public struct ServiceAccount: Sendable {
     /// - Throws: ``SigningError/invalidPrivateKey(_:)`` for any other JSON, and for the key files of other kinds of
     ///   accounts.
     public init(json: String) throws(SigningError) {
-        guard let fields = try? JSONReader.read(Array(json.utf8), allowsNUL: true).strings else {
+        guard let fields = try? JSONReader.read(Array(json.utf8), allowsNUL: true).textMembers else {
             throw .invalidPrivateKey("the key file is not a JSON object of strings")
         }
         guard fields["type"] == "service_account" else {
@@ -27,13 +27,13 @@ public struct ServiceAccount: Sendable {
 
 extension JSONValue {
     /// The members of an object whose values are all strings; `nil` for anything else.
-    fileprivate var strings: [String: String]? {
+    fileprivate var textMembers: [String: String]? {
         guard case .object(let members) = self else { return nil }
-        var strings: [String: String] = [:]
+        var texts: [String: String] = [:]
         for member in members {
             guard case .string(let text) = member.value else { return nil }
-            strings[member.name] = text
+            texts[member.name] = text
         }
-        return strings
+        return texts
     }
 }

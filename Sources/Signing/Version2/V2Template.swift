@@ -77,10 +77,12 @@ final class V2Template: Sendable {
             case .raw: Array("/\(address.bucket)/".utf8)
             case .pathAsSent, .form: address.isPathStyle ? [] : Array(address.namingPath.utf8)
             }
+        let lineByteCount = lines.reduce(0) { $0 + $1.text.count + 1 }
+        let addressByteCount = 2 * address.front.sent.count + pathStart.count + subResources.count
+        let queryByteCount = queryStart.count + queryEnd.count + signatureParameter.count + Self.shownNames
+        let numberRoom = 2 * OutputSpan<UInt8>.decimalRoom
         byteCount =
-            2 * address.front.sent.count + queryStart.count + queryEnd.count + signatureParameter.count
-            + request.method.utf8.count + pathStart.count + subResources.count + 2 * OutputSpan<UInt8>.decimalRoom
-            + lines.reduce(0) { $0 + $1.text.count + 1 } + Self.shownNames + 4
+            addressByteCount + queryByteCount + lineByteCount + request.method.utf8.count + numberRoom + 4
     }
 
     /// Room for `content-type=&content-md5=&`.

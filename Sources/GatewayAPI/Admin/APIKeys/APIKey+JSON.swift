@@ -12,20 +12,6 @@ extension APIKey: AdminResource {
     static var lastingMembers: Set<String> { ["principal"] }
 
     init(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) {
-        try self.init(&body, new)
-        if let expiresAt, expiresAt <= new.now { throw body.invalid("expiresAt", "The time has passed.") }
-    }
-
-    /// Reads a key that replaces another. A key that has ended may repeat its past `expiresAt`.
-    init(_ body: inout JSONObject, as new: NewRow, over old: APIKey) throws(GatewayError) {
-        try self.init(&body, new)
-        keep(old)
-        if let expiresAt, expiresAt <= new.now, expiresAt != old.expiresAt {
-            throw body.invalid("expiresAt", "The time has passed.")
-        }
-    }
-
-    private init(_ body: inout JSONObject, _ new: NewRow) throws(GatewayError) {
         var groups: [Principal] = []
         for (index, text) in (try body.strings("groups") ?? []).enumerated() {
             guard let group = try? Principal(text) else {

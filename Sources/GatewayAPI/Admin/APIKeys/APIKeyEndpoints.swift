@@ -7,20 +7,33 @@ import StrictJSON
 /// Endpoints for API keys. They work as for other rows, but the answer to a creation shows the key itself, once.
 struct APIKeyEndpoints: Sendable {
     let rows: AdminEndpoints<APIKey>
-    let randomBytes: @Sendable (Int) throws -> [UInt8]
+    private let changes: APIKeyChanges
+
+    /// Makes the endpoints.
+    init(
+        store: any AdminStore<APIKey>, changes: APIKeyChanges, newRow: @escaping @Sendable (Caller) throws -> NewRow
+    ) {
+        self.changes = changes
+        rows = AdminEndpoints(store: store, newRow: newRow) { _ in
+            RowWriter(
+                create: { (key, change) async throws(GatewayError) in
+                    try await changes.create(key, by: change).stored
+                },
+                update: { (key, old, change) async throws(GatewayError) in
+                    try await changes.update(key, over: old, by: change)
+                })
+        }
+    }
 
     /// `POST /admin/v1/api-keys`.
     @Sendable func create(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
-        var row = try APIKey(&body, as: rows.newRow(caller))
+        let row = try APIKey(&body, as: rows.newRow(caller))
         try body.end()
-        let key = try newKey()
-        row.prefix = key.prefix
-        row.hash = key.hash
-        let created = try await rows.store.create(row.validated(), by: caller.change(in: request))
-        var response = Self.answer(.created, created, key)
-        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.row.identifier
+        let created = try await changes.create(row, by: caller.change(in: request))
+        var response = Self.answer(.created, created)
+        response.head.headerFields[.location] = APIKey.collectionPath + "/" + created.stored.row.identifier
         return response
     }
 
@@ -29,46 +42,23 @@ struct APIKeyEndpoints: Sendable {
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()
-        let overlap = try body.integer("overlapSeconds") ?? 0
-        guard 0...Self.longestOverlap ~= overlap else {
-            throw body.invalid("overlapSeconds", "The overlap must be 0 to 604,800 seconds.")
-        }
+        let overlap = try RotationOverlap(seconds: body.integer("overlapSeconds"))
         try body.end()
-        guard let id = APIKey.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.apiKey) }
-        let stored = try await rows.store.get(id)
+        let stored = try await rows.store.get(rows.identifier(in: request))
         guard try request.ifMatch().admits(stored.revision) else { throw GatewayError.preconditionFailed }
-        let key = try newKey()
-        var row = stored.row
-        row.previousKey =
-            overlap == 0
-            ? nil
-            : APIKey.PreviousKey(
-                prefix: row.prefix, hash: row.hash,
-                expiresAt: try rows.newRow(caller).now.addingTimeInterval(TimeInterval(overlap)))
-        row.prefix = key.prefix
-        row.hash = key.hash
-        let changed = try await rows.store.update(row, from: stored.revision, by: caller.change(in: request))
-        return Self.answer(.ok, changed, key)
-    }
-
-    private static var longestOverlap: Int64 { 604_800 }
-
-    private func newKey() throws -> APIKeyText {
-        guard let key = APIKeyText(randomBytes: try randomBytes(APIKeyText.randomByteCount)) else {
-            throw GatewayError.unavailable(retryAfter: 1, cause: "the system gives no random bytes")
-        }
-        return key
+        return Self.answer(
+            .ok, try await changes.rotate(stored, overlap: overlap, by: caller.change(in: request)))
     }
 
     /// Makes the answer that shows a key, once.
     private static func answer(
-        _ status: HTTPResponse.Status, _ stored: Stored<APIKey>, _ key: APIKeyText
+        _ status: HTTPResponse.Status, _ issued: (stored: Stored<APIKey>, text: APIKeyText)
     ) -> ServerResponse {
         var response = ServerResponse.json(status) { json in
-            stored.row.write(to: &json)
-            json.member("key", key.text.reveal())
+            issued.stored.row.write(to: &json)
+            json.member("key", issued.text.text.reveal())
         }
-        response.head.headerFields[.eTag] = EntityTag(of: stored).text
+        response.head.headerFields[.eTag] = EntityTag(of: issued.stored).text
         return response
     }
 }

@@ -51,20 +51,3 @@ struct AuditEndpoints: Sendable {
         return bytes
     }
 }
-
-extension AuditRecord {
-    fileprivate func write(to json: inout JSONWriter) {
-        json.member("id", id)
-        json.member("changedAt", at)
-        json.member("actor", actor)
-        json.member("requestId", requestID)
-        json.member("operation", operation)
-        json.member("kind", kind)
-        json.member("resourceID", resourceID)
-        for (name, text) in [("before", before), ("after", after)] {
-            guard let text, let value = try? JSONReader.read(Array(text.utf8)) else { continue }
-            json.name(name)
-            json.value(value)
-        }
-    }
-}

@@ -6,29 +6,14 @@ import StrictJSON
 
 /// `POST /admin/v1/buckets/{bucket}:validate`.
 struct BucketValidationEndpoints: Sendable {
-    let buckets: any AdminStore<Bucket>
-    let credentials: any AdminStore<StorageCredential>
-    let validator: any BucketValidator
-    let audit: any AuditLog
-    let randomBytes: @Sendable (Int) throws -> [UInt8]
-    /// Limits concurrent checks, as each one holds connections to a store for some seconds.
-    let gate = Gate(size: 8)
+    let useCase: BucketValidations
 
     /// Tests a bucket and its credential at the store.
     @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         try request.jsonObjectIfAny().end()
-        guard let name = Bucket.identifier(from: request.parameter(0)) else { throw GatewayError.notFound(.bucket) }
-        let bucket = try await buckets.get(name).row
-        let credential = try await credentials.get(bucket.credentialID.lowercaseText).row
-        let probe = try ProbeKey.make(randomBytes: try randomBytes(ProbeKey.randomByteCount))
-        let validation = try await gate.pass { () async throws(GatewayError) in
-            // The audit row explains the probe to anyone who finds it in the bucket later.
-            try await audit.note(
-                AuditedAct(.validate, .bucket, name, details: ["probeKey": probe.rawValue]),
-                by: caller.change(in: request))
-            return await validator.validate(bucket, with: credential, probe: probe)
-        }
+        guard let name = try? BucketName(request.parameter(0)) else { throw GatewayError.notFound(.bucket) }
+        let validation = try await useCase.validate(name, by: caller.change(in: request))
         return .json(.ok, capacity: 2048) { validation.write(to: &$0) }
     }
 }

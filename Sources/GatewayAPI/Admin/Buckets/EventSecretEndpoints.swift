@@ -12,7 +12,7 @@ struct EventSecretEndpoints: Sendable {
     @Sendable func rotate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObjectIfAny()
-        let overlap = try body.integer("overlapSeconds") ?? 0
+        let overlap = try RotationOverlap(seconds: body.integer("overlapSeconds"))
         try body.end()
         let made = try await useCase.rotate(bucket(in: request), overlap: overlap, by: caller.change(in: request))
         return .json(.created) { json in

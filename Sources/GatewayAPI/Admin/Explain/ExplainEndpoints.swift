@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import HTTPServing
 import HTTPTypes
+import JOSE
 import StrictJSON
 
 /// `POST /admin/v1/explain`: a question that changes nothing.
@@ -112,7 +113,7 @@ struct ExplainEndpoints: Sendable {
             throw .invalidArgument(field: "claims", reason: "The value must be an object with the claims of a token.")
         }
         guard 1...512 ~= name.utf8.count, !name.utf8.contains(0), let row = try await useCase.issuer(name) else {
-            throw TokenAuthenticator.refusal
+            throw TokenAuthenticator.refusal(Cause(.unknownIssuer))
         }
         if claims?["aud"] == nil { members.append(.init(name: "aud", value: .string(row.audiences.first ?? ""))) }
         if claims?["exp"] == nil {

@@ -7,8 +7,22 @@ extension Grant: AdminResource {
     static var filters: [ListFilter] {
         [
             .text("principal"), .text("bucket"), .text("prefix"), .action("action"), .word("effect", Effect.self),
-            .instant("activeAt"),
+            .instant("activeAt"), .text("covers"),
         ]
+    }
+    static var hasTwins: Bool { true }
+
+    static func check(_ filters: [String: String]) throws(GatewayError) {
+        guard let key = filters["covers"] else { return }
+        guard filters["bucket"] != nil else {
+            throw .invalidArgument(field: "bucket", reason: "The parameter is required with 'covers'.")
+        }
+        do throws(GatewayError) {
+            _ = try ObjectKey(key)
+        } catch {
+            guard case .invalidArgument(_, let reason) = error else { throw error }
+            throw .invalidArgument(field: "covers", reason: reason)
+        }
     }
     static var collectionPath: String { "/admin/v1/grants" }
     static var ownMembers: Set<String> { ["id", "createdBy", "createdAt"] }

@@ -4,31 +4,21 @@ import StrictJSON
 
 /// Reads the items of a batch of grants. Each item is refused by itself.
 struct GrantBatchItems {
-    /// Largest number of items in both arrays together.
-    static let maxCount = 10_000
     /// Largest number of refusals that an answer lists.
     private static let maxRefusals = 100
 
     private var batch: GrantBatch
     private var refusals: [ItemRefusal] = []
-    private var ids: Set<UUID> = []
+    private var named = NamedGrants()
 
     /// Reads the body of a request.
     static func read(_ body: inout JSONObject, as new: NewRow) throws(GatewayError) -> GrantBatch {
         let isDryRun = try body.bool("dryRun") ?? false
-        let sentWrites = try body.values("writes", atMost: maxCount)
-        let sentDeletes = try body.values("deletes", atMost: maxCount)
+        let sentWrites = try body.values("writes", atMost: GrantBatch.maxCount)
+        let sentDeletes = try body.values("deletes", atMost: GrantBatch.maxCount)
         try body.end()
-        guard sentWrites != nil || sentDeletes != nil else {
-            throw body.invalid(
-                "writes",
-                "The request contains no "
-                    + "writes and no deletes.")
-        }
+        try GrantBatch.checkCounts(writes: sentWrites?.count, deletes: sentDeletes?.count)
         let (writes, deletes) = (sentWrites ?? [], sentDeletes ?? [])
-        guard writes.count + deletes.count <= maxCount else {
-            throw body.invalid("deletes", "At most 10,000 items are allowed, writes and deletes together.")
-        }
         var items = GrantBatchItems(batch: GrantBatch(writes: [], removals: [], isDryRun: isDryRun))
         for (index, value) in writes.enumerated() { items.addWrite(value, index, new) }
         for (index, value) in deletes.enumerated() { items.addRemoval(value, index) }
@@ -75,7 +65,11 @@ struct GrantBatchItems {
     /// Takes the identifier of an item; no other item may have the same.
     private mutating func name(in item: inout JSONObject) throws(GatewayError) -> UUID? {
         guard let id = try item.uuid("id") else { return nil }
-        guard ids.insert(id).inserted else { throw item.invalid("id", "Another item refers to the same grant.") }
+        do throws(GatewayError) {
+            try named.add(id)
+        } catch .invalidArgument(let field, let reason) {
+            throw item.invalid(field, reason)
+        }
         return id
     }
 

@@ -44,6 +44,7 @@ struct GrantBulkEndpoints: Sendable {
     /// `GET /admin/v1/grants:export`: sends all grants as a file.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let filters = try request.listFilters(Grant.filters, besides: ["format"])
+        try Grant.check(filters)
         let format = try request.exportFormat()
         let reader = try await store.export(filters)
         return .records(format, name: "grants") { writer in

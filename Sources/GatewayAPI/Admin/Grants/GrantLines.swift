@@ -5,8 +5,6 @@ import HTTPServing
 actor GrantLines {
     /// Number of lines that are read and handed on at once.
     private static let batchSize = 2000
-    /// Largest number of lines in an import.
-    private static let maxLines = 10_000_000
 
     private let body: RequestBodyStream.AsyncIterator
     private let maxBytes: Int64
@@ -40,11 +38,8 @@ actor GrantLines {
         var grants: [ProposedGrant] = []
         while !isOver, grants.count < Self.batchSize {
             for record in try await nextRecords() {
-                guard record.line <= Self.maxLines else {
-                    throw GatewayError.line(
-                        record.line, .invalidArgument(field: "line", reason: "There are more than 10,000,000 lines."))
-                }
                 do throws(GatewayError) {
+                    try options.check(line: record.line)
                     grants.append(try grant(of: record))
                 } catch {
                     throw GatewayError.line(record.line, error)
@@ -52,10 +47,7 @@ actor GrantLines {
             }
         }
         if !grants.isEmpty { isEmpty = false }
-        // A file that was cut off, or never written, must not end all access.
-        guard !isEmpty || !options.prunes else {
-            throw GatewayError.invalidArgument(field: "prune", reason: "An import with 'prune' must have lines.")
-        }
+        try options.checkEnd(hasLines: !isEmpty)
         return grants.isEmpty ? nil : grants
     }
 

@@ -39,28 +39,22 @@ extension Issuer: AdminResource {
     /// - Parameter old: The keys of the row that is changed. Its secret is kept where the body has only `hasSecret`.
     private static func keys(_ body: inout JSONObject, over old: Keys?) throws(GatewayError) -> Keys {
         var json = try body.required("keys", body.object("keys"))
-        let keepsSecret: Bool
-        if case .secret? = old { keepsSecret = try json.bool("hasSecret") ?? false } else { keepsSecret = false }
-        var found: [Keys] = []
-        if let url = try json.string("url") { found.append(.url(url)) }
-        if let set = json.value("inline") {
-            guard case .object = set else {
-                throw json.invalid(
-                    "inline",
-                    "The value must be a JWK set, which is an "
-                        + "object.")
-            }
-            var text = JSONWriter()
-            text.value(set)
-            found.append(.inline(String(decoding: text.bytes, as: UTF8.self)))
-        }
-        if let secret = try json.string("secret") { found.append(.secret(Secret(secret))) }
+        var entry = IssuerKeysEntry(
+            url: try json.string("url"), inline: try inlineSet(&json), secret: nil, keepsSecret: false)
+        entry.secret = try json.string("secret").map { Secret($0) }
+        if case .secret? = old { entry.keepsSecret = try json.bool("hasSecret") ?? false }
         try json.end()
-        if let old, keepsSecret, found.isEmpty { return old }
-        guard found.count == 1, let keys = found.first else {
-            throw body.invalid("keys", "Send exactly one of 'url', 'inline' and 'secret'.")
+        return try entry.keys(over: old)
+    }
+
+    private static func inlineSet(_ json: inout JSONObject) throws(GatewayError) -> String? {
+        guard let set = json.value("inline") else { return nil }
+        guard case .object = set else {
+            throw json.invalid("inline", "The value must be a JWK set, which is an object.")
         }
-        return keys
+        var text = JSONWriter()
+        text.value(set)
+        return String(decoding: text.bytes, as: UTF8.self)
     }
 
     var identifier: String { id.uuidString.lowercased() }

@@ -11,6 +11,7 @@ extension Quota: AdminResource {
         ]
     }
     static var collectionPath: String { "/admin/v1/quotas" }
+    static var hasTwins: Bool { true }
     static var passingMembers: Set<String> { ["use"] }
     static var lastingMembers: Set<String> { ["principal", "bucket", "action", "metric", "period", "sharing"] }
 

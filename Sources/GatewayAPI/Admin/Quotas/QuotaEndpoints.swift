@@ -57,10 +57,8 @@ struct QuotaEndpoints: Sendable {
         let holder = try body.principal("holder")
         let isForAll = try body.bool("all") ?? false
         try body.end()
-        guard (holder != nil) != isForAll else {
-            throw body.invalid("holder", "Send either 'holder' or 'all'.")
-        }
-        let reset = try await uses.reset(id(in: request), of: holder, by: caller.change(in: request))
+        let reset = try await uses.reset(
+            id(in: request), of: QuotaHolders(holder: holder, isForAll: isForAll), by: caller.change(in: request))
         return .json(.ok) { json in
             json.member("holders", reset.holders)
             json.member("released", reset.released)

@@ -11,8 +11,6 @@ struct SimulateEndpoints: Sendable {
     static let maxBodyBytes = 1 << 20
     /// Largest number of items for each kind of change.
     static let maxItems = 500
-    /// Longest period that a replay covers, in days before now.
-    static let maxDays = 366
 
     let useCase: Simulator
     let newRow: @Sendable (Caller) throws -> NewRow
@@ -21,16 +19,12 @@ struct SimulateEndpoints: Sendable {
     @Sendable func simulate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
-        let days = try body.integer("days") ?? 7
-        guard 1...Int64(Self.maxDays) ~= days else {
-            throw body.invalid("days", "The value must be 1 to \(Self.maxDays) days.")
-        }
+        let days = try body.integer("days")
         let token = try body.string("pageToken")
         let proposal = try PolicyProposal(&body) { try newRow(caller) }
         try body.end()
-        guard !proposal.isEmpty else { throw body.invalid("add", "The proposal changes nothing.") }
         let simulation = try await useCase.simulate(
-            proposal, days: Int(days), label: try Self.label(of: request), pageToken: token)
+            proposal, days: days, label: try Self.label(of: request), pageToken: token)
         return .json(.ok, capacity: 8192) { simulation.write(to: &$0) }
     }
 
@@ -44,10 +38,6 @@ struct SimulateEndpoints: Sendable {
 }
 
 extension PolicyProposal {
-    fileprivate var isEmpty: Bool {
-        additions.isEmpty && replacements.isEmpty && removals.isEmpty && joins.isEmpty && leaves.isEmpty
-    }
-
     /// Reads the members of a change.
     fileprivate init(_ body: inout JSONObject, newRow: () throws -> NewRow) throws {
         self.init()
@@ -75,9 +65,6 @@ extension PolicyProposal {
         }
         joins = try Self.memberships("addMembers", &body)
         leaves = try Self.memberships("removeMembers", &body)
-        guard joins.isDisjoint(with: leaves) else {
-            throw body.invalid("removeMembers", "A membership is both added and removed.")
-        }
     }
 
     private static func memberships(

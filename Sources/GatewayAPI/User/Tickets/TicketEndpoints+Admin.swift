@@ -12,8 +12,7 @@ extension TicketEndpoints {
         var body = try request.jsonObject()
         let principal = try body.required("principal", body.principal("principal"))
         try body.end()
-        guard principal.isUser else { throw body.invalid("principal", "A ticket can act only for a user.") }
-        let count = try await revocation.revokeTickets(of: principal, by: caller.change(in: request))
+        let count = try await useCase.revokeAll(of: principal, by: caller.change(in: request))
         return .json(.ok) { $0.member("revoked", count) }
     }
 }

@@ -53,7 +53,7 @@ public struct Explainer: Sendable {
         let state: State
         do throws(GatewayError) {
             state = try await self.state(for: request, question)
-        } catch .unauthenticated(let reason) {
+        } catch .unauthenticated(let reason, _) {
             // The error concerns the caller, who has too many groups, not the admin who asks.
             return Explanation(.unauthenticated, error: .unauthenticated(reason: reason))
         }
@@ -122,7 +122,7 @@ public struct Explainer: Sendable {
 
 extension Explanation {
     /// Creates an explanation from a decision.
-    fileprivate init(_ decision: Decision) {
+    init(_ decision: Decision) {
         switch decision {
         case .permit(let permit):
             self.init(.granted)

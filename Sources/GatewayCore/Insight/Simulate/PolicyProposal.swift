@@ -39,6 +39,16 @@ public struct PolicyProposal: Sendable {
         self.leaves = leaves
     }
 
+    /// Refuses a proposal that changes nothing, or that contradicts itself.
+    ///
+    /// - Throws: `invalidArgument` for `add` or `removeMembers`.
+    func check() throws(GatewayError) {
+        let isEmpty =
+            additions.isEmpty && replacements.isEmpty && removals.isEmpty && joins.isEmpty && leaves.isEmpty
+        try require(!isEmpty, "add", "The proposal changes nothing.")
+        try require(joins.isDisjoint(with: leaves), "removeMembers", "A membership is both added and removed.")
+    }
+
     /// Identifiers of the grants that would be removed or changed.
     var outgoing: Set<UUID> { Set(removals).union(replacements.map(\.id)) }
 

@@ -24,6 +24,11 @@ public struct Simulator: Sendable {
         }
     }
 
+    /// Longest period of a replay, in days before now.
+    public static let maxDays: Int64 = 366
+    /// The period if a question states none, in days.
+    public static let defaultDays: Int64 = 7
+
     private let source: any PolicySource
     private let ledger: any ReplaySource
     private let grants: any AdminStore<Grant>
@@ -56,14 +61,17 @@ public struct Simulator: Sendable {
     ///
     /// - Parameters:
     ///   - proposal: The change to simulate.
-    ///   - days: Length of the period, in days of 24 hours.
+    ///   - days: Length of the period, in days of 24 hours; `nil` for the default.
     ///   - label: Identifies proposal and period; a page token is valid only for the same label.
     ///   - pageToken: Token to continue a replay that was cut off.
-    /// - Throws: `invalidArgument` if a grant to replace or remove does not exist, or for an invalid token; `slowDown`,
-    ///   `unavailable`.
+    /// - Throws: `invalidArgument` for another number of days, for a proposal that changes nothing or contradicts
+    ///   itself, if a grant to replace or remove does not exist, or for an invalid token; `slowDown`, `unavailable`.
     public func simulate(
-        _ proposal: PolicyProposal, days: Int, label: String, pageToken: String?
+        _ proposal: PolicyProposal, days: Int64?, label: String, pageToken: String?
     ) async throws(GatewayError) -> Simulation {
+        let days = days ?? Self.defaultDays
+        try require(1...Self.maxDays ~= days, "days", "The value must be 1 to \(Self.maxDays) days.")
+        try proposal.check()
         let touched = try await touchedGrants(of: proposal) + proposal.incoming
         let end = now()
         let range = try LedgerRange(from: nil, to: end, span: Double(days) * LedgerRange.day, now: end)

@@ -37,6 +37,15 @@ struct FormBody: ProvenBody {
     let upload: IssueRequest
     let signer: URLSigner
 
+    var target: RefusalTarget {
+        let key =
+            switch request.target {
+            case .key(let key): key.rawValue
+            case .below(let prefix): prefix.rawValue
+            }
+        return RefusalTarget(.putObject, on: key, in: request.bucket)
+    }
+
     /// Collects the policy rows that apply to the form, including those for all keys that the client may choose.
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         switch request.target {
@@ -61,7 +70,7 @@ struct FormBody: ProvenBody {
         let subject = attempt.caller.subject
         let sourceAddress = attempt.context.sourceAddress
         switch decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: instant) {
-        case .refuse(let refusal): return .refused(refusal.error)
+        case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
             let permit = try upload.repeated(permit, at: instant) { signedAt in
                 decide(request, for: subject, under: policy, sourceAddress: sourceAddress, now: signedAt)

@@ -73,6 +73,11 @@ struct SignatureBody: ProvenBody {
     let key: ObjectKey
     let uploads: any RemoteUploadStore
 
+    var target: RefusalTarget {
+        RefusalTarget(
+            string.method == "GET" || string.method == "HEAD" ? .getObject : .putObject, on: key.rawValue, in: bucket)
+    }
+
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         try await cache.access(of: caller.principal, groups: caller.groups, to: bucket, key: key)
     }
@@ -84,11 +89,14 @@ struct SignatureBody: ProvenBody {
             string: string, scheme: scheme,
             upload: RemoteUpload(principal: attempt.caller.principal, bucket: bucket, key: key),
             caller: attempt.caller, policy: policy, sourceAddress: attempt.context.sourceAddress, now: instant)
+        var decided: Refusal?
         do throws(GatewayError) {
-            return .draft(try await draft(step, attempt.context, issuing))
+            return .draft(try await draft(step, attempt.context, issuing, decided: &decided))
         } catch {
             guard error.isDecided else { throw error }
-            return .refused(error)
+            var refusal = decided ?? Refusal(error)
+            refusal.error = error
+            return .refused(refusal)
         }
     }
 
@@ -101,7 +109,7 @@ struct SignatureBody: ProvenBody {
     }
 
     private func draft(
-        _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing
+        _ step: RemoteStep, _ context: RequestContext, _ issuing: ProvenIssuing, decided: inout Refusal?
     ) async throws(GatewayError) -> Draft<Content> {
         let (bucket, credential) = try step.signer()
         let permitted = try step.permitted(in: bucket, with: credential)
@@ -110,7 +118,8 @@ struct SignatureBody: ProvenBody {
         else { throw .accessDenied }
         let contentType = try await contentType(of: permitted.permission, step)
         let id = try issuing.id(of: context.repeatable?.issuance(at: 0), at: step.now)
-        let (request, permit) = try step.decided(permitted.permission, in: bucket, contentType: contentType, id: id)
+        let (request, permit) = try step.decided(
+            permitted.permission, in: bucket, contentType: contentType, id: id, decided: &decided)
         try prove(StringArtefact(permitted, at: bucket.provider), by: permit, of: request)
         let expiresAt = Date(timeIntervalSince1970: TimeInterval(permitted.permission.validUntil.epochSeconds))
         let (signature, authorization) = try step.signature(of: permitted, in: bucket, with: credential)

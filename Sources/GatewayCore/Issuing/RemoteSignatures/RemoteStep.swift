@@ -38,9 +38,10 @@ struct RemoteStep {
         return try string.permitted(by: rules, in: bucket, credential)
     }
 
-    /// Decides as if a presigned URL with the same effect were requested, using what the string binds.
+    /// Decides as if a presigned URL with the same effect were requested, using what the string binds. A
+    /// refusal is left in `decided`, as the error alone does not name its grant.
     func decided(
-        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID
+        _ permission: StringPermission, in bucket: Bucket, contentType: String?, id: UUID, decided: inout Refusal?
     ) throws(GatewayError) -> (IssueRequest, Permit) {
         var fields = IssueRequest.Fields()
         fields.bucket = permission.bucket
@@ -64,6 +65,7 @@ struct RemoteStep {
         let decision = decide(request, for: caller.subject, under: policy, sourceAddress: sourceAddress, now: now)
         switch decision {
         case .refuse(let refusal):
+            decided = refusal
             guard refusal.error == .conditionFailed(.contentLengthRequired) else { throw refusal.error }
             throw .notEnforceable(
                 reason: "The signature does not bind the length of the object; " + Self.otherDeliveries)

@@ -40,6 +40,12 @@ struct SessionBody: ProvenBody {
     let request: SessionRequest
     let sessions: SessionCache
 
+    var target: RefusalTarget {
+        RefusalTarget(
+            request.actions.flatMap { $0.count == 1 ? $0.first : nil }, on: request.prefix.rawValue,
+            in: request.bucket)
+    }
+
     func policy(for caller: Caller, in cache: PolicyCache) async throws(GatewayError) -> AccessPolicy {
         let policy = try await cache.access(
             of: caller.principal, groups: caller.groups, to: request.bucket, around: request.prefix)
@@ -54,17 +60,18 @@ struct SessionBody: ProvenBody {
             request, for: attempt.caller.subject, under: policy, sourceAddress: attempt.context.sourceAddress,
             now: instant)
         switch decision {
-        case .refuse(let refusal): return .refused(refusal.error)
+        case .refuse(let refusal): return .refused(refusal)
         case .permit(let permit):
             guard let role = permit.credential.sessionRole else {
-                return .refused(.notEnforceable(reason: Self.noRoleReason))
+                return .refused(Refusal(.notEnforceable(reason: Self.noRoleReason), grant: permit.grant))
             }
             let text = role.dialect.policy(of: permit.scope)
             guard text.utf8.count <= SessionPolicyDialect.maxCharacters else {
                 let reason =
                     "The session policy would have \(text.utf8.count) characters, more than the 2,048 that "
                     + "are allowed; "
-                return .refused(.notEnforceable(reason: reason + Self.otherDeliveries))
+                return .refused(
+                    Refusal(.notEnforceable(reason: reason + Self.otherDeliveries), grant: permit.grant))
             }
             try prove(text, in: role.dialect, by: permit)
             let order = SessionOrder(

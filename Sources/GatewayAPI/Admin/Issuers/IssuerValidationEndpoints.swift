@@ -1,0 +1,72 @@
+import Foundation
+import GatewayCore
+import HTTPServing
+import HTTPTypes
+import StrictJSON
+
+/// `POST /admin/v1/issuers/{id}:validate`.
+struct IssuerValidationEndpoints: Sendable {
+    let useCase: IssuerValidations
+
+    /// Tests an issuer and, if there is one, a token of it. Nothing of the token is logged, recorded or kept.
+    @Sendable func validate(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        var body = try request.jsonObjectIfAny()
+        let token = try body.string("token").map { Secret($0) }
+        try body.end()
+        guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuer) }
+        let validation = try await useCase.validate(id, token: token, by: caller.change(in: request))
+        return .json(.ok, capacity: 4096) { validation.write(to: &$0) }
+    }
+}
+
+extension IssuerValidation {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("valid", isValid)
+        json.name("steps")
+        json.array(findings) { json, finding in json.object { finding.write(to: &$0) } }
+        json.name("keys")
+        json.array(keys) { json, key in json.object { key.write(to: &$0) } }
+        guard let bearer else { return }
+        json.name("bearer")
+        json.object { bearer.write(to: &$0) }
+    }
+}
+
+extension IssuerValidation.Finding {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("step", step.rawValue)
+        json.member("outcome", outcome.rawValue)
+        json.member("url", url)
+        if let status { json.member("status", status) }
+        json.member("reason", failure?.word)
+        if let duration { json.member("milliseconds", Int64((duration / .milliseconds(1)).rounded(.up))) }
+        json.member("found", found)
+        json.member("advice", advice)
+    }
+}
+
+extension IssuerValidation.Key {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("kid", id)
+        json.member("kty", type)
+        json.member("crv", curve)
+        if let bits { json.member("bits", bits) }
+        json.member("alg", algorithm)
+        json.member("use", use)
+        json.member("usableWith", usableWith)
+        json.member("advice", advice)
+    }
+}
+
+extension IssuerValidation.Bearer {
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("principal", principal.rawValue)
+        json.member("groups", groups.map(\.rawValue))
+        json.member("roles", roles.map(\.rawValue).sorted())
+        json.name("claims")
+        json.object { json in
+            for claim in claims.sorted(by: { $0.key < $1.key }) { json.member(named: claim.key, claim.value) }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import GatewayCore
+import LibCrypto
+import StrictJSON
+
+extension RequestTraces {
+    /// Writes the members of the answer.
+    func write(to json: inout JSONWriter) {
+        json.member("requestId", requestID)
+        json.member("from", from)
+        json.member("to", to)
+        json.name("refusals")
+        json.array(refusals.rows) { json, row in json.object { row.write(to: &$0) } }
+        json.name("issuances")
+        json.array(issuances) { json, row in json.object { row.write(to: &$0) } }
+        json.name("changes")
+        json.array(changes) { json, row in json.object { row.write(to: &$0) } }
+        json.member("refusalsKeptSince", refusals.keptSince)
+        json.member("droppedRefusals", refusals.droppedNearby)
+    }
+}
+
+extension RefusalRecord {
+    /// Writes the members of a refusal.
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("refusedAt", at)
+        json.member("method", method)
+        json.member("route", route)
+        json.member("status", status)
+        json.member("code", note.code)
+        json.member("reason", note.reason.rawValue)
+        json.member("subject", note.subject)
+        json.member("principal", principal?.rawValue)
+        json.member("sourceAddress", sourceAddress?.description)
+        if let target = note.target {
+            json.member("bucket", target.bucket.rawValue)
+            json.member("action", target.action?.rawValue)
+            json.member("keyPrefix", target.keyPrefix)
+            json.member("keySHA256", Hex.encode(target.keySHA256))
+        }
+        if let grantID = note.grantID { json.member("grantID", grantID) }
+    }
+}

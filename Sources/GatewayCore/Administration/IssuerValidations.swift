@@ -1,0 +1,41 @@
+public import Foundation
+
+/// Tests issuers, their keys and a token of them, for admins.
+public struct IssuerValidations: Sendable {
+    private let issuers: any AdminStore<Issuer>
+    private let audit: any AuditLog
+    private let examine: @Sendable (Issuer, Secret<String>?) async -> IssuerValidation
+    /// Limits concurrent checks, as each one holds connections to an issuer for some seconds.
+    private let gate = Gate(size: 8)
+
+    /// Creates the use case from its parts.
+    ///
+    /// - Parameters:
+    ///   - issuers: The rows.
+    ///   - audit: Records each check.
+    ///   - examine: Checks an issuer and, if there is one, a token. Every failure is a finding.
+    public init(
+        issuers: any AdminStore<Issuer>, audit: any AuditLog,
+        examine: @escaping @Sendable (Issuer, Secret<String>?) async -> IssuerValidation
+    ) {
+        self.issuers = issuers
+        self.audit = audit
+        self.examine = examine
+    }
+
+    /// Tests an issuer. The audit entry is written before anything is requested. Nothing of the token is recorded.
+    ///
+    /// - Throws: `notFound`, `slowDown` if too many checks run, `unavailable`.
+    public func validate(
+        _ id: UUID, token: Secret<String>?, by change: ChangeContext
+    ) async throws(GatewayError) -> IssuerValidation {
+        let issuer = try await issuers.get(id.lowercaseText).row
+        return try await gate.pass { () async throws(GatewayError) in
+            try await audit.note(
+                AuditedAct(
+                    .validate, .issuer, id.lowercaseText, details: ["token": token == nil ? "none" : "given"]),
+                by: change)
+            return await examine(issuer, token)
+        }
+    }
+}

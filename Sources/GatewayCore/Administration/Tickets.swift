@@ -1,0 +1,123 @@
+public import Foundation
+
+/// What a user asks of a new ticket.
+public struct TicketRequest: Sendable {
+    /// The bucket that the ticket permits.
+    public var bucket: BucketName
+    /// The keys that it permits: a literal prefix.
+    public var prefix: ExactText
+    /// The actions that it permits; `nil` for all.
+    public var actions: Set<Action>?
+    /// Its lifetime in seconds; `nil` for the default.
+    public var expiresIn: Int64?
+    /// The number of its uses; `nil` for the default.
+    public var maxUses: Int64?
+    /// Whether a key that only the user knows encrypts the credentials in answers.
+    public var encryptsResponses: Bool
+
+    /// Creates a request.
+    public init(
+        bucket: BucketName, prefix: ExactText, actions: Set<Action>? = nil, expiresIn: Int64? = nil,
+        maxUses: Int64? = nil, encryptsResponses: Bool = false
+    ) {
+        self.bucket = bucket
+        self.prefix = prefix
+        self.actions = actions
+        self.expiresIn = expiresIn
+        self.maxUses = maxUses
+        self.encryptsResponses = encryptsResponses
+    }
+}
+
+/// Users create, see and revoke their own tickets; admins revoke all tickets of a user.
+public struct Tickets: Sendable {
+    private let rows: any AdminStore<Ticket>
+    private let revocation: any TicketRevocation
+    private let maxLife: Int
+    private let now: @Sendable () -> Date
+    private let random: RandomSource
+
+    /// Creates the use case from its parts.
+    ///
+    /// - Parameters:
+    ///   - rows: The rows.
+    ///   - revocation: Revokes all tickets of a user at once.
+    ///   - maxLife: The longest lifetime, in seconds.
+    ///   - now: The gateway's clock.
+    ///   - randomBytes: Returns the given number of unpredictable bytes.
+    public init(
+        rows: any AdminStore<Ticket>, revocation: any TicketRevocation, maxLife: Int,
+        now: @escaping @Sendable () -> Date, randomBytes: @escaping @Sendable (Int) throws -> [UInt8]
+    ) {
+        self.rows = rows
+        self.revocation = revocation
+        self.maxLife = maxLife
+        self.now = now
+        random = RandomSource(randomBytes)
+    }
+
+    /// Creates a ticket that acts for the caller. This is the only time its text and its response key are returned.
+    ///
+    /// - Throws: `invalidArgument`, `slowDown` if the user has too many tickets, `unavailable`.
+    public func create(
+        _ request: TicketRequest, for caller: Caller, by change: ChangeContext
+    ) async throws(GatewayError) -> (stored: Stored<Ticket>, text: TicketText) {
+        let life = request.expiresIn ?? Int64(min(Ticket.defaultLife, maxLife))
+        try require(
+            1...Int64(maxLife) ~= life, "expiresIn", "The life of a ticket must be 1 to \(maxLife) seconds.")
+        let maxUses = request.maxUses ?? Ticket.defaultUses
+        try require(1...Ticket.maxUses ~= maxUses, "maxUses", "The number of uses must be 1 to 100,000.")
+        let actions = request.actions ?? Set(Action.allCases)
+        try require(!actions.isEmpty, "actions", "A ticket requires at least one action.")
+        let text = try random.secret(TicketText.randomByteCount) { TicketText(randomBytes: $0) }
+        let created = now()
+        let ticket = Ticket(
+            id: UUID.version7(at: created, randomBytes: try random.bytes(10)), name: text.name, hash: text.hash,
+            principal: caller.principal, groups: caller.groups, claims: caller.claims, issuedOn: caller.scope,
+            bucket: request.bucket, prefix: request.prefix, actions: actions, maxUses: maxUses,
+            expiresAt: created.addingTimeInterval(TimeInterval(life)),
+            responseKey: request.encryptsResponses ? Secret(try random.bytes(32)) : nil, createdAt: created)
+        return (try await rows.create(ticket, by: change), text)
+    }
+
+    /// Reads a page of the caller's own tickets.
+    ///
+    /// - Parameter query: The page and its filters; this method sets the filter by principal.
+    /// - Throws: `invalidArgument`, `unavailable`.
+    public func list(of caller: Caller, _ query: ListQuery) async throws(GatewayError) -> Page<Ticket> {
+        var query = query
+        query.filters["principal"] = caller.principal.rawValue
+        return try await rows.list(query)
+    }
+
+    /// Reads one of the caller's own tickets. Another user's ticket does not exist for the caller.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    public func get(_ id: UUID, of caller: Caller) async throws(GatewayError) -> Stored<Ticket> {
+        let ticket = try await rows.get(id.lowercaseText)
+        guard ticket.principal == caller.principal else { throw .notFound(.ticket) }
+        return ticket
+    }
+
+    /// Revokes a ticket that its owner has read. Once the call returns, every gateway refuses the ticket. The audit
+    /// records what admins do, so it has no entry.
+    ///
+    /// - Parameter revision: The revision that the ticket must still have; `nil` accepts any.
+    /// - Throws: `notFound`, `preconditionFailed`, `unavailable`.
+    public func revoke(
+        _ ticket: Ticket, revision: UUID?, by change: ChangeContext
+    ) async throws(GatewayError) {
+        var change = change
+        change.isAudited = false
+        try await rows.delete(ticket.id.lowercaseText, revision: revision, by: change)
+    }
+
+    /// Revokes all tickets of a user.
+    ///
+    /// - Returns: The number of tickets that were valid.
+    /// - Throws: `invalidArgument` for `principal` unless it is a user, `slowDown`, `unavailable`.
+    public func revokeAll(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
+        try require(principal.isUser, "principal", "A ticket can act only for a user.")
+        return try await revocation.revokeTickets(of: principal, by: change)
+    }
+}

@@ -1,0 +1,103 @@
+public import GatewayCore
+public import LibPQ
+public import Logging
+
+/// Lists and removes all that a user has in PostgreSQL.
+public struct PostgresOffboarding: OffboardingStore {
+    private let pool: PostgresPool
+    private let logger: Logger
+
+    /// Creates a store on connections logged in as the gateway, with ``PostgresAdminStores/sessionSettings``.
+    public init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// Lists the rows that give a user something.
+    public func rows(of user: Principal) async throws(GatewayError) -> OffboardingRows {
+        let found: [FoundRow]
+        do throws(PostgresError) {
+            found = try await pool.execute(Self.list, user)
+        } catch {
+            throw refusal(error, requestID: nil)
+        }
+        return OffboardingRows(
+            counts: Dictionary(found.map { ($0.row.kind, $0.count) }) { first, _ in first },
+            rows: found.map(\.row), tag: found.first?.tag ?? "none")
+    }
+
+    /// Removes these rows as one change.
+    public func remove(
+        allOf user: Principal, seenAs tag: String, by change: ChangeContext
+    ) async throws(GatewayError) -> Int64 {
+        let removed: Int64?
+        do {
+            removed = try await pool.withTransaction { transaction in
+                try transaction.runScript("SET LOCAL lock_timeout = '2s'")
+                try transaction.mark(change)
+                return try transaction.execute(Self.offboard, (user, tag, change)).first ?? nil
+            }
+            if removed == 0 {
+                // The rows may be missing because a removal was committed here but is not safe on the standby yet.
+                try await pool.perform(AdminStatements.writeNothing, ())
+            }
+        } catch let error as GatewayError {
+            throw error
+        } catch let error as PostgresError {
+            // Somebody else added or changed a row meanwhile.
+            guard error.sqlState != "40001" else { throw .preconditionFailed }
+            throw refusal(error, requestID: change.requestID)
+        } catch {
+            throw .unexpected(error)
+        }
+        guard let removed else { throw .preconditionFailed }
+        return removed
+    }
+
+    private func refusal(_ error: PostgresError, requestID: String?) -> GatewayError {
+        logger.report(
+            error, "a user cannot be offboarded", in: pool.outage,
+            metadata: ["request.id": requestID.map { "\($0)" } ?? ""])
+        return error.asRefusalOfChange
+    }
+}
+
+extension PostgresOffboarding {
+    /// A row, and what is known of all rows.
+    struct FoundRow: Sendable {
+        var row: OffboardingRow
+        /// Number of rows of this kind.
+        var count: Int64
+        var tag: String
+    }
+
+    static let list = Statement<Principal, FoundRow>(
+        """
+        WITH found AS MATERIALIZED (
+            SELECT r.kind, r.id, r.mark, r.document FROM offboarding_rows($1) r
+        )
+        SELECT n.kind, n.id, n.document::text, n.count, (SELECT offboarding_tag(array_agg(f.mark)) FROM found f)
+        FROM (
+            SELECT f.kind, f.id, f.document, count(*) OVER (PARTITION BY f.kind) AS count,
+                row_number() OVER (PARTITION BY f.kind ORDER BY f.id COLLATE "C") AS number
+            FROM found f
+        ) n
+        WHERE n.number <= \(OffboardingRows.maxOfKind)
+        ORDER BY n.kind, n.number
+        """, onlyReads: true
+    ) {
+        [$0.rawValue]
+    } decode: { row throws(PostgresError) in
+        FoundRow(
+            row: OffboardingRow(kind: try row.nextWord(), id: try row.next(), document: try row.next()),
+            count: try row.next(), tag: try row.next())
+    }
+
+    static let offboard = Statement<(user: Principal, tag: String, change: ChangeContext), Int64?>(
+        "SELECT offboard_principal($1, $2, $3, $4)"
+    ) {
+        [$0.user.rawValue, $0.tag, $0.change.actor.rawValue, $0.change.requestID]
+    } decode: { row throws(PostgresError) in
+        try row.next()
+    }
+}

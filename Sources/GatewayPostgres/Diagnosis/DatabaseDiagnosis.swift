@@ -1,0 +1,140 @@
+public import Foundation
+public import LibPQ
+
+/// Reads from a database what an operator has to get right. It changes nothing: its sessions are read-only.
+public struct DatabaseDiagnosis: Sendable {
+    private let connection: PostgresConnection
+
+    /// Settings for the sessions. Those for durability are the gateway's, to see whether the server keeps them.
+    public static let sessionSettings: [(name: String, value: String)] = [
+        ("default_transaction_read_only", "on"), ("synchronous_commit", "on"), ("statement_timeout", "10s"),
+        ("lock_timeout", "2s"), ("idle_in_transaction_session_timeout", "5s"),
+    ]
+
+    /// Creates a diagnosis.
+    ///
+    /// - Parameter connection: Logged in as the gateway, with ``sessionSettings``.
+    public init(connection: PostgresConnection) {
+        self.connection = connection
+    }
+
+    /// Reads the server's version and settings. It needs no schema.
+    public func server() async throws(PostgresError) -> ServerFacts {
+        guard let facts = try await connection.execute(Self.readServer).first else {
+            throw .decoding(column: 0, reason: "no row")
+        }
+        return facts
+    }
+
+    /// Reads what the login may do in a migrated database.
+    public func login() async throws(PostgresError) -> LoginFacts {
+        guard let facts = try await connection.execute(Self.readLogin).first else {
+            throw .decoding(column: 0, reason: "no row")
+        }
+        return facts
+    }
+
+    /// Lists functions that are on record as applied and do not exist.
+    public func missingFunctions() async throws(PostgresError) -> [String] {
+        try await connection.execute(Self.readMissingFunctions)
+    }
+
+    /// Counts the rows that each master key seals, by identifier.
+    public func sealedRows() async throws(PostgresError) -> [(keyID: String, count: Int64)] {
+        try await connection.execute(Self.countSealed)
+    }
+
+    /// Lists the gateways that run.
+    public func runningGateways() async throws(PostgresError) -> [RunningGateway] {
+        try await connection.execute(Self.readGateways)
+    }
+
+    /// Lists the URLs that gateways call, with the rows that name them.
+    public func endpoints() async throws(PostgresError) -> [CalledEndpoint] {
+        try await connection.execute(Self.readEndpoints)
+    }
+
+    /// Whether advisory locks exclude sessions from one another. They do not in some databases that speak PostgreSQL's
+    /// protocol, nor behind a pooler that lends sessions out for single transactions.
+    ///
+    /// - Parameters:
+    ///   - other: A second connection to the same database.
+    ///   - number: A random number that sets this trial apart from others.
+    public func locksExclude(_ other: PostgresConnection, number: Int32) async throws(PostgresError) -> Bool {
+        let isHeld = try await connection.execute(Self.lock, number).first
+        let isShared = try await other.execute(Self.lock, number).first
+        if isShared == true { _ = try await other.execute(Self.unlock, number) }
+        let wasHeld = try await connection.execute(Self.unlock, number).first
+        return isHeld == true && isShared == false && wasHeld == true
+    }
+}
+
+/// The version and settings of a server.
+public struct ServerFacts: Sendable, Equatable {
+    /// Version as a number, for example 150004.
+    public var versionNumber: Int32
+    /// Version as text, for example `15.4`.
+    public var version: String
+    /// Name of the database.
+    public var database: String
+    /// Encoding of the database, for example `UTF8`.
+    public var encoding: String
+    /// Whether the server is a standby.
+    public var isStandby: Bool
+    /// Isolation level of a session that sets none.
+    public var isolation: String
+    /// Whether transactions of a session that sets nothing are read-only.
+    public var isReadOnly: Bool
+    /// `synchronous_commit` in a session that asked for `on`.
+    public var synchronousCommit: String
+    /// Names of server settings without which a commit may be lost, and which are off.
+    public var unsafeSettings: [String]
+    /// The synchronous standbys; empty for none.
+    public var synchronousStandbys: String
+    /// The server's clock.
+    public var clock: Date
+}
+
+/// What a login may do.
+public struct LoginFacts: Sendable, Equatable {
+    /// Name of the login.
+    public var name: String
+    /// Whether it is a superuser.
+    public var isSuperuser: Bool
+    /// Whether the role `sluice_gateway` exists.
+    public var hasGroupRole: Bool
+    /// Whether the login has the rights of that role.
+    public var isInGroupRole: Bool
+    /// Whether the login owns the schema, directly or through a role.
+    public var ownsSchema: Bool
+    /// Whether it may create objects in the schema.
+    public var mayCreate: Bool
+    /// Whether it may create temporary tables.
+    public var mayCreateTemporary: Bool
+    /// Tables that it may not read, or not append to although the gateway has to.
+    public var missingTables: [String]
+    /// Functions that it may not call.
+    public var missingFunctions: [String]
+    /// Rights that would let it change or delete rows of the ledger and the logs, such as `DELETE on issuances`.
+    public var excessRights: [String]
+}
+
+/// A gateway that runs.
+public struct RunningGateway: Sendable, Equatable {
+    /// Identifier of this start of the gateway.
+    public var id: UUID
+    /// Version of the program.
+    public var version: String
+    /// Seconds by which its clock is ahead of the database's.
+    public var clockDifference: Double
+    /// Identifiers of its master keys. The one that seals comes first.
+    public var keyIDs: [String]
+}
+
+/// A URL that gateways call.
+public struct CalledEndpoint: Sendable, Equatable {
+    /// The row that names it, for example `bucket photos`.
+    public var row: String
+    /// The URL.
+    public var url: String
+}

@@ -1,0 +1,57 @@
+public import Foundation
+import LibPQ
+
+extension MasterKeyRotation {
+    /// A running gateway that does not have the key that seals. It could not open what the rotation seals.
+    public struct LackingGateway: Sendable, Equatable {
+        /// Identifier of this start of the gateway, as in `GET /admin/v1/gateways`.
+        public var id: UUID
+        /// Version of the program.
+        public var version: String
+        /// When it started, by its own clock.
+        public var startedAt: Date
+        /// Identifiers of the keys that it has. The one that seals comes first.
+        public var keyIDs: [String]
+    }
+
+    /// Gateways run without the key that seals, so the rotation stopped.
+    public struct Refusal: Error, Sendable, Equatable, CustomStringConvertible {
+        /// Identifier of the key that the gateways lack.
+        public var keyID: String
+        /// The gateways, in the order of their starts; never empty.
+        public var gateways: [LackingGateway]
+        /// Number of rows that were sealed with the key before. It is 0 unless a gateway started during the rotation.
+        public var resealed: Int
+
+        /// Names the gateways and says what to do.
+        public var description: String {
+            let done = resealed == 0 ? "Nothing was sealed again" : "\(resealed) rows were sealed again, no more"
+            let lines = gateways.map { gateway in
+                """
+                  \(gateway.id.uuidString.lowercased()), started \(gateway.startedAt.formatted(.iso8601)), has \
+                \(gateway.keyIDs.map { "'\($0)'" }.joined(separator: ", "))
+                """
+            }
+            return """
+                \(done): these gateways run without the master key '\(keyID)'.
+                \(lines.joined(separator: "\n"))
+                Add the key's line to SLUICE_MASTER_KEY or its file on each of them, restart them, and run this command \
+                again. A gateway that did not stop by itself counts as running for 30 seconds.
+                """
+        }
+    }
+
+    /// Lists the running gateways that lack a key.
+    static let lackingGateways = Statement<String, LackingGateway>(
+        """
+        SELECT g.id, g.version, g.started_at, g.key_ids FROM gateways g
+        WHERE is_live_gateway(g.last_seen_at) AND NOT g.key_ids @> ARRAY[$1]
+        ORDER BY g.id
+        """, onlyReads: true
+    ) {
+        [$0]
+    } decode: { row throws(PostgresError) in
+        LackingGateway(
+            id: try row.next(), version: try row.next(), startedAt: try row.next(), keyIDs: try row.next())
+    }
+}

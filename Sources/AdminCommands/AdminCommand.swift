@@ -1,6 +1,8 @@
 public import ArgumentParser
 import ContractModel
 import Foundation
+import Glibc
+import Terminal
 
 /// `sluice admin`: lets admins and auditors manage a running gateway over its REST API.
 ///
@@ -22,11 +24,17 @@ public struct AdminCommand: AsyncParsableCommand {
     ///
     /// - Throws: `ExitCode`, after writing the reason to standard error.
     public func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
         do {
-            try AdminRun(environment: ProcessInfo.processInfo.environment).run(arguments)
-        } catch {
-            FileHandle.standardError.write(Data((error.message + "\n").utf8))
-            throw ExitCode(error.exitCode)
+            let status = try AdminRun(environment: environment).run(arguments)
+            if status != 0 { throw ExitCode(status) }
+        } catch let failure as AdminFailure {
+            // The line may be wrong, so it is not parsed for this.
+            let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
+            let errors = TerminalStream(STDERR_FILENO, environment: environment)
+            let text = isJSON ? failure.document.json(isIndented: true) : failure.message(on: errors)
+            FileHandle.standardError.write(Data((text + "\n").utf8))
+            throw ExitCode(failure.exitCode)
         }
     }
 }

@@ -31,15 +31,25 @@ public struct LineRequestLog: RequestLog {
             128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
             + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
             + (request.cause?.description.utf8.count ?? 0)
-        lines.append(addingCapacity: LogLine.room(fields: 8, bytes: bytes)) { output in
+        let refusal = request.refusal.map { LoggedRefusal($0, of: request) }
+        let room = LogLine.room(fields: 8 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
+        lines.append(addingCapacity: room) { output in
             var line = LogLine(
                 format, level: .info, label: label, source: "GatewayAPI", message: "Request answered", at: time,
                 in: &output)
+            line.field("bucket", ifSet: refusal?.bucket, in: &output)
             if let cause = request.cause { line.field("cause", cause.description, in: &output) }
+            line.field("client", ifSet: refusal?.client, in: &output)
             if let code = request.code { line.field("code", code, in: &output) }
             line.field("duration.us", request.microseconds, in: &output)
+            line.field("grant", ifSet: refusal?.grant, in: &output)
+            line.field("key.prefix", ifSet: refusal?.keyPrefix, in: &output)
+            line.field("key.sha256", ifSet: refusal?.keySHA256, in: &output)
             line.field("method", verbatim: request.method, in: &output)
             if let principal { line.field("principal", principal, in: &output) }
+            line.field("reason", ifSet: refusal?.reason, in: &output)
+            line.field("reason.subject", ifSet: refusal?.subject, in: &output)
+            line.field("refusals", ifSet: refusal?.count, in: &output)
             line.field("request.id", verbatim: request.id, in: &output)
             line.field("route", verbatim: request.route, in: &output)
             line.field("status", Int64(request.status), in: &output)

@@ -1,5 +1,7 @@
 import AdminCommands
 import ArgumentParser
+import Foundation
+import ObjectCommands
 import SigningCommands
 
 /// The command line.
@@ -10,8 +12,44 @@ struct Sluice: AsyncParsableCommand {
         abstract: "A presigned-URL gateway: it authenticates, decides, signs and records.",
         version: ProgramVersion.current,
         subcommands: [
-            ServeCommand.self, MigrateCommand.self, DevCommand.self, SignCommand.self, InspectCommand.self,
-            AdminCommand.self, AuditQuotasCommand.self, RotateMasterKeyCommand.self,
+            ServeCommand.self, MigrateCommand.self, DoctorCommand.self, DevCommand.self, SignCommand.self,
+            InspectCommand.self, AdminCommand.self, AuditQuotasCommand.self, RotateMasterKeyCommand.self,
+            GetCommand.self, PutCommand.self, ShareCommand.self, QualifyCommand.self,
+            CompletionCommand.self, HelpCommand.self, VersionCommand.self, CompleteWordsCommand.self,
         ]
     )
+
+    static func main() async {
+        let arguments = CommandLine.arguments.dropFirst()
+        if let word = arguments.first, complaint(about: word) != nil { exit(withError: refusal(of: word)) }
+        await main(Array(arguments))
+    }
+
+    /// Writes what there is to say about a word that names no command to standard error.
+    ///
+    /// - Returns: The exit status, to throw.
+    static func refusal(of word: String) -> ExitCode {
+        let complaint = complaint(about: word) ?? "There is no command '\(word)'."
+        FileHandle.standardError.write(Data("error: \(complaint)\nSee 'sluice --help'.\n".utf8))
+        return .validationFailure
+    }
+
+    /// Returns what to say about a word that names no command, with what may have been meant; `nil` if it names one.
+    static func complaint(about word: String) -> String? {
+        let names = configuration.subcommands.compactMap { $0.configuration.commandName }
+        guard !word.hasPrefix("-"), !names.contains(word) else { return nil }
+        let nouns = AdminCommand.nouns()
+        let visible = names.filter { $0 != "complete-words" }
+        let inAdmin = nouns.contains(word) ? word : Suggestion.nearest(to: word, among: nouns)
+        let meant = Suggestion.nearest(to: word, among: visible) ?? inAdmin.map { "admin \($0)" }
+        return "There is no command '\(word)'." + (meant.map { " Did you mean 'sluice \($0)'?" } ?? "")
+    }
+
+    /// The program's own description of its commands.
+    static func tree() throws -> ProgramTree {
+        guard let tree = ProgramTree(json: _dumpHelp()) else {
+            throw ValidationError("The argument parser does not describe the commands as it did.")
+        }
+        return tree
+    }
 }

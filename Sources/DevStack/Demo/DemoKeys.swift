@@ -17,12 +17,6 @@ public struct DemoKeys: Codable, Sendable {
     public let storeAccessKeyID: String
     /// The secret access key that belongs to it.
     public let storeSecretAccessKey: String
-    /// Whether this start generated the keys.
-    public private(set) var areNew = false
-
-    private enum CodingKeys: String, CodingKey {
-        case masterKey, adminKey, userToken, strangerToken, storeAccessKeyID, storeSecretAccessKey
-    }
 
     /// Reads the keys of a directory, or generates them; only the owner of the file can read it.
     ///
@@ -55,6 +49,6 @@ public struct DemoKeys: Codable, Sendable {
             adminKey: Hex.encode(try randomBytes(count: 32)),
             userToken: try token(), strangerToken: try token(),
             storeAccessKeyID: "DEMO" + Hex.encode(try randomBytes(count: 8)).uppercased(),
-            storeSecretAccessKey: Hex.encode(try randomBytes(count: 20)), areNew: true)
+            storeSecretAccessKey: Hex.encode(try randomBytes(count: 20)))
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 public import GatewayAPI
-import GatewayCore
+public import GatewayCore
 import LibCrypto
 
 /// Creates the rows of the demo, each once, through the stores that the admin API uses.
@@ -22,59 +22,97 @@ public struct DemoRows: Sendable {
             buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
     }
 
-    /// Creates the missing rows, and points the bucket to the store's current address.
+    /// Creates the missing rows, and points the buckets and the roles to the store's current address.
     ///
     /// - Parameter storeEndpoint: Origin of the store, such as `http://127.0.0.1:9000`.
     /// - Throws: `GatewayError` if the database refuses or cannot be reached, `CryptoError` if no random bytes are
     ///   available.
     public func make(storeEndpoint: String) async throws {
-        let name = try BucketName(DemoWorld.bucket)
-        if let bucket = try await stores.buckets.find(name.rawValue) {
-            try await point(bucket, to: storeEndpoint)
-        } else {
-            try await makeBucket(name, endpoint: storeEndpoint)
-        }
         let user = try Principal(DemoWorld.user)
+        for language in [PolicyLanguage.aws, .alibaba] {
+            let bucket = try await makeBucket(language, endpoint: storeEndpoint)
+            let mine = ListQuery(filters: ["principal": user.rawValue, "bucket": bucket.rawValue], pageSize: 1)
+            if try await stores.grants.list(mine).items.isEmpty { try await makeGrant(of: user, in: bucket) }
+            if try await stores.quotas.list(mine).items.isEmpty { try await makeQuota(of: user, in: bucket) }
+        }
         try await makeKey(keys.userToken, name: "demo user", for: user)
         try await makeKey(keys.strangerToken, name: "demo stranger", for: try Principal(DemoWorld.stranger))
-        let mine = ListQuery(filters: ["principal": user.rawValue, "bucket": name.rawValue], pageSize: 1)
-        if try await stores.grants.list(mine).items.isEmpty {
-            let grant = Grant(
-                id: try newID(), principal: user, bucket: name, prefix: try KeyPrefix(literal: DemoWorld.prefix),
-                actions: [.putObject, .getObject], effect: .allow, note: "Demo", createdBy: change.actor.rawValue,
-                createdAt: .now)
-            _ = try await stores.grants.create(grant.validated(), by: change)
-        }
-        if try await stores.quotas.list(mine).items.isEmpty {
-            let quota = Quota(
-                id: try newID(), principal: user, bucket: name, action: nil, metric: .urls, period: .day,
-                sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: .now)
-            _ = try await stores.quotas.create(quota.validated(), by: change)
-        }
     }
 
-    private func makeBucket(_ name: BucketName, endpoint: String) async throws {
-        let credentials = try await stores.credentials.list(ListQuery(filters: ["name": "demo"], pageSize: 1))
-        var credentialID = credentials.items.first?.id
-        if credentialID == nil {
+    /// Gives the store a new secret for its notifications about each bucket. Earlier secrets remain valid for a week,
+    /// so that a secret that the user made remains usable.
+    ///
+    /// - Returns: Where the store sends the notifications about each bucket, by name.
+    public func makeEventTargets(_ secrets: EventSecrets) async throws -> [String: StoreOutlet.Target] {
+        var targets: [String: StoreOutlet.Target] = [:]
+        for (bucket, path) in [(DemoWorld.bucket, "/v1/events/s3"), (DemoWorld.ossBucket, "/v1/events/oss")] {
+            let overlap = try RotationOverlap(seconds: RotationOverlap.maxSeconds)
+            let secret = try await secrets.rotate(try BucketName(bucket), overlap: overlap, by: change)
+            targets[bucket] = StoreOutlet.Target(path: path, secret: secret.text.reveal())
+        }
+        return targets
+    }
+
+    private func makeGrant(of user: Principal, in bucket: BucketName) async throws {
+        // Sessions include downloads only if their holder may choose the type of the answer.
+        let grant = Grant(
+            id: try newID(), principal: user, bucket: bucket, prefix: try KeyPrefix(literal: DemoWorld.prefix),
+            actions: [.putObject, .getObject], effect: .allow,
+            conditions: GrantConditions(allowResponseContentType: true), note: "Demo",
+            createdBy: change.actor.rawValue, createdAt: .now)
+        _ = try await stores.grants.create(grant.validated(), by: change)
+    }
+
+    private func makeQuota(of user: Principal, in bucket: BucketName) async throws {
+        let quota = Quota(
+            id: try newID(), principal: user, bucket: bucket, action: nil, metric: .urls, period: .day,
+            sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: .now)
+        _ = try await stores.quotas.create(quota.validated(), by: change)
+    }
+
+    /// Creates a bucket and its credential, or points them to the store. A later start may change the store's port, but
+    /// no other part of the demo.
+    private func makeBucket(_ language: PolicyLanguage, endpoint: String) async throws -> BucketName {
+        let isOSS = language == .alibaba
+        let credential = try await makeCredential(language, named: isOSS ? "demo-oss" : "demo", endpoint: endpoint)
+        let name = try BucketName(isOSS ? DemoWorld.ossBucket : DemoWorld.bucket)
+        if let bucket = try await stores.buckets.find(name.rawValue) {
+            guard bucket.endpoint != endpoint else { return name }
+            var row = bucket.row
+            row.endpoint = endpoint
+            _ = try await buckets.update(row, over: bucket, showing: storeSecret, by: change)
+        } else {
+            let bucket = Bucket(
+                name: name, provider: isOSS ? .oss : .s3, endpoint: endpoint,
+                region: isOSS ? DemoWorld.ossRegion : DemoWorld.region, addressing: .path,
+                scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, createdAt: .now)
+            _ = try await buckets.create(bucket, showing: storeSecret, by: change)
+        }
+        return name
+    }
+
+    /// Creates the credential of a bucket, with the role that opens sessions at the store, or points the role.
+    private func makeCredential(
+        _ language: PolicyLanguage, named name: String, endpoint: String
+    ) async throws -> UUID {
+        let role = SessionRole(
+            roleARN: AssumeRoleCall.roles[language] ?? "", service: language == .aws ? .aws : .alibaba,
+            endpoint: endpoint, region: language == .aws ? DemoWorld.region : DemoWorld.ossRegion,
+            maxDuration: SessionRole.durations.upperBound)
+        let found = try await stores.credentials.list(ListQuery(filters: ["name": name], pageSize: 1)).items.first
+        guard let found else {
             let credential = StorageCredential(
-                id: try newID(), name: "demo", accessKeyID: keys.storeAccessKeyID,
-                secretAccessKey: storeSecret, createdAt: .now)
-            credentialID = try await stores.credentials.create(credential.validated(), by: change).id
+                id: try newID(), name: name, accessKeyID: keys.storeAccessKeyID, secretAccessKey: storeSecret,
+                sessionRole: role, createdAt: .now)
+            return try await stores.credentials.create(credential.validated(), by: change).id
         }
-        guard let credentialID else { return }
-        let bucket = Bucket(
-            name: name, provider: .s3, endpoint: endpoint, region: DemoWorld.region, addressing: .path, scheme: .awsV4,
-            credentialID: credentialID, createdAt: .now)
-        _ = try await buckets.create(bucket, showing: storeSecret, by: change)
-    }
-
-    /// A later start may change the store's port, but no other part of the demo.
-    private func point(_ bucket: Stored<Bucket>, to endpoint: String) async throws {
-        guard bucket.endpoint != endpoint else { return }
-        var row = bucket.row
-        row.endpoint = endpoint
-        _ = try await buckets.update(row, over: bucket, showing: storeSecret, by: change)
+        if found.sessionRole != role {
+            let held = try await stores.credentials.get(found.id.uuidString.lowercased())
+            var row = held.row
+            row.sessionRole = role
+            _ = try await stores.credentials.update(row.validated(), from: held.revision, by: change)
+        }
+        return found.id
     }
 
     private var storeSecret: Secret<String> { Secret(keys.storeSecretAccessKey) }

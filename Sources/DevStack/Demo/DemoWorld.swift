@@ -2,8 +2,14 @@
 public enum DemoWorld {
     /// The name of the bucket in the embedded store.
     public static let bucket = "demo"
+    /// The name of the bucket that the store serves in the language of Alibaba OSS.
+    public static let ossBucket = "demo-oss"
     /// The region in the store's signatures.
     public static let region = "us-east-1"
+    /// The region in signatures of OSS.
+    public static let ossRegion = "cn-hangzhou"
+    /// The port at which the sample of the OSS SDK for iOS asks for credentials.
+    public static let ossSamplePort: UInt16 = 7080
     /// The user with a grant, as a principal. The grant permits puts and gets under ``prefix``.
     public static let user = "user:alice"
     /// A user without a grant, for demonstrating a refusal.
@@ -52,7 +58,11 @@ public enum DemoWorld {
     ///   - gateway: Origin of the gateway, without a trailing slash.
     ///   - token: Bearer token of ``user``.
     ///   - strangerToken: Bearer token of ``stranger``.
-    public static func instructions(gateway: String, token: String, strangerToken: String) -> String {
+    ///   - store: Origin of the store.
+    ///   - ossSample: Origin at which the sample of the OSS SDK gets credentials, if it is served.
+    public static func instructions(
+        gateway: String, token: String, strangerToken: String, store: String, ossSample: String? = nil
+    ) -> String {
         let steps = [
             "Ask for an upload link (201):", "Upload (200):", "Ask for a download link (201), and follow it (200):",
         ]
@@ -66,7 +76,17 @@ public enum DemoWorld {
             \(stranger) may do nothing; with this token the answer is 403:
             \(strangerToken)
 
+            The store at \(store) is for development only. It also serves the bucket \(ossBucket), in the language of \
+            Alibaba OSS (region \(ossRegion), bucket in the path), with temporary credentials for both buckets.
+            \(sampleLine(ossSample))
             """
+    }
+
+    private static func sampleLine(_ origin: String?) -> String {
+        guard let origin else {
+            return "Start with --oss-sample to serve http://127.0.0.1:\(ossSamplePort)/distribute-token.json.\n"
+        }
+        return "\(origin)/distribute-token.json gives credentials of \(user) to whoever asks on this machine.\n"
     }
 
     /// Returns a command that prints the link. `sed` is sufficient because the answer is JSON without spaces and a link

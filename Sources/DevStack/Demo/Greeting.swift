@@ -9,15 +9,30 @@ public struct Greeting: Service {
     ///
     /// - Parameters:
     ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a trailing slash.
-    ///   - keys: The tokens to print; the admin's token is printed only on the first start.
-    public init(gateway: String, keys: DemoKeys) {
+    ///   - keys: The tokens to print. Each start prints them, so that a lost terminal loses none.
+    ///   - store: Origin of the store.
+    ///   - ossSample: Origin at which the sample of the OSS SDK gets credentials, if it is served.
+    public init(gateway: String, keys: DemoKeys, store: String, ossSample: String?) {
         var text = DemoWorld.instructions(
-            gateway: gateway, token: keys.userToken, strangerToken: keys.strangerToken)
-        if keys.areNew {
-            text += "\nThe admin's key, for 'sluice admin' and /admin/v1. It is printed only this once:\n"
-            text += "export SLUICE_ADMIN_KEY=\(keys.adminKey)\n"
-        }
+            gateway: gateway, token: keys.userToken, strangerToken: keys.strangerToken, store: store,
+            ossSample: ossSample)
+        text += "\n" + Self.exports(gateway: gateway, keys: keys)
         self.text = text + "\nCtrl-C stops everything.\n"
+    }
+
+    /// The lines that let commands and examples use this gateway. Its address is needed only where it is not the usual
+    /// one.
+    private static func exports(gateway: String, keys: DemoKeys) -> String {
+        let isUsual = gateway == "http://127.0.0.1:8080"
+        func lines(_ key: String, _ token: String, _ url: String) -> String {
+            "export \(key)=\(token)\n" + (isUsual ? "" : "export \(url)=\(gateway)\n")
+        }
+        return """
+            For 'sluice admin', /admin/v1 and the examples of the documentation, as the admin:
+            \(lines("SLUICE_ADMIN_KEY", keys.adminKey, "SLUICE_ADMIN_URL"))
+            For 'sluice put', 'get' and 'share', as \(DemoWorld.user):
+            \(lines("SLUICE_KEY", keys.userToken, "SLUICE_URL"))
+            """
     }
 
     /// Prints the text, and waits for the service group to stop.

@@ -4,46 +4,58 @@ import HTTPTypes
 public import Logging
 public import Signing
 
-/// A small S3-compatible object store for trying the gateway: presigned PUT, GET and HEAD, on files.
+/// A small object store for trying the gateway, on files. It speaks the languages of Amazon S3 and Alibaba OSS, and
+/// opens sessions as their token services do.
 ///
-/// It accepts only Signature Version 4 in the query, and enforces everything that was signed. It refuses unknown
-/// features with S3's `NotImplemented`, so nothing appears to work without having an effect. File operations block the
-/// thread that serves the request: the store is made for one developer, not for load.
+/// ``StoreOperation/table`` lists what it does. It enforces everything that was signed, with code of its own. It
+/// refuses unknown features with `NotImplemented`, so nothing appears to work without having an effect. File operations
+/// block the thread that serves the request: the store is made for one developer, not for load, and not for data that
+/// matters.
 public final class EmbeddedStore: HTTPResponder {
     /// The settings of the store.
     public struct Configuration: Sendable {
-        /// The only credential that the store accepts.
+        /// The credential that the store accepts, besides the sessions that it opens for this credential.
         public var credential: SigningCredential
-        /// The region that signatures must name.
+        /// The region that signatures of AWS must name.
         public var region: String
+        /// The region that signatures of OSS must name, such as `cn-hangzhou`.
+        public var ossRegion: String
         /// Directory of the objects; only one process at a time may use it.
         public var directory: String
         /// Origins whose pages may use the store in a browser; `nil` for all.
         public var allowedOrigins: [String]?
-        /// Maximum size of an object in bytes; S3 accepts 5 GiB in one PUT.
+        /// Maximum size of an object in bytes; the stores accept 5 GiB in one PUT.
         public var maxObjectBytes: Int64
+        /// Where the store reports what arrives; `nil` to report nothing.
+        public var outlet: StoreOutlet?
 
         /// Creates a configuration.
         public init(
-            credential: SigningCredential, region: String, directory: String, allowedOrigins: [String]? = nil,
-            maxObjectBytes: Int64 = 5 << 30
+            credential: SigningCredential, region: String, ossRegion: String = "cn-hangzhou", directory: String,
+            allowedOrigins: [String]? = nil, maxObjectBytes: Int64 = 5 << 30, outlet: StoreOutlet? = nil
         ) {
             self.credential = credential
             self.region = region
+            self.ossRegion = ossRegion
             self.directory = directory
             self.allowedOrigins = allowedOrigins
             self.maxObjectBytes = maxObjectBytes
+            self.outlet = outlet
         }
     }
 
     let configuration: Configuration
     let files: ObjectFiles
     let now: @Sendable () -> SigningInstant
-    private let verifier: V4Verifier
+    let verifier: StoreVerifier
+    private let awsTokens: AWSTokenService
+    private let alibabaTokens: AlibabaTokenService
     private let logger: Logger
 
-    /// Maximum time, in seconds, by which a URL's signing time may be in the future, as in S3.
-    private static let clockToleranceSeconds = 900
+    /// Maximum size of a document or form in a body, in bytes: a list of 10,000 parts fits.
+    static let maxDocumentBytes = 2 << 20
+    /// What a form may have besides its file, in bytes.
+    private static let maxFormExtra: Int64 = 64 << 10
 
     /// Opens the store; creates its directory if needed.
     ///
@@ -54,10 +66,10 @@ public final class EmbeddedStore: HTTPResponder {
         self.now = now
         self.logger = logger
         files = try ObjectFiles(directory: configuration.directory)
-        let credential = configuration.credential
-        verifier = V4Verifier(
-            scope: .aws(region: configuration.region), clockToleranceSeconds: Self.clockToleranceSeconds
-        ) { $0 == credential.accessKeyID ? credential : nil }
+        let keys = StoreKeys(configuration.credential)
+        verifier = StoreVerifier(keys: keys, region: configuration.region, ossRegion: configuration.ossRegion)
+        awsTokens = AWSTokenService(verifier: verifier)
+        alibabaTokens = AlibabaTokenService(keys: keys, nonces: NonceMemory())
     }
 
     /// Creates a bucket, if it does not exist.
@@ -68,24 +80,42 @@ public final class EmbeddedStore: HTTPResponder {
         try files.makeBucket(name)
     }
 
-    /// Plans a request: bodies of uploads are streamed, and other methods have no body.
+    /// Plans a request: uploads and forms are streamed, documents are collected, and other methods have no body.
     public func begin(_ head: RequestHead) -> RequestPlan {
-        RequestPlan(head.method == .put ? .stream(maxBytes: configuration.maxObjectBytes) : .collect(maxBytes: 0))
+        switch head.method {
+        case .put: return RequestPlan(.stream(maxBytes: configuration.maxObjectBytes))
+        case .post:
+            let isForm = head.headerFields[.contentType]?.lowercased().hasPrefix("multipart/form-data") ?? false
+            return RequestPlan(
+                isForm
+                    ? .stream(maxBytes: configuration.maxObjectBytes + Self.maxFormExtra)
+                    : .collect(maxBytes: Self.maxDocumentBytes))
+        default: return RequestPlan(.collect(maxBytes: 0))
+        }
     }
 
-    /// Answers a request. A refusal is answered with an error in S3's format.
+    /// Answers a request. A refusal is answered with an error in the format of the store that the request is for.
     public func respond(to request: ServerRequest) async -> ServerResponse {
+        let requestID = UUID().uuidString
+        var dialect = StoreDialect.s3
         var response: ServerResponse
         do {
-            response = try await answer(to: request)
+            if request.head.method == .options {
+                response = try StoreOrigins(configuration.allowedOrigins).preflight(request.head)
+            } else {
+                let received = try StoreRequest(request.head)
+                dialect = SignatureClaim.dialect(of: received)
+                response = try await answer(to: received, request.body)
+            }
         } catch let error as StoreError {
-            response = self.response(to: error, path: request.head.target)
+            response = self.response(to: error, dialect, path: request.head.target, requestID)
         } catch let error as RequestBodyError {
-            response = self.response(to: storeError(for: error), path: request.head.target)
+            response = self.response(to: storeError(for: error), dialect, path: request.head.target, requestID)
         } catch {
             logger.error("The embedded store failed", metadata: ["error": "\(error)"])
-            response = self.response(to: .internalError, path: request.head.target)
+            response = self.response(to: .internalError, dialect, path: request.head.target, requestID)
         }
+        response.head.headerFields.set("\(dialect.headerPrefix)request-id", to: requestID)
         StoreOrigins(configuration.allowedOrigins).complete(&response.head, for: request.head)
         return response
     }
@@ -106,50 +136,111 @@ public final class EmbeddedStore: HTTPResponder {
                     message: "Your request header section exceeds the maximum allowed size.")
             case .unavailable: StoreError.unavailable
             }
-        return response(to: error, path: nil)
+        return response(to: error, .s3, path: nil, UUID().uuidString)
     }
 
-    private func answer(to request: ServerRequest) async throws -> ServerResponse {
-        if request.head.method == .options {
-            return try StoreOrigins(configuration.allowedOrigins).preflight(request.head)
-        }
+    /// Verifies a request, finds its operation, checks the permission, and carries it out.
+    private func answer(to request: StoreRequest, _ body: RequestBody) async throws -> ServerResponse {
         let instant = now()
-        let (name, query) = try authorize(request.head, at: instant)
-        guard ObjectName.isValidBucket(name.bucket), files.hasBucket(name.bucket) else { throw StoreError.noSuchBucket }
-        let fields = RequestFields(request.head, query: query)
-        switch request.head.method {
-        case .put:
-            return try await put(
-                name, PutRequest(fields, maxBytes: configuration.maxObjectBytes), request.body, at: instant)
-        default:
-            return try get(name, fields, query: query)
+        if request.place == .service, request.hostBucket == nil, request.method == "POST" || request.has("Action") {
+            return try await openSession(request, body, at: instant)
+        }
+        // A form has its signature in the body.
+        if request.method == "POST", case .bucket(let bucket) = request.place,
+            request.headers["content-type"]?.lowercased().hasPrefix("multipart/form-data") == true
+        {
+            guard hasBucket(bucket) else { throw StoreError.noSuchBucket }
+            return try await postForm(bucket, request, body, at: instant)
+        }
+        guard StoreOperation.table.contains(where: { $0.method == request.method }) else {
+            throw StoreError.notImplemented("This store does not have this operation.")
+        }
+        guard let caller = try verifier.verify(request, at: instant) else { throw StoreError.accessDenied }
+        let operation = try StoreOperation.of(request)
+        guard caller.session?.permits(operation, on: request.place) ?? true else { throw StoreError.accessDenied }
+        guard let bucket = request.place.bucket, hasBucket(bucket) else { throw StoreError.noSuchBucket }
+        let fields = RequestFields(request, signedBy: caller.scheme)
+        switch request.place {
+        case .object(let name):
+            return try await answer(operation.name, on: name, request, fields, body, at: instant)
+        case .bucket, .service:
+            return try answer(operation.name, on: bucket, request, fields.dialect)
         }
     }
 
-    /// Verifies that the URL was signed for this request, and that the store supports the operation.
-    private func authorize(
-        _ head: RequestHead, at instant: SigningInstant
-    ) throws(StoreError) -> (ObjectName, [NamedValue]) {
-        guard [.get, .head, .put].contains(head.method) else {
-            throw .notImplemented("This store has PUT, GET and HEAD of objects only.")
-        }
-        let request = ReceivedRequest(
-            method: head.method.rawValue,
-            target: head.target,
-            headers: head.headerFields.map { NamedValue($0.name.canonicalName, $0.value) }
-        )
-        let verified = try verifier.verifyAsStore(request, at: instant)
-        for parameter in verified.query where Self.subresources.contains(parameter.name.lowercased()) {
-            throw .notImplemented("This store does not know the parameter \(parameter.name).")
-        }
-        return (try ObjectName(path: verified.path, authority: head.authority), verified.query)
+    private func hasBucket(_ name: String) -> Bool {
+        ObjectName.isValidBucket(name) && files.hasBucket(name)
     }
 
-    /// Query parameters that turn a request into a different operation.
-    private static let subresources: Set<String> = [
-        "acl", "attributes", "encryption", "legal-hold", "partnumber", "policy", "renameobject", "restore", "retention",
-        "select", "select-type", "tagging", "torrent", "uploadid", "uploads", "versionid", "versions",
-    ]
+    private func openSession(
+        _ request: StoreRequest, _ body: RequestBody, at instant: SigningInstant
+    ) async throws -> ServerResponse {
+        let bytes = try await body.bytes(atMost: Self.maxDocumentBytes)
+        let isForm = request.headers["content-type"]?.hasPrefix("application/x-www-form-urlencoded") ?? false
+        guard let pairs = isForm ? PercentText.pairs(bytes) : [] else {
+            throw StoreError.invalidRequest("The form in the body cannot be decoded.")
+        }
+        let form = pairs.map { NamedValue($0.name, $0.value) }
+        let isAlibaba =
+            request.headers["authorization"]?.hasPrefix("ACS3-") ?? false
+            || (request.query + form).contains { $0.name == "SignatureMethod" }
+        return isAlibaba
+            ? alibabaTokens.answer(request, form, bytes, at: instant)
+            : awsTokens.answer(request, form, bytes, at: instant)
+    }
+
+    private func answer(
+        _ operation: StoreOperation.Name, on name: ObjectName, _ request: StoreRequest, _ fields: RequestFields,
+        _ body: RequestBody, at instant: SigningInstant
+    ) async throws -> ServerResponse {
+        switch operation {
+        case .getObject, .headObject: try get(name, fields, query: request.query)
+        case .putObject: try await put(name, fields, body, of: request, at: instant)
+        case .deleteObject: try delete(name, fields)
+        case .startUpload: try startUpload(name, fields, at: instant)
+        case .putPart: try await putPart(name, fields, body, of: request, at: instant)
+        case .listParts: try listParts(name, request, fields.dialect)
+        case .completeUpload: try await completeUpload(name, fields, body, of: request, at: instant)
+        case .abortUpload: try abortUpload(name, request)
+        case .headBucket, .listObjects, .listUploads, .getVersioning, .getLocation, .postObject:
+            preconditionFailure("\(operation) is not on objects.")
+        }
+    }
+
+    private func answer(
+        _ operation: StoreOperation.Name, on bucket: String, _ request: StoreRequest, _ dialect: StoreDialect
+    ) throws -> ServerResponse {
+        switch operation {
+        case .headBucket: return ServerResponse(head: ResponseHead(status: .ok))
+        case .listObjects: return try list(bucket, request, dialect)
+        case .listUploads: return try listUploads(bucket, request, dialect)
+        // Without a status, versioning was never switched on.
+        case .getVersioning:
+            return StoreXML("VersioningConfiguration", namespace: dialect.namespace, []).response()
+        case .getLocation:
+            let region = dialect == .s3 ? configuration.region : "oss-" + configuration.ossRegion
+            return StoreXML("LocationConstraint", region == "us-east-1" ? "" : region).response()
+        case .postObject: throw StoreError.malformedPost
+        case .getObject, .headObject, .putObject, .deleteObject, .startUpload, .putPart, .listParts, .completeUpload,
+            .abortUpload:
+            preconditionFailure("\(operation) is not on buckets.")
+        }
+    }
+
+    /// Reports a change to the gateway.
+    func report(_ record: ObjectRecord, in bucket: String, as kind: ObjectChange.Kind) {
+        let milliseconds = now().epochSeconds * 1000
+        configuration.outlet?.add(
+            ObjectChange(kind: kind, bucket: bucket, record: record, milliseconds: milliseconds))
+    }
+
+    /// Sends the callback of an upload; `nil` if it asked for none.
+    func answer(
+        to callback: OSSCallback?, _ record: ObjectRecord, in bucket: String
+    ) async throws -> ServerResponse? {
+        try await callback?.send(
+            through: configuration.outlet, record, in: bucket, requestID: UUID().uuidString)
+    }
 
     private func storeError(for error: RequestBodyError) -> StoreError {
         switch error {
@@ -160,14 +251,15 @@ public final class EmbeddedStore: HTTPResponder {
         }
     }
 
-    private func response(to error: StoreError, path: String?) -> ServerResponse {
-        let requestID = UUID().uuidString
+    private func response(
+        to error: StoreError, _ dialect: StoreDialect, path: String?, _ requestID: String
+    ) -> ServerResponse {
         let resource = path.map { String($0.prefix { $0 != "?" }) } ?? ""
-        var fields: HeaderFields = [.contentType: "application/xml"]
-        fields.set("x-amz-request-id", to: requestID)
+        let body = error.xml(in: dialect, resource: resource, requestID: requestID)
         return ServerResponse(
-            head: ResponseHead(status: error.status, headerFields: fields),
-            body: .bytes(error.xml(resource: resource, requestID: requestID)))
+            head: ResponseHead(
+                status: error.inWords(of: dialect).status, headerFields: [.contentType: "application/xml"]),
+            body: .bytes(body))
     }
 }
 

@@ -19,13 +19,16 @@ struct DevCommand: AsyncParsableCommand {
         commandName: "dev",
         abstract: "Try the gateway with its own PostgreSQL and object store; needs no configuration.",
         discussion: """
-            Creates a PostgreSQL cluster, an object store, a bucket, a user, a grant and a
-            quota in a directory of its own, and prints three commands to paste into
-            another terminal. The next start of the same build continues with the same
-            data. Until the first release, a build with other tables refuses the data of
-            an earlier one: delete the directory that the start names, or choose another
-            with '--data-dir'. Ctrl-C stops everything. Nothing is reachable from other
-            machines.
+            Creates a PostgreSQL cluster, an object store, a bucket each for S3 and for
+            Alibaba OSS, a user, grants and quotas in a directory of its own, and prints
+            three commands to paste into another terminal. The store also opens
+            temporary sessions and tells the gateway what arrives. It is for
+            development only: keep nothing in it that matters.
+
+            The next start of the same build continues with the same data. Until the first
+            release, a build with other tables refuses the data of an earlier one: delete
+            the directory that the start names, or choose another with '--data-dir'.
+            Ctrl-C stops everything. Nothing is reachable from other machines.
             """
     )
 
@@ -34,6 +37,15 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(name: .customLong("store-port"), help: ArgumentHelp("Port of the object store.", valueName: "port"))
     var storePort: UInt16 = 9000
+
+    @Flag(
+        name: .customLong("oss-sample"),
+        help: ArgumentHelp(
+            """
+            Serve http://127.0.0.1:7080/distribute-token.json, where the sample of the OSS SDK for iOS gets its \
+            credentials. It asks for no password: every program on this machine gets the demo user's credentials.
+            """))
+    var servesOSSSample = false
 
     @Option(
         name: .customLong("data-dir"),
@@ -45,12 +57,15 @@ struct DevCommand: AsyncParsableCommand {
         help: ArgumentHelp("As for 'serve'; logs go to standard error.", valueName: "level"))
     var logLevel = "warning"
 
+    func validate() throws {
+        guard Logger.Level(rawValue: logLevel) == nil else { return }
+        let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError("'\(logLevel)' is not a log level. The levels are \(levels).")
+    }
+
     func run() async throws {
-        guard let level = Logger.Level(rawValue: logLevel) else {
-            throw ValidationError("'\(logLevel)' is not a log level.")
-        }
         var logs = LogSetup()
-        logs.level = level
+        logs.level = Logger.Level(rawValue: logLevel) ?? logs.level
         let logger = logs.install()
         let environment = ProcessInfo.processInfo.environment
         let here = FileManager.default.currentDirectoryPath
@@ -72,7 +87,9 @@ struct DevCommand: AsyncParsableCommand {
     ) async throws {
         let keys = try DemoKeys.load(from: directory)
         try await prepareSchema(postgres, logger)
-        let store = try await listen(EmbeddedStore.demo(in: directory, keys: keys, logger: logger), logger)
+        let outlet = StoreOutlet(logger: logger)
+        let store = try await listen(
+            EmbeddedStore.demo(in: directory, keys: keys, outlet: outlet, logger: logger), logger)
         let storeOrigin = "http://127.0.0.1:\(store.port)"
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
@@ -80,9 +97,27 @@ struct DevCommand: AsyncParsableCommand {
         let gateway = try await namingFlag("--port") {
             try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         }
-        try await DemoRows(stores: gateway.stores, keys: keys).make(storeEndpoint: storeOrigin)
-        let greeting = Greeting(gateway: "http://127.0.0.1:\(gateway.server.port)", keys: keys)
-        try await ServiceGroup(running: [postgres, store] + gateway.services + [greeting], logger: logger).run()
+        let origin = "http://127.0.0.1:\(gateway.server.port)"
+        let rows = try DemoRows(stores: gateway.stores, keys: keys)
+        try await rows.make(storeEndpoint: storeOrigin)
+        outlet.connect(to: origin, targets: try await rows.makeEventTargets(gateway.eventSecrets))
+        let sample = try await servesOSSSample ? listenForSample(origin, keys, logger) : nil
+        let greeting = Greeting(
+            gateway: origin, keys: keys, store: storeOrigin, ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
+        let services: [any Service] =
+            [postgres, store] + gateway.services + [outlet] + (sample.map { [$0] } ?? []) + [greeting]
+        try await ServiceGroup(running: services, logger: logger).run()
+    }
+
+    private func listenForSample(_ gateway: String, _ keys: DemoKeys, _ logger: Logger) async throws -> HTTPServer {
+        do {
+            let configuration = HTTPServerConfiguration(address: "127.0.0.1", port: DemoWorld.ossSamplePort)
+            let sample = OSSSample(gateway: gateway, keys: keys)
+            return try HTTPServer(configuration: configuration, responder: sample, logger: logger)
+        } catch {
+            throw StartFailure(
+                "\(error) The sample of the OSS SDK asks at no other port; start without --oss-sample.")
+        }
     }
 
     private func settings(
@@ -129,9 +164,16 @@ struct DevCommand: AsyncParsableCommand {
         do {
             return try await body()
         } catch let error as HTTPServerError {
-            throw ValidationError("\(error) Choose another port with \(flag).")
+            throw StartFailure("\(error) Choose another port with \(flag).")
         }
     }
+}
+
+/// Why the demo does not start, although the command line is right.
+private struct StartFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
 }
 
 /// Writes a message that is not part of the output.

@@ -15,8 +15,9 @@ struct RotateMasterKeyCommand: AsyncParsableCommand {
             To change the master key, put a line 'id:base64' with the new key before the
             old one, restart every gateway with both, run this command with both, and
             restart the gateways with the new key only. Write an old key that has no
-            identifier as 'default:base64'. The exit status is 1 if a row cannot be
-            opened with these keys.
+            identifier as 'default:base64'. While a gateway runs without the new key,
+            this command names it and seals nothing. The exit status is 1 then, and if a
+            row cannot be opened with these keys.
             """
     )
 

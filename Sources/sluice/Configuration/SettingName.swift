@@ -30,6 +30,7 @@ enum SettingName: String, CaseIterable {
     case httpDrainDeadline = "http.drain-deadline"
     case ledgerKeepDays = "ledger.keep-days"
     case ledgerDaysAhead = "ledger.days-ahead"
+    case refusalsKeepDays = "refusals.keep-days"
     case multipartMaxAge = "multipart.max-age"
     case clockMaxDifference = "clock.max-difference"
     case sessionsPerSecond = "sessions.per-second"
@@ -96,6 +97,7 @@ enum SettingName: String, CaseIterable {
         case .httpDrainDeadline: "Seconds that running requests have to finish when the gateway stops. Default 20."
         case .ledgerKeepDays: "Days that issuances are kept, at least 32. Default: forever."
         case .ledgerDaysAhead: "Days for which partitions of the ledger are created in advance. Default 7."
+        case .refusalsKeepDays: "Days that single refusals are kept, at most a million of them. Default 30."
         case .multipartMaxAge:
             "Seconds after which an incomplete multipart upload is aborted. Default 86400."
         case .clockMaxDifference:

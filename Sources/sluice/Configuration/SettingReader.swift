@@ -10,9 +10,10 @@ struct SettingReader {
     private let failures: ConversionFailures
     private(set) var mistakes: [String] = []
 
-    /// Variables that are not settings: the one that names the file, and those that `sluice admin` reads.
+    /// Variables that are not settings: the one that names the file, and those that commands read which call a gateway.
     private static let otherVariables = [
         "SLUICE_CONFIG", "SLUICE_ADMIN_URL", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_KEY_FILE",
+        "SLUICE_URL", "SLUICE_KEY", "SLUICE_KEY_FILE",
     ]
 
     /// Opens the sources.
@@ -38,7 +39,8 @@ struct SettingReader {
         let known = Set(SettingName.allCases.map(\.variable) + Self.otherVariables)
         for name in environment.keys.sorted()
         where name.hasPrefix("SLUICE_") && !name.hasPrefix("SLUICE_TEST_") && !known.contains(name) {
-            mistakes.append("\(name): there is no such setting")
+            let hint = SettingName.nearest(to: name).map { "; did you mean \($0.variable)?" } ?? ""
+            mistakes.append("\(name): there is no such setting\(hint)")
         }
     }
 
@@ -126,7 +128,10 @@ struct SettingReader {
             guard let members = value as? [String: Any] else { return [prefix] }
             return members.sorted { $0.key < $1.key }.flatMap { keys($1, prefix.isEmpty ? $0 : "\(prefix).\($0)") }
         }
-        return keys(document, "").filter { !known.contains($0) }.map { "\(path): there is no setting '\($0)'" }
+        return keys(document, "").filter { !known.contains($0) }.map { key in
+            let hint = SettingName.nearest(to: key).map { "; did you mean '\($0.rawValue)'?" } ?? ""
+            return "\(path): there is no setting '\(key)'\(hint)"
+        }
     }
 }
 

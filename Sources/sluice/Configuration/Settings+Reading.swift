@@ -22,6 +22,7 @@ extension Settings {
         let adminKey = reader.bootstrapAdminKey()
         let keepDays = reader.integer(.ledgerKeepDays, in: 32...36_500)
         let daysAhead = reader.integer(.ledgerDaysAhead, in: 1...366)
+        let refusalsKeepDays = reader.integer(.refusalsKeepDays, in: 1...3650)
         let multipartMaxAge = reader.integer(.multipartMaxAge, in: 60...2_592_000)
         let clockDifference = reader.integer(.clockMaxDifference, in: 1...900)
         let sessionsPerSecond = reader.integer(.sessionsPerSecond, in: 1...1000)
@@ -44,6 +45,7 @@ extension Settings {
         if !keyOrigins.isEmpty { self.ossKeyOrigins = keyOrigins }
         self.ledgerKeepDays = keepDays
         self.ledgerDaysAhead = daysAhead ?? self.ledgerDaysAhead
+        self.refusalsKeepDays = refusalsKeepDays ?? self.refusalsKeepDays
         self.multipartMaxAge = multipartMaxAge ?? self.multipartMaxAge
         self.clockMaxDifference = clockDifference ?? self.clockMaxDifference
         self.sessionsPerSecond = sessionsPerSecond ?? self.sessionsPerSecond

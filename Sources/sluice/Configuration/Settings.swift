@@ -34,6 +34,12 @@ struct Settings: Sendable {
                 + eventConnections + idempotencyConnections + 4
         }
 
+        /// Whether a connection string has a password.
+        static func hasPassword(_ connectionString: String) -> Bool {
+            let configuration = try? PostgresConfiguration(connectionString: connectionString, applicationName: "")
+            return configuration?.hasPassword ?? false
+        }
+
         /// Returns the configuration for one kind of connection.
         ///
         /// - Throws: ``PostgresError/invalidConnectionString(reason:)``.
@@ -74,6 +80,8 @@ struct Settings: Sendable {
     var http = HTTP()
     var ledgerKeepDays: Int?
     var ledgerDaysAhead = 7
+    /// Days that single refusals are kept.
+    var refusalsKeepDays = 30
     var multipartMaxAge = 86_400
     var clockMaxDifference = 5
     var sessionsPerSecond = 50

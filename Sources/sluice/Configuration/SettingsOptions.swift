@@ -13,8 +13,27 @@ struct SettingsOptions: ParsableArguments {
             valueName: "key=value"))
     var assignments: [String] = []
 
+    /// The path of the configuration file; `nil` if there is none.
+    var file: String? { config ?? ProcessInfo.processInfo.environment["SLUICE_CONFIG"] }
+
+    /// Says why a configuration file cannot be used. The reader's own error might quote a value of the file.
+    static func complaint(about file: String) -> String {
+        guard FileManager.default.fileExists(atPath: file) else {
+            return "The configuration file '\(file)' does not exist."
+        }
+        guard FileManager.default.isReadableFile(atPath: file) else {
+            return "The configuration file '\(file)' may not be read by this user."
+        }
+        return "The configuration file '\(file)' cannot be read as a JSON object."
+    }
+
     /// Opens the settings. Flags override the environment, which overrides the file.
     func reader() async throws -> SettingReader {
+        try await reader(file: file)
+    }
+
+    /// Opens the settings with another file than the one that the options name.
+    func reader(file: String?) async throws -> SettingReader {
         let environment = ProcessInfo.processInfo.environment
         var flags: [SettingName: String] = [:]
         for assignment in assignments {
@@ -33,10 +52,9 @@ struct SettingsOptions: ParsableArguments {
             flags[name] = parts[1]
         }
         do {
-            return try await SettingReader(
-                flags: flags, environment: environment, file: config ?? environment["SLUICE_CONFIG"])
+            return try await SettingReader(flags: flags, environment: environment, file: file)
         } catch {
-            throw ValidationError("The configuration file cannot be read as a JSON object.")
+            throw ValidationError(Self.complaint(about: file ?? ""))
         }
     }
 }

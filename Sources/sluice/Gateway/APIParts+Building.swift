@@ -18,13 +18,18 @@ extension APIParts {
             sessions: useCases.sessions, remoteSignatures: useCases.remoteSignatures,
             issuances: parts.issuances,
             reports: PostgresLedgerReports(pool: connections.ledgerPool, logger: parts.logger, now: now),
-            explainer: useCases.explainer, simulator: useCases.simulator, stores: useCases.stores,
+            accessReview: useCases.accessReview, explainer: useCases.explainer, simulator: useCases.simulator,
+            stores: useCases.stores,
             idempotency: useCases.idempotency,
             bucketValidator: BucketProbe(client: parts.cloud, now: now),
+            issuerDocuments: IssuerProbe(client: parts.cloud),
             auditLog: PostgresAuditLog(pool: connections.adminPool, logger: parts.logger, now: now),
             readinessChecks: { watch.flaws().checks },
             metricsText: { metrics.text() }, metricsFactory: metrics, logger: parts.logger,
             requestLog: OutageRequestLog(requestLog, outage: connections.outage),
+            refusals: parts.refusals,
+            requestHistory: RequestHistory(
+                refusals: parts.refusals, issuances: parts.issuances, audit: useCases.stores.audit),
             now: now, randomBytes: parts.random)
     }
 }

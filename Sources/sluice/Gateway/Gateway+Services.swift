@@ -14,6 +14,7 @@ extension Gateway {
         return [
             connections.policyPool, connections.adminPool, connections.ledgerPool, connections.eventPool,
             connections.idempotencyPool, parts.ledger, parts.watch, parts.denials,
+            parts.refusals,
             try heartbeat(settings, parts),
             PolicyListener(configuration: connections.configuration, logger: logger) {
                 // If this fails, the next request that needs the log reports it.
@@ -21,7 +22,9 @@ extension Gateway {
             },
             PartitionUpkeep(
                 connection: connections.background,
-                schedule: .init(daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays),
+                schedule: .init(
+                    daysAhead: settings.ledgerDaysAhead, keepDays: settings.ledgerKeepDays,
+                    keepRefusalsDays: settings.refusalsKeepDays),
                 logger: logger),
             UsageUpkeep(connection: connections.background, logger: logger),
             useCases.idempotency,

@@ -1,4 +1,5 @@
 import GatewayAPI
+import GatewayCore
 import GatewayPostgres
 import Logging
 import MicroHTTPD
@@ -14,6 +15,8 @@ struct Gateway {
     let server: HTTPServer
     /// The stores of rows, for a command that creates rows of its own.
     let stores: AdminStores
+    /// The secrets of stores that report events, for the same command.
+    let eventSecrets: EventSecrets
 
     /// Checks the schema, builds the parts and binds the listeners.
     ///
@@ -30,6 +33,7 @@ struct Gateway {
         let servers = try Self.servers(settings, api, loops: parts.loops, logger: logger)
         server = servers[0]
         stores = useCases.stores
+        eventSecrets = useCases.eventSecrets
         services = try Self.backgroundServices(settings, parts, useCases) + servers
     }
 }

@@ -22,6 +22,8 @@ struct SharedParts {
     let cloud: OutboundClient
     let authenticator: any Authenticator
     let denials: DenialCounter
+    /// Keeps single refusals.
+    let refusals: PostgresRefusals
     /// The event loops, one thread each, that serve apps and record for them.
     let loops: [EventLoop]
     /// Compares the gateway's clock with PostgreSQL's.
@@ -51,6 +53,8 @@ struct SharedParts {
         cloud = OutboundClient(policy: settings.outbound)
         authenticator = Self.authenticator(settings, cache: cache, cloud: cloud, logger: logger, now: now)
         denials = DenialCounter(connection: connections.background, logger: logger)
+        refusals = PostgresRefusals(
+            connection: connections.background, pool: connections.ledgerPool, logger: logger)
         loops = try (0..<settings.http.threads).map { _ in try EventLoop() }
         clock = LedgerClock(
             maxDifference: TimeInterval(settings.clockMaxDifference), logger: logger, now: now)

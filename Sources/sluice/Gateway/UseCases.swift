@@ -16,6 +16,7 @@ struct UseCases {
     let accessOverview: AccessOverview
     let sessions: Sessions
     let remoteSignatures: RemoteSignatures
+    let accessReview: AccessReview
     let explainer: Explainer
     let simulator: Simulator
     let idempotency: PostgresIdempotency
@@ -47,6 +48,9 @@ struct UseCases {
         sessions = Self.sessions(issuing, settings, parts)
         remoteSignatures = RemoteSignatures(
             issuing, uploads: PostgresRemoteUploads(pool: connections.adminPool, logger: logger))
+        accessReview = AccessReview(
+            cache: parts.cache, rows: PostgresAccess(pool: connections.adminPool, logger: logger),
+            usage: PostgresQuotaUsage(connection: connections.queries), now: now)
         explainer = Self.explainer(parts)
         simulator = Simulator(
             source: parts.source, ledger: parts.issuances, grants: stores.grants, now: now,
@@ -102,7 +106,7 @@ extension AdminStores {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
             members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,
-            tickets: stores.tickets, ticketRevocation: stores.tickets,
+            tickets: stores.tickets, ticketRevocation: stores.tickets, offboarding: stores.offboarding,
             groups: stores.groups, quotaUses: stores.quotaUses, dependency: stores.dependency,
             gateways: stores.gateways, audit: stores.audit)
     }

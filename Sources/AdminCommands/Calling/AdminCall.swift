@@ -1,0 +1,252 @@
+import ContractModel
+import Foundation
+import LibCurl
+import Terminal
+
+/// Runs one command: builds the request, sends it and shows the answer.
+struct AdminCall {
+    let command: AdminOperation
+    let invocation: AdminInvocation
+    let model: ContractModel
+    let client: AdminClient
+
+    let screen: AdminScreen
+
+    private var showsProgress: Bool { screen.errors.isTerminal }
+
+    /// Runs the command.
+    ///
+    /// - Returns: The exit status: 1 if the answer says that what was examined is not valid.
+    func run() throws(AdminFailure) -> Int32 {
+        if command.answersFile {
+            try export()
+            return 0
+        }
+        if command.isPaged {
+            try list()
+            return 0
+        }
+        let sent = try value()
+        let rehearsal = try rehearse(sent)
+        if command.isDestructive, sent?[AdminOperation.dryRun] != .bool(true), rehearsal?.count != 0,
+            !invocation.isSure, screen.isInteractive, !screen.confirms(question(rehearsal))
+        {
+            throw .declined
+        }
+        let body = try body(sent)
+        defer { if case .file(_, _, _, let progress) = body { progress.end() } }
+        let answer = try client.call(
+            command.operation.method, target(invocation.query), headers: try headers(rehearsal), body)
+        if case .file(_, _, _, let progress) = body { progress.end() }
+        try client.check(answer)
+        guard !answer.body.isEmpty else {
+            if screen.isInteractive { screen.note("Done.") }
+            return 0
+        }
+        guard let value = answer.json else {
+            try write(answer.body)
+            return 0
+        }
+        try show(value)
+        return command.judges(model) && value["valid"] == .bool(false) ? 1 : 0
+    }
+
+    /// What a command would do, by a dry run.
+    private struct Rehearsal {
+        /// Identifies the rows.
+        var tag: String
+        /// The number of rows.
+        var count: Int?
+    }
+
+    /// Sends a dry run before a command that can be rehearsed, so that the command changes exactly the rows that the
+    /// dry run found. `nil` if the command is a dry run itself, or names the version that it expects.
+    private func rehearse(_ value: ContractValue?) throws(AdminFailure) -> Rehearsal? {
+        guard var value, command.rehearses(model), invocation.ifMatch == nil,
+            value[AdminOperation.dryRun] != .bool(true)
+        else { return nil }
+        value[AdminOperation.dryRun] = .bool(true)
+        let answer = try client.call(command.operation.method, target(invocation.query), try body(value))
+        try client.check(answer)
+        guard let tag = answer.head["ETag"] else { throw .unreachable("The gateway's answer has no ETag.") }
+        return Rehearsal(tag: tag, count: answer.json?["count"]?.integer)
+    }
+
+    /// What is asked before a destructive command, such as `Delete the grant 0198…?`.
+    private func question(_ rehearsal: Rehearsal?) -> String {
+        if command.rehearses(model) {
+            let text = "\((command.words.last ?? "").capitalized) \(invocation.path.joined(separator: " "))"
+            guard let count = rehearsal?.count else { return text + "?" }
+            return "\(text), which removes \(count) \(count == 1 ? "row" : "rows")?"
+        }
+        let target = (invocation.path + invocation.body.members.map { $0.value.cell }).joined(separator: " ")
+        var words = command.operation.summary.split(separator: " ")
+        if let article = words.firstIndex(where: { $0 == "a" || $0 == "an" }) { words[article] = "the" }
+        return "\(words.joined(separator: " ")) \(target)?"
+    }
+
+    /// Builds the path and query of the request.
+    private func target(_ query: [(name: String, value: String)]) -> String {
+        var path = command.operation.path
+        for (parameter, value) in zip(command.path, invocation.path) {
+            path = path.replacing("{\(parameter.name)}", with: Self.escaped(value))
+        }
+        let pairs = query.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
+        return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+    }
+
+    /// Percent-encodes everything but the unreserved characters of RFC 3986.
+    static func escaped(_ text: String) -> String {
+        let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
+    }
+
+    /// Returns the header fields. `If-Match` has the value of `--if-match`, or that of the rehearsal. Without both, a
+    /// command that requires `If-Match` reads the row's current version first.
+    private func headers(_ rehearsal: Rehearsal?) throws(AdminFailure) -> [(name: String, value: String)] {
+        if let tag = invocation.ifMatch ?? rehearsal?.tag {
+            return invocation.headers + [("If-Match", tag)]
+        }
+        guard command.needsState else { return invocation.headers }
+        let row = try client.call("GET", target([]))
+        try client.check(row)
+        guard let tag = row.head["ETag"] else { throw .unreachable("The gateway's answer has no ETag.") }
+        return invocation.headers + [("If-Match", tag)]
+    }
+
+    /// Returns the JSON body; `nil` if the command sends none.
+    private func value() throws(AdminFailure) -> ContractValue? {
+        guard command.fileTypes.isEmpty, command.json != nil else { return nil }
+        var value = invocation.body
+        if let name = invocation.file {
+            guard let read = ContractValue(json: try AdminFiles.content(name)) else {
+                throw .file("'\(name)' is not valid JSON.")
+            }
+            value = invocation.body.members.reduce(into: read) { $0[$1.name] = $1.value }
+            let missing = AdminRequirements(of: command, model).missing(in: value)
+            guard missing.isEmpty else { throw .misuse(missing, seeing: command.words) }
+        }
+        return value
+    }
+
+    private func body(_ value: ContractValue?) throws(AdminFailure) -> AdminClient.Body {
+        if !command.fileTypes.isEmpty { return try file() }
+        guard let value, let json = command.json else { return .none }
+        return .bytes(Array(value.json().utf8), type: json.type)
+    }
+
+    /// Returns a file as the body. It is sent while it is read.
+    private func file() throws(AdminFailure) -> AdminClient.Body {
+        let name = invocation.file ?? "-"
+        var format = invocation.fileType
+        if format == nil { format = try AdminFiles.format(of: name, option: "--file-type") }
+        let type = format == "csv" ? "text/csv" : AdminOperation.lines
+        guard command.fileTypes.contains(type) else {
+            throw .usage("This command does not accept \(format ?? "ndjson").")
+        }
+        let (handle, length) = try AdminFiles.reading(name)
+        return .file(
+            handle, length: length, type: type, progress: AdminProgress("Sent", total: length, isOn: showsProgress))
+    }
+
+    private func export() throws(AdminFailure) {
+        let name = invocation.output ?? "-"
+        var query = invocation.query
+        if !query.contains(where: { $0.name == "format" }),
+            let format = try AdminFiles.format(of: name, option: "--format")
+        {
+            let isStandard = format == "ndjson"
+            guard isStandard || command.answerTypes.contains("text/csv") else {
+                throw .usage("This command writes NDJSON only. Name the file '\(name)' otherwise.")
+            }
+            if !isStandard { query.append(("format", format)) }
+        }
+        let output = AdminOutputFile(invocation.output)
+        // On a terminal, the bar would mix with the lines of the answer.
+        let progress = AdminProgress(
+            "Received", total: nil, isOn: showsProgress && (name != "-" || !screen.output.isTerminal))
+        defer { progress.end() }
+        do throws(AdminFailure) {
+            try client.stream(command.operation.method, target(query), headers: invocation.headers) { bytes in
+                progress.add(bytes)
+                return output.write(bytes)
+            }
+        } catch {
+            if let failure = output.failure { throw failure }
+            throw error
+        }
+        _ = output.write([])
+        if let failure = output.failure { throw failure }
+    }
+
+    /// Reads pages until there are enough rows.
+    private func list() throws(AdminFailure) {
+        var rows: [ContractValue] = []
+        var token: String?
+        repeat {
+            let wanted = min(1000, invocation.limit.map { $0 - rows.count } ?? 1000)
+            var query = invocation.query + [("pageSize", "\(wanted)")]
+            if let token { query.append(("pageToken", token)) }
+            let answer = try client.call("GET", target(query), headers: invocation.headers)
+            try client.check(answer)
+            guard let page = answer.json, page["items"] != nil else {
+                throw .unreachable("The answer is not a page of a list.")
+            }
+            rows += page["items"]?.items ?? []
+            let next = page["nextPageToken"]?.text
+            guard next == nil || next != token else {
+                throw .unreachable("The gateway answers the same page again and again.")
+            }
+            token = next
+        } while token != nil && rows.count < invocation.limit ?? .max
+        if let limit = invocation.limit { rows = Array(rows.prefix(limit)) }
+        try show(rows)
+        if rows.isEmpty, !isJSON { screen.note("There are no rows.") }
+        if token != nil { screen.note("There are more rows. Use '--limit' or '--all' to see them.") }
+    }
+
+    /// Whether to print JSON: on demand, or where the name of the output says so.
+    private var isJSON: Bool {
+        invocation.isJSON || (invocation.printed == nil && invocation.output?.hasSuffix(".json") == true)
+    }
+
+    private func show(_ rows: [ContractValue]) throws(AdminFailure) {
+        if isJSON {
+            let page = ContractValue.object([.init("items", .array(rows))])
+            return try write(Array((page.json(isIndented: true) + "\n").utf8))
+        }
+        if let members = invocation.printed {
+            return try write(Array(rows.map { Self.line(of: members, in: $0) }.joined().utf8))
+        }
+        let stream = invocation.output == nil ? screen.output : nil
+        let table = TextTable.rows(
+            rows, of: command.words[0], chosen: invocation.columns, known: command.answerMembers(model), on: stream)
+        try write(Array((rows.isEmpty ? "" : table).utf8))
+    }
+
+    /// Returns the values of members with tabs between them.
+    private static func line(of members: [[String]], in row: ContractValue) -> String {
+        let values = members.map { path in
+            let value = path.reduce(Optional(row)) { $0?[$1] } ?? .null
+            return (value.text ?? (value == .null ? "" : value.json())).visible
+        }
+        return values.joined(separator: "\t") + "\n"
+    }
+
+    private func show(_ value: ContractValue) throws(AdminFailure) {
+        if let members = invocation.printed { return try write(Array(Self.line(of: members, in: value).utf8)) }
+        let text =
+            isJSON
+            ? value.json(isIndented: true) + "\n"
+            : TextTable.members(
+                of: value, by: AnswerShape(command.answerRow(model), model),
+                on: invocation.output == nil ? screen.output : nil)
+        try write(Array(text.utf8))
+    }
+
+    private func write(_ bytes: [UInt8]) throws(AdminFailure) {
+        let output = AdminOutputFile(invocation.output)
+        _ = output.write(bytes)
+        if let failure = output.failure { throw failure }
+    }
+}

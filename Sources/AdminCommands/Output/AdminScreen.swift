@@ -1,0 +1,29 @@
+import Foundation
+import Glibc
+import Terminal
+
+/// The streams of a command, and whether a person is at them.
+struct AdminScreen: Sendable {
+    let output: TerminalStream
+    let errors: TerminalStream
+    /// Whether a question can be asked and answered.
+    let isInteractive: Bool
+
+    init(environment: [String: String]) {
+        output = TerminalStream(STDOUT_FILENO, environment: environment)
+        errors = TerminalStream(STDERR_FILENO, environment: environment)
+        isInteractive = errors.isTerminal && isatty(STDIN_FILENO) == 1
+    }
+
+    /// Writes a line to standard error, beside the answer.
+    func note(_ text: String) {
+        FileHandle.standardError.write(Data((errors.styled(text.visible, .dim) + "\n").utf8))
+    }
+
+    /// Asks a question. Only `y` and `yes` mean yes.
+    func confirms(_ question: String) -> Bool {
+        FileHandle.standardError.write(Data((question.visible + " [y/N] ").utf8))
+        let answer = readLine()?.lowercased().trimmingCharacters(in: .whitespaces)
+        return answer == "y" || answer == "yes"
+    }
+}

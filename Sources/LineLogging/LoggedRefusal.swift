@@ -1,0 +1,43 @@
+import GatewayAPI
+import GatewayCore
+import LibCrypto
+
+/// The fields of a refusal in the line of its request, as texts.
+struct LoggedRefusal {
+    /// Most fields that a refusal adds to a line.
+    static let maxFields = 8
+
+    let bucket: String?
+    let client: String?
+    let grant: String?
+    let keyPrefix: String?
+    let keySHA256: String?
+    let reason: String?
+    /// What the reason concerns; `nil` where the line has it as its cause.
+    let subject: String?
+    /// Number of refusals, where a batch has several.
+    let count: String?
+
+    init(_ note: RefusalNote, of request: AnsweredRequest) {
+        bucket = note.target?.bucket.rawValue
+        client = request.sourceAddress?.description
+        grant = note.grantID?.lowercaseText
+        keyPrefix = note.target?.keyPrefix
+        keySHA256 = note.target.map { Hex.encode($0.keySHA256) }
+        reason = note.reason.rawValue
+        subject = request.cause == nil ? note.subject : nil
+        count = request.refusalCount > 1 ? String(request.refusalCount) : nil
+    }
+
+    /// Length of all names and texts in bytes.
+    var byteCount: Int {
+        [bucket, client, grant, keyPrefix, keySHA256, reason, subject, count].reduce(128) { $0 + ($1?.utf8.count ?? 0) }
+    }
+}
+
+extension LogLine {
+    /// Adds a field, if it has a text.
+    mutating func field(_ name: String, ifSet text: String?, in output: inout OutputSpan<UInt8>) {
+        if let text { field(name, text, in: &output) }
+    }
+}

@@ -1,0 +1,81 @@
+/// Why a transfer failed.
+public enum ClientFailure: Error, Sendable, Equatable {
+    /// The command line or the environment is wrong.
+    case usage(String)
+    /// A file cannot be read or written, or changed meanwhile.
+    case file(String)
+    /// The gateway refused, and says when to ask again, in seconds, if that may help.
+    case gateway(Problem, retryAfter: Int?)
+    /// The store refused.
+    case store(StoreRefusal, retryAfter: Int?)
+    /// The answer is missing, incomplete or cannot be read.
+    case unreachable(String)
+    /// What arrived differs from what was sent.
+    case different(String)
+    /// The user ended the transfer. The text says how to go on.
+    case stopped(String)
+
+    /// Whether the same request may succeed if it is sent again after a while.
+    var mayPass: Bool {
+        switch self {
+        case .unreachable: true
+        case .gateway(let problem, let seconds):
+            // A quota that opens tomorrow is not worth waiting for.
+            (problem.status == 429 || problem.status >= 500 || problem.code == "IdempotencyKeyInUse")
+                && problem.status != 501 && (seconds ?? 0) <= Retries.longestPause
+        case .store(let refusal, let seconds):
+            ([408, 429].contains(refusal.status) || (refusal.status >= 500 && refusal.status != 501)
+                || ["RequestTimeout", "SlowDown"].contains(refusal.code)) && (seconds ?? 0) <= Retries.longestPause
+        case .usage, .file, .different, .stopped: false
+        }
+    }
+
+    /// Seconds to wait before the next attempt, as the other side asked.
+    var retryAfter: Int? {
+        switch self {
+        case .gateway(_, let seconds), .store(_, let seconds): seconds
+        default: nil
+        }
+    }
+}
+
+/// An error of the gateway, RFC 9457.
+public struct Problem: Error, Sendable, Equatable, Codable {
+    /// The status of the answer.
+    public var status: Int
+    /// The stable code, for example `AccessDenied`.
+    public var code: String
+    /// The constant text of the code.
+    public var title: String?
+    /// What is wrong with this request.
+    public var detail: String?
+    /// Member of the request that is wrong.
+    public var field: String?
+    /// Identifies the request in the gateway's log.
+    public var requestId: String?
+}
+
+/// The refusal of a store.
+public struct StoreRefusal: Sendable, Equatable {
+    /// The status of the answer.
+    public var status: Int
+    /// The store's own code, for example `SignatureDoesNotMatch`; empty if there is none.
+    public var code: String
+    /// The store's own text; empty if there is none.
+    public var message: String
+
+    /// Reads the XML of a store's error.
+    init(status: Int, body: [UInt8]) {
+        let text = String(decoding: body.prefix(16_384), as: UTF8.self)
+        self.status = status
+        code = Self.element("Code", in: text)
+        message = Self.element("Message", in: text)
+    }
+
+    private static func element(_ name: String, in text: String) -> String {
+        guard let start = text.firstRange(of: "<\(name)>"),
+            let end = text[start.upperBound...].firstRange(of: "</\(name)>")
+        else { return "" }
+        return String(text[start.upperBound..<end.lowerBound])
+    }
+}

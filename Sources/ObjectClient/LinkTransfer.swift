@@ -1,0 +1,161 @@
+import Foundation
+import LibCurl
+import Synchronization
+
+/// Sends requests to stores by links. The bytes go straight to the store; the gateway never sees them.
+struct LinkTransfer: Sendable {
+    let timeout: Duration
+    let stop: StopFlag
+    let meter: TransferMeter
+
+    /// Uploads a part of a file, or all of it.
+    ///
+    /// - Returns: The entity tag that the store answered, without quotes.
+    func put(_ link: Link, _ file: LocalFile, _ range: Range<Int64>) async throws(ClientFailure) -> String? {
+        // The handle is closed with the closure that reads from it, on whatever thread that ends.
+        let handle = try file.open(at: range.lowerBound)
+        let sent = Count(meter)
+        let rest = Mutex(Int64(range.count))
+        let next: @Sendable (Int) -> [UInt8]? = { most in
+            guard !stop.isSet else { return nil }
+            let wanted = Int(min(Int64(most), rest.withLock { $0 }))
+            guard wanted > 0 else { return [] }
+            guard let piece = try? handle.read(upToCount: wanted), !piece.isEmpty else { return nil }
+            rest.withLock { $0 -= Int64(piece.count) }
+            sent.add(piece.count)
+            return Array(piece)
+        }
+        do throws(ClientFailure) {
+            let answer = try await send(
+                link, fields: [], upload: .stream(length: Int64(range.count), next), kept: KeptBytes(atMost: 65_536))
+            return answer["ETag"].map { Self.unquoted($0) }
+        } catch {
+            sent.takeBack()
+            throw error
+        }
+    }
+
+    /// Downloads an object.
+    ///
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - fields: Further headers, such as `Range`.
+    ///   - receive: Gets the head and the next bytes of a successful answer; `false` ends the transfer.
+    func get(
+        _ link: Link, fields: [HTTPTransfer.Field],
+        receive: @escaping @Sendable (StreamedTransfer.Head, [UInt8]) -> Bool
+    ) async throws(ClientFailure) -> StreamedTransfer.Head {
+        try await send(link, fields: fields, upload: .none, kept: KeptBytes(atMost: 65_536), receive: receive)
+    }
+
+    private func send(
+        _ link: Link, fields: [HTTPTransfer.Field], upload: StreamedTransfer.Upload, kept: KeptBytes,
+        receive: (@Sendable (StreamedTransfer.Head, [UInt8]) -> Bool)? = nil
+    ) async throws(ClientFailure) -> StreamedTransfer.Head {
+        // libcurl writes the length itself.
+        let bound = link.headers.filter { $0.key.lowercased() != "content-length" }
+            .sorted { $0.key < $1.key }.map { HTTPTransfer.Field($0.key, $0.value) }
+        let transfer = StreamedTransfer(
+            link.method, link.url, fields: bound + fields, upload: upload, connectTimeout: min(timeout, .seconds(30)),
+            idleTimeout: timeout)
+        let stop = stop
+        let result = await blocking(until: stop) { () -> Result<StreamedTransfer.Head, StreamedTransfer.Failure> in
+            Result { () throws(StreamedTransfer.Failure) in
+                try transfer.perform { head, bytes in
+                    guard !stop.isSet else { return false }
+                    if let receive, 200..<300 ~= head.status { return receive(head, bytes) }
+                    // Of a long error the beginning is enough.
+                    _ = kept.append(bytes)
+                    return true
+                }
+            }
+        }
+        switch result {
+        case nil: throw .stopped("Interrupted.")
+        case .success(let head) where 200..<300 ~= head.status: return head
+        case .success(let head):
+            throw .store(
+                StoreRefusal(status: head.status, body: kept.bytes),
+                retryAfter: head["Retry-After"].flatMap { Int($0) })
+        case .failure(let failure):
+            if stop.isSet { throw .stopped("Interrupted.") }
+            if failure == .givenUp { throw .file("A file cannot be read or written, or changed meanwhile.") }
+            throw ClientFailure(failure, at: Self.origin(of: link.url))
+        }
+    }
+
+    /// The origin of a URL, which may be shown, unlike the URL.
+    static func origin(of url: String) -> String {
+        guard let parts = URLComponents(string: url) else { return "the store" }
+        return "\(parts.scheme ?? "")://\(parts.host ?? "")" + (parts.port.map { ":\($0)" } ?? "")
+    }
+
+    /// An entity tag without its quotes.
+    static func unquoted(_ tag: String) -> String {
+        tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.utf8.count > 1 ? String(tag.dropFirst().dropLast()) : tag
+    }
+
+    /// The bytes of one attempt.
+    private final class Count: Sendable {
+        private let meter: TransferMeter
+        private let bytes = Mutex<Int64>(0)
+
+        init(_ meter: TransferMeter) { self.meter = meter }
+
+        func add(_ number: Int) {
+            bytes.withLock { $0 += Int64(number) }
+            meter.add(Int64(number))
+        }
+
+        func takeBack() { meter.add(-bytes.withLock { $0 }) }
+    }
+}
+
+/// A link that is renewed once when it has expired.
+struct RenewableLink: Sendable {
+    private var link: Link
+    private var usableUntil: ContinuousClock.Instant
+    private var mayRenew = true
+
+    /// Seconds before the end of its life from which a link is not used any more.
+    private static let margin = 5
+
+    init(_ link: Link, now: ContinuousClock.Instant) {
+        self.link = link
+        usableUntil = Self.end(of: link, now)
+    }
+
+    /// Uses the link. If it has expired, or the store refuses it with 403, asks for another one first; once.
+    mutating func use<Value: Sendable>(
+        now: ContinuousClock.Instant, fresh: () async throws(ClientFailure) -> Link,
+        _ use: (Link) async throws(ClientFailure) -> Value
+    ) async throws(ClientFailure) -> Value {
+        if mayRenew, now >= usableUntil { try await renew(fresh) }
+        let failure: ClientFailure
+        do throws(ClientFailure) {
+            return try await use(link)
+        } catch {
+            failure = error
+        }
+        guard mayRenew, case .store(let refusal, _) = failure, refusal.mayBeExpiry else { throw failure }
+        try await renew(fresh)
+        return try await use(link)
+    }
+
+    private mutating func renew(_ fresh: () async throws(ClientFailure) -> Link) async throws(ClientFailure) {
+        mayRenew = false
+        link = try await fresh()
+        usableUntil = Self.end(of: link, .now)
+    }
+
+    private static func end(of link: Link, _ now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        now + .seconds(max(0, link.expiresIn - margin))
+    }
+}
+
+extension StoreRefusal {
+    /// Whether the link may have expired: stores answer that with 403, and some with 400 or 401.
+    fileprivate var mayBeExpiry: Bool {
+        status == 403 || ([400, 401].contains(status) && code.contains("Expired"))
+    }
+}

@@ -1,0 +1,135 @@
+public import Foundation
+import LibCrypto
+import LibCurl
+import Synchronization
+
+/// Downloads objects. A download that was cut off goes on where it stopped, in this run or in a later one.
+public struct ObjectDownload: Sendable {
+    /// What became of a download.
+    public struct Outcome: Sendable, Equatable {
+        /// Which object.
+        public var address: ObjectAddress
+        /// Its length in bytes.
+        public var size: Int64
+        /// Its entity tag, if the store told it.
+        public var etag: String?
+        /// Its content type, if the store told it.
+        public var contentType: String?
+        /// What its content was compared with: `md5`, `sha256`, or `length` where the store tells no digest.
+        public var checked: String
+    }
+
+    private let client: GatewayClient
+    private let memory: TransferMemory
+    private let stop: StopFlag
+    private let transfer: LinkTransfer
+
+    /// Prepares downloads.
+    public init(client: GatewayClient, memory: TransferMemory, stop: StopFlag, meter: TransferMeter) {
+        self.client = client
+        self.memory = memory
+        self.stop = stop
+        transfer = LinkTransfer(timeout: client.timeout, stop: stop, meter: meter)
+    }
+
+    /// Downloads an object to a file, which appears under its name when it is complete. Until then its beginning is in
+    /// a file beside it whose name ends with `.sluice-part`.
+    public func fetch(_ address: ObjectAddress, to path: String) async throws(ClientFailure) -> Outcome {
+        let target = URL(fileURLWithPath: path).standardizedFileURL.path
+        let partial = target + ".sluice-part"
+        let name = TransferMemory.name("get", client.origin, address.bucket, address.key, target)
+        let begun = memory.read(name, as: BegunDownload.self)
+        if begun == nil { try? FileManager.default.removeItem(atPath: partial) }
+        guard let handle = Self.openForUpdate(partial) else { throw .file("'\(partial)' cannot be written.") }
+        defer { try? handle.close() }
+        let sink = DownloadSink(handle, startsOver: true, meter: transfer.meter)
+        if let begun { try sink.takeUp(etag: begun.etag) }
+        do throws(ClientFailure) {
+            let outcome = try await fetch(address, into: sink) { etag in memory.keep(name, BegunDownload(etag: etag)) }
+            try Self.move(partial, to: target)
+            memory.forget(name)
+            return outcome
+        } catch {
+            switch error {
+            case .stopped:
+                throw .stopped(
+                    "Interrupted. \(sink.bytes) bytes are in '\(partial)'. Run the same command again to go on.")
+            case .different:
+                try? FileManager.default.removeItem(atPath: partial)
+                memory.forget(name)
+            default:
+                if sink.bytes == 0 { try? FileManager.default.removeItem(atPath: partial) }
+            }
+            throw error
+        }
+    }
+
+    /// Downloads an object to an open file, such as standard output.
+    public func fetch(_ address: ObjectAddress, to handle: FileHandle) async throws(ClientFailure) -> Outcome {
+        try await fetch(address, into: DownloadSink(handle, startsOver: false, meter: transfer.meter)) { _ in }
+    }
+
+    /// Puts a file in the place of another one, which never is half of each.
+    private static func move(_ partial: String, to target: String) throws(ClientFailure) {
+        let files = FileManager.default
+        do {
+            // Not `replaceItemAt`: Foundation on Linux renames the old file to the name of the new one.
+            if files.fileExists(atPath: target) { try files.removeItem(atPath: target) }
+            try files.moveItem(atPath: partial, toPath: target)
+        } catch {
+            throw .file("'\(target)' cannot be written.")
+        }
+    }
+
+    private static func openForUpdate(_ path: String) -> FileHandle? {
+        if !FileManager.default.fileExists(atPath: path) {
+            guard
+                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+            else { return nil }
+        }
+        return FileHandle(forUpdatingAtPath: path)
+    }
+
+    private func fetch(
+        _ address: ObjectAddress, into sink: DownloadSink, began: @escaping @Sendable (String) -> Void
+    ) async throws(ClientFailure) -> Outcome {
+        let request = LinkRequest(downloading: address)
+        let link = try await client.link(request)
+        var renewable = RenewableLink(link, now: .now)
+        try await client.retries.run { () async throws(ClientFailure) in
+            try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
+                try await client.link(request)
+            } _: { (link) async throws(ClientFailure) in
+                try await attempt(link, sink, began)
+            }
+        }
+        return try sink.outcome(address)
+    }
+
+    /// Downloads what is missing.
+    private func attempt(
+        _ link: Link, _ sink: DownloadSink, _ began: @escaping @Sendable (String) -> Void
+    ) async throws(ClientFailure) {
+        let fields = sink.fields
+        do throws(ClientFailure) {
+            let head = try await transfer.get(link, fields: fields) { head, bytes in
+                if let etag = sink.begin(head) { began(etag) }
+                return sink.take(bytes)
+            }
+            // An empty object has no bytes that would have announced the head.
+            if let etag = sink.begin(head) { began(etag) }
+        } catch {
+            if sink.endAttempt() { return try await attempt(link, sink, began) }
+            if let failure = sink.failure { throw failure }
+            // The object is shorter than what is there: it is another one, or all of it is there.
+            if case .store(let refusal, _) = error, refusal.status == 416, !fields.isEmpty {
+                try sink.forget()
+                throw .unreachable("The object changed.")
+            }
+            throw error
+        }
+        if sink.endAttempt() { return try await attempt(link, sink, began) }
+        if let failure = sink.failure { throw failure }
+        guard sink.isComplete else { throw .unreachable("The store ended the answer early.") }
+    }
+}

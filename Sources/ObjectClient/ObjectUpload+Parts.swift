@@ -1,0 +1,262 @@
+import Foundation
+import LibCrypto
+
+extension ObjectUpload {
+    /// The parts of a file.
+    struct Partition: Sendable {
+        let size: Int64
+        let partSize: Int64
+
+        var count: Int { Int(max(1, (size + partSize - 1) / partSize)) }
+
+        /// The bytes of a part; numbers begin with 1.
+        func range(_ number: Int) -> Range<Int64> {
+            let start = Int64(number - 1) * partSize
+            return start..<min(size, start + partSize)
+        }
+
+        /// Parts of about this length, but not more parts than stores accept.
+        init(of size: Int64, partSize: Int64) {
+            self.size = size
+            let least = (size + ObjectUpload.maxParts - 1) / ObjectUpload.maxParts
+            // Whole mebibytes, so that the parts of two runs agree.
+            self.partSize = max(partSize, ((least + (1 << 20) - 1) >> 20) << 20)
+        }
+    }
+
+    /// Ends an upload in parts that was interrupted.
+    ///
+    /// - Returns: Whether there was one.
+    public func abort(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Bool {
+        let name = name(file, address)
+        guard let begun = memory.read(name, as: BegunUpload.self) else { return false }
+        do throws(ClientFailure) { try await client.abort(begun.id) } catch {
+            guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
+        }
+        memory.forget(name)
+        return true
+    }
+
+    func sendParts(of file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
+        let name = name(file, address)
+        let begun = try await begin(file, address, name)
+        do throws(ClientFailure) {
+            return try await finish(begun, file, address, name)
+        } catch {
+            switch error {
+            case .stopped:
+                let arrived = memory.read(name, as: BegunUpload.self)?.tags.count ?? 0
+                throw .stopped(
+                    "Interrupted. \(arrived) of \(Partition(of: file.size, partSize: begun.partSize).count) "
+                        + "parts have arrived. Run the same command again to go on, or with --abort to give up.")
+            case .file, .different:
+                // The parts that arrived belong to another content.
+                memory.forget(name)
+                throw error
+            default: throw error
+            }
+        }
+    }
+
+    private func name(_ file: LocalFile, _ address: ObjectAddress) -> String {
+        let metadata = options.metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        return TransferMemory.name(
+            "put", client.origin, address.bucket, address.key, file.path, "\(file.size)", "\(file.modifiedAt)",
+            options.contentType, metadata.joined(separator: "\n"))
+    }
+
+    /// Takes up an upload that was interrupted, or starts one.
+    private func begin(
+        _ file: LocalFile, _ address: ObjectAddress, _ name: String
+    ) async throws(ClientFailure) -> BegunUpload {
+        if options.resumes, let begun = memory.read(name, as: BegunUpload.self) {
+            let state: String?
+            do throws(ClientFailure) { state = try await client.upload(begun.id).state } catch {
+                guard case .gateway(let problem, _) = error, problem.status == 404 else { throw error }
+                state = nil
+            }
+            // A completion whose answer was lost is repeated.
+            if let state, ["open", "completing", "completed"].contains(state) { return begun }
+            memory.forget(name)
+        }
+        let parts = Partition(of: file.size, partSize: options.partSize)
+        let upload = try await client.start(
+            MultipartRequest(
+                bucket: address.bucket, key: address.key, contentType: options.contentType, contentLength: file.size,
+                metadata: options.metadata.isEmpty ? nil : options.metadata))
+        let begun = BegunUpload(id: upload.id, partSize: parts.partSize, tags: [:])
+        memory.keep(name, begun)
+        return begun
+    }
+
+    private func finish(
+        _ begun: BegunUpload, _ file: LocalFile, _ address: ObjectAddress, _ name: String
+    ) async throws(ClientFailure) -> Outcome {
+        var tags = begun.tags
+        let parts = Partition(of: file.size, partSize: begun.partSize)
+        if tags.count < parts.count {
+            tags = try await found(begun, parts, file)
+            let round = PartRound(
+                self, file, parts, BegunUpload(id: begun.id, partSize: begun.partSize, tags: tags), name)
+            let missing = (1...parts.count).filter { tags[$0] == nil }
+            // Links are asked for just before they are used, so that they do not expire in a queue.
+            let step = options.parallel * 4
+            for start in stride(from: 0, to: missing.count, by: step) {
+                tags = try await round.send(Array(missing[start..<min(start + step, missing.count)]))
+            }
+        } else {
+            transfer.meter.found(file.size)
+        }
+        try file.checkUnchanged()
+        let done = try await client.complete(
+            begun.id,
+            (1...parts.count).map { number in
+                StoredPart(partNumber: number, etag: tags[number] ?? "", size: Int64(parts.range(number).count))
+            })
+        memory.forget(name)
+        let state = try await confirmed(begun.id, size: file.size)
+        return Outcome(
+            address: address, size: file.size, etag: state?.etag ?? done.etag, id: begun.id, state: state?.state,
+            parts: parts.count)
+    }
+
+    /// Asks which parts the store has. Only those count whose length fits, and whose entity tag is the one that the
+    /// store answered or the MD5 of the bytes.
+    private func found(
+        _ begun: BegunUpload, _ parts: Partition, _ file: LocalFile
+    ) async throws(ClientFailure) -> [Int: String] {
+        let stored = try await client.storedParts(of: begun.id)
+        var tags: [Int: String] = [:]
+        for part in stored where 1...parts.count ~= part.partNumber {
+            let range = parts.range(part.partNumber)
+            guard part.size == Int64(range.count) else { continue }
+            var isSame = begun.tags[part.partNumber] == part.etag
+            if !isSame { isSame = try await file.digests(of: range, stop: stop).md5.hex == part.etag.lowercased() }
+            guard isSame else { continue }
+            tags[part.partNumber] = part.etag
+            transfer.meter.found(part.size)
+        }
+        return tags
+    }
+}
+
+/// Sends parts of one upload.
+private actor PartRound {
+    private let upload: ObjectUpload
+    private let file: LocalFile
+    private let parts: ObjectUpload.Partition
+    private let name: String
+    private var begun: BegunUpload
+    private var needsSHA256 = false
+    private var statesLength = true
+
+    init(
+        _ upload: ObjectUpload, _ file: LocalFile, _ parts: ObjectUpload.Partition, _ begun: BegunUpload, _ name: String
+    ) {
+        self.upload = upload
+        self.file = file
+        self.parts = parts
+        self.begun = begun
+        self.name = name
+    }
+
+    private typealias Sent = Result<(number: Int, tag: String), ClientFailure>
+
+    /// Sends some parts, several at once. What has arrived is kept at once.
+    ///
+    /// - Returns: The entity tags of all parts that have arrived so far.
+    func send(_ numbers: [Int]) async throws(ClientFailure) -> [Int: String] {
+        let requests = try await digested(numbers)
+        let links = try await links(requests)
+        let limit = upload.options.parallel
+        let failure = await withTaskGroup(of: Sent.self, returning: ClientFailure?.self) { group in
+            var failure: ClientFailure?
+            var waiting = Array(zip(requests, links))[...]
+            for (request, link) in waiting.prefix(limit) { group.addTask { await self.send(request, link) } }
+            waiting = waiting.dropFirst(limit)
+            while let sent = await group.next() {
+                switch sent {
+                case .success(let (number, tag)): keep(number, tag)
+                case .failure(let reason): failure = failure ?? reason
+                }
+                guard failure == nil, let (request, link) = waiting.popFirst() else { continue }
+                group.addTask { await self.send(request, link) }
+            }
+            return failure
+        }
+        if let failure { throw failure }
+        return begun.tags
+    }
+
+    private func keep(_ number: Int, _ tag: String) {
+        begun.tags[number] = tag
+        upload.memory.keep(name, begun)
+    }
+
+    private struct Digested: Sendable {
+        let number: Int
+        let digests: ContentDigests
+    }
+
+    private func digested(_ numbers: [Int]) async throws(ClientFailure) -> [Digested] {
+        var all: [Digested] = []
+        for number in numbers {
+            all.append(
+                Digested(
+                    number: number, digests: try await file.digests(of: parts.range(number), stop: upload.stop)))
+        }
+        return all
+    }
+
+    /// Asks for links. What the bucket's scheme cannot bind is left out, and what it requires is added.
+    private func links(_ requests: [Digested]) async throws(ClientFailure) -> [Link] {
+        var failure: ClientFailure
+        do throws(ClientFailure) { return try await ask(requests) } catch { failure = error }
+        if failure.asksForSHA256, !needsSHA256 {
+            needsSHA256 = true
+            do throws(ClientFailure) { return try await ask(requests) } catch { failure = error }
+        }
+        guard failure.bindsNoLength, statesLength else { throw failure }
+        statesLength = false
+        return try await ask(requests)
+    }
+
+    private func ask(_ requests: [Digested]) async throws(ClientFailure) -> [Link] {
+        let wishes = requests.map { request in
+            PartRequest(
+                partNumber: request.number, contentMD5: request.digests.md5.base64,
+                checksumSHA256: needsSHA256 ? request.digests.sha256.base64 : nil,
+                contentLength: statesLength ? Int64(parts.range(request.number).count) : nil)
+        }
+        var links: [Link] = []
+        for answer in try await upload.client.links(wishes, of: begun.id) {
+            switch answer {
+            case .link(let link): links.append(link)
+            case .problem(let problem): throw .gateway(problem, retryAfter: nil)
+            }
+        }
+        return links
+    }
+
+    private nonisolated func send(
+        _ request: Digested, _ link: Link
+    ) async -> Sent {
+        var renewable = RenewableLink(link, now: .now)
+        do throws(ClientFailure) {
+            let tag = try await upload.client.retries.run { () async throws(ClientFailure) -> String? in
+                try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
+                    guard let fresh = try await self.ask([request]).first else {
+                        throw .unreachable("The gateway's answer has no link.")
+                    }
+                    return fresh
+                } _: { (link) async throws(ClientFailure) -> String? in
+                    try await upload.transfer.put(link, file, parts.range(request.number))
+                }
+            }
+            guard let tag else { throw ClientFailure.unreachable("The store's answer has no ETag.") }
+            return .success((request.number, tag))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import LibCrypto
+
+/// Uploads files: small ones by one link, large ones in parts, which can be taken up again after an interruption.
+public struct ObjectUpload: Sendable {
+    /// What an upload is to be like.
+    public struct Options: Sendable {
+        /// The type of the object.
+        public var contentType: String
+        /// The object's own metadata.
+        public var metadata: [String: String] = [:]
+        /// Whether an object that exists is kept, and the upload refused. Only files of one part can be uploaded so.
+        public var createsOnly = false
+        /// Length of a part in bytes. Longer files are uploaded in parts.
+        public var partSize: Int64 = ObjectUpload.defaultPartSize
+        /// Number of parts that are sent at once.
+        public var parallel = 4
+        /// Whether the gateway is asked what arrived.
+        public var confirms = true
+        /// Whether an upload that was interrupted is taken up.
+        public var resumes = true
+
+        /// Options for a type.
+        public init(contentType: String) { self.contentType = contentType }
+    }
+
+    /// What became of an upload.
+    public struct Outcome: Sendable, Equatable {
+        /// Where the object is.
+        public var address: ObjectAddress
+        /// Its length in bytes.
+        public var size: Int64
+        /// Its entity tag, if the store told it.
+        public var etag: String?
+        /// Identifies the issuance or the upload in the ledger.
+        public var id: String
+        /// What the gateway found at the store: `landed` or `unverified`; `nil` if it was not asked or could not tell.
+        public var state: String?
+        /// Number of parts; `nil` for an upload by one link.
+        public var parts: Int?
+    }
+
+    /// Length of a part unless the user names another.
+    public static let defaultPartSize: Int64 = 16 << 20
+    /// Least length of a part that stores accept, except for the last.
+    public static let leastPartSize: Int64 = 5 << 20
+    /// Stores accept no more parts.
+    static let maxParts: Int64 = 10_000
+
+    let client: GatewayClient
+    let memory: TransferMemory
+    let stop: StopFlag
+    let transfer: LinkTransfer
+    let options: Options
+
+    /// Prepares uploads.
+    ///
+    /// - Parameters:
+    ///   - client: Asks the gateway.
+    ///   - memory: Where to keep what an interrupted upload needs.
+    ///   - options: What the object is to be like.
+    ///   - stop: Ends the upload.
+    ///   - meter: Counts bytes.
+    public init(
+        client: GatewayClient, memory: TransferMemory, options: Options, stop: StopFlag, meter: TransferMeter
+    ) {
+        self.client = client
+        self.memory = memory
+        self.options = options
+        self.stop = stop
+        transfer = LinkTransfer(timeout: client.timeout, stop: stop, meter: meter)
+    }
+
+    /// Uploads a file.
+    public func send(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
+        guard file.size > options.partSize else { return try await sendWhole(file, to: address) }
+        // The contract binds creation to a link only. Without it, an object that exists would be replaced.
+        guard !options.createsOnly else {
+            throw .usage(
+                "'--create-only' is for files of one part, and '\(file.path)' is longer. Use '--part-size', up to 5G.")
+        }
+        return try await sendParts(of: file, to: address)
+    }
+
+    private func sendWhole(_ file: LocalFile, to address: ObjectAddress) async throws(ClientFailure) -> Outcome {
+        let digests = try await file.digests(of: 0..<file.size, stop: stop)
+        var request = LinkRequest(uploading: address)
+        request.contentType = options.contentType
+        request.contentMD5 = digests.md5.base64
+        request.contentLength = file.size
+        request.metadata = options.metadata.isEmpty ? nil : options.metadata
+        request.ifNoneMatch = options.createsOnly ? "*" : nil
+        let link = try await link(for: &request, digests)
+        let wish = request
+        var renewable = RenewableLink(link, now: .now)
+        var etag: String?
+        var id = link.id
+        try await client.retries.run { () async throws(ClientFailure) in
+            etag = try await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
+                let fresh = try await client.link(wish)
+                id = fresh.id
+                return fresh
+            } _: { (link) async throws(ClientFailure) -> String? in
+                try await transfer.put(link, file, 0..<file.size)
+            }
+        }
+        try file.checkUnchanged()
+        let state = try await confirmed(id, size: file.size)
+        return Outcome(address: address, size: file.size, etag: state?.etag ?? etag, id: id, state: state?.state)
+    }
+
+    /// Asks for a link. What the bucket's scheme cannot bind is left out, and what it requires is added: the client
+    /// does not know the scheme, and the gateway says what is missing.
+    private func link(
+        for request: inout LinkRequest, _ digests: ContentDigests
+    ) async throws(ClientFailure) -> Link {
+        var failure: ClientFailure
+        do throws(ClientFailure) { return try await client.link(request) } catch { failure = error }
+        if failure.asksForSHA256 {
+            request.checksumSHA256 = digests.sha256.base64
+            do throws(ClientFailure) { return try await client.link(request) } catch { failure = error }
+        }
+        guard failure.bindsNoLength else { throw failure }
+        request.contentLength = nil
+        return try await client.link(request)
+    }
+
+    /// Asks the gateway what arrived.
+    ///
+    /// - Returns: `nil` if it cannot tell.
+    func confirmed(_ id: String, size: Int64) async throws(ClientFailure) -> UploadState? {
+        guard options.confirms else { return nil }
+        let state: UploadState
+        do throws(ClientFailure) { state = try await client.confirm(id) } catch {
+            // The store has taken the bytes. A gateway that may not ask the store changes nothing about that.
+            if case .stopped = error { throw error }
+            return nil
+        }
+        guard ["landed", "unverified"].contains(state.state) else {
+            let what = (state.mismatches ?? []).joined(separator: ", ")
+            throw .different(
+                "The object at the store is not what was sent: \(state.state)" + (what.isEmpty ? "." : " (\(what))."))
+        }
+        if let found = state.size, found != size {
+            throw .different("The object at the store has \(found) bytes instead of \(size).")
+        }
+        return state
+    }
+}
+
+extension ClientFailure {
+    /// Whether the bucket's uploads need a SHA-256.
+    var asksForSHA256: Bool {
+        guard case .gateway(let problem, _) = self else { return false }
+        return problem.status == 400 && problem.field == "checksumSHA256"
+    }
+
+    /// Whether the bucket's scheme cannot bind a length.
+    var bindsNoLength: Bool {
+        guard case .gateway(let problem, _) = self else { return false }
+        return problem.code == "NotEnforceable"
+    }
+}

@@ -1,0 +1,107 @@
+import ArgumentParser
+import Foundation
+import ObjectClient
+
+/// The options that `get`, `put` and `share` have in common.
+struct GatewayOptions: ParsableArguments {
+    /// The part of the help about the environment.
+    static let environmentHelp = """
+        SLUICE_URL names the gateway; without it, http://127.0.0.1:8080 is asked.
+        SLUICE_KEY holds your API key or token, or SLUICE_KEY_FILE names a file that
+        holds it. An address is BUCKET/KEY.
+        """
+
+    /// The meaning of each exit status, for `--help`.
+    static let statusHelp = """
+        Exit status: 0 success, 1 a file cannot be read or written, 2 the request was
+        rejected, 3 the key is not valid or no grant permits this, 4 there is no such
+        object, 5 the object exists already or the upload has ended, 6 too many requests
+        or an error in the gateway or the store, 7 no answer, 8 what arrived differs from
+        what was sent, 64 the command line is wrong, 130 interrupted.
+        """
+
+    @Option(help: ArgumentHelp("The gateway; also SLUICE_URL.", valueName: "url"))
+    var url: String?
+
+    @Option(help: ArgumentHelp("Give up a request after this many seconds without progress.", valueName: "seconds"))
+    var timeout = 60
+
+    @Option(help: ArgumentHelp("Repeat a request that failed up to this many times.", valueName: "number"))
+    var retries = 5
+
+    @Flag(help: "Print the result, and any error, as JSON.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print neither progress nor result; errors only.")
+    var quiet = false
+
+    func validate() throws {
+        guard timeout > 0 else { throw ValidationError("'--timeout' takes a number greater than 0.") }
+        guard 0...100 ~= retries else { throw ValidationError("'--retries' takes a number from 0 to 100.") }
+    }
+
+    /// Makes the client. The key never comes from the command line, where other users could read it.
+    func client(stop: StopFlag) throws(ClientFailure) -> GatewayClient {
+        let environment = ProcessInfo.processInfo.environment
+        let client = try GatewayClient(
+            url: url ?? environment["SLUICE_URL"].flatMap { $0.isEmpty ? nil : $0 } ?? "http://127.0.0.1:8080",
+            key: try key(environment), timeout: .seconds(timeout), retries: Retries(limit: retries, stop: stop))
+        if client.sendsKeyInClear { warn("the key is sent unencrypted to \(client.origin)") }
+        return client
+    }
+
+    private func key(_ environment: [String: String]) throws(ClientFailure) -> String {
+        if let key = environment["SLUICE_KEY"], !key.isEmpty { return key }
+        if let file = environment["SLUICE_KEY_FILE"], !file.isEmpty {
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw .usage("SLUICE_KEY_FILE: '\(file)' cannot be read.")
+            }
+            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        throw .usage("Set SLUICE_KEY to your key, or SLUICE_KEY_FILE to the name of a file that holds it.")
+    }
+
+    /// Where transfers that were interrupted are kept.
+    var memory: TransferMemory { .standard(environment: ProcessInfo.processInfo.environment) }
+
+    /// Writes a warning to standard error.
+    func warn(_ text: String) { if !quiet { standardError("warning: \(text)\n") } }
+
+    /// Prints the result of a command: JSON, or a line for people.
+    func report(_ result: some Encodable, _ line: String) {
+        if json {
+            printJSON(result, to: .standardOutput)
+        } else if !quiet {
+            print(line.visible)
+        }
+    }
+
+    /// Runs a command, and tells its failure.
+    func run(_ body: (_ stop: StopFlag) async throws(ClientFailure) -> Void) async throws {
+        let interrupts = Interrupts()
+        defer { interrupts.end() }
+        do throws(ClientFailure) {
+            try await body(interrupts.stop)
+        } catch {
+            if json {
+                printJSON(Envelope(error: error.told), to: .standardError)
+            } else {
+                standardError(error.lines.map(\.visible).joined(separator: "\n") + "\n")
+            }
+            throw ExitCode(error.exitCode)
+        }
+    }
+
+    private struct Envelope: Encodable { var error: ClientFailure.Told }
+}
+
+/// Writes text to standard error.
+func standardError(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
+
+/// Writes a value on a line of its own.
+func printJSON(_ value: some Encodable, to handle: FileHandle) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+    guard let data = try? encoder.encode(value) else { return }
+    handle.write(data + Data("\n".utf8))
+}

@@ -1,0 +1,100 @@
+public import ArgumentParser
+import Foundation
+import Glibc
+import ObjectClient
+
+/// `sluice get`: downloads an object.
+public struct GetCommand: AsyncParsableCommand {
+    /// The name and the text of `--help`.
+    public static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Download an object.",
+        discussion: """
+            The file appears when it is complete; until then FILE.sluice-part holds its
+            beginning. Run the same command again after an interruption: it goes on where it
+            stopped, unless the object has changed. The length is compared, and the MD5 or
+            SHA-256 where the store tells one.
+
+            \(GatewayOptions.environmentHelp)
+
+            \(GatewayOptions.statusHelp)
+
+            Example:
+            sluice get photos/users/alice/cat.png
+            """)
+
+    @Argument(help: ArgumentHelp("Which object.", valueName: "bucket/key"))
+    var address: String
+
+    @Argument(
+        help: ArgumentHelp(
+            "File or directory to write to, or '-' for standard output. Default: the last part of the key.",
+            valueName: "file"))
+    var file: String?
+
+    @Flag(help: "Replace a file that exists.")
+    var force = false
+
+    @OptionGroup var options: GatewayOptions
+
+    /// Creates the command, for the parser.
+    public init() {}
+
+    /// Downloads the object.
+    ///
+    /// - Throws: `ExitCode`, after writing the reason to standard error.
+    public func run() async throws {
+        try await options.run { (stop) async throws(ClientFailure) in
+            let object = try ObjectAddress(address)
+            guard !object.isPlace else { throw .usage("'\(address)' names no object.") }
+            let isStream = file == "-"
+            let target = try isStream ? "-" : target(for: object)
+            let client = try options.client(stop: stop)
+            let bar = ProgressBar(isOn: !options.quiet && !options.json && !(isStream && isatty(STDOUT_FILENO) == 1))
+            let download = ObjectDownload(client: client, memory: options.memory, stop: stop, meter: bar.meter)
+            defer { bar.end() }
+            let outcome =
+                if isStream { try await download.fetch(object, to: .standardOutput) } else {
+                    try await download.fetch(object, to: target)
+                }
+            bar.end()
+            // Standard output is the object.
+            guard !isStream else { return }
+            options.report(
+                Told(
+                    bucket: object.bucket, key: object.key, file: target, size: outcome.size, etag: outcome.etag,
+                    contentType: outcome.contentType, checked: outcome.checked),
+                "\(target): \(ByteCount.text(outcome.size)), \(outcome.checked) agrees")
+        }
+    }
+
+    private struct Told: Encodable {
+        var bucket: String
+        var key: String
+        var file: String
+        var size: Int64
+        var etag: String?
+        var contentType: String?
+        var checked: String
+    }
+
+    private func target(for object: ObjectAddress) throws(ClientFailure) -> String {
+        var path = file ?? object.name
+        if UploadList.isDirectory(path) {
+            path += (path.hasSuffix("/") ? "" : "/") + object.name
+        } else if path.hasSuffix("/") {
+            throw .file("There is no directory '\(path)'.")
+        }
+        // A key may have a last part that a file system reads otherwise.
+        guard !["", ".", ".."].contains(object.name) || file != nil else {
+            throw .usage("Name a file to write to: the last part of the key cannot be the name of a file.")
+        }
+        guard !UploadList.isDirectory(path) else {
+            throw .file("'\(path)' is a directory. Name another file.")
+        }
+        guard force || !FileManager.default.fileExists(atPath: path) else {
+            throw .file("'\(path)' exists. Use '--force' to replace it, or name another file.")
+        }
+        return path
+    }
+}

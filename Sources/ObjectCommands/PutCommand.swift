@@ -1,0 +1,158 @@
+public import ArgumentParser
+import Foundation
+import ObjectClient
+
+/// `sluice put`: uploads files.
+public struct PutCommand: AsyncParsableCommand {
+    /// The name and the text of `--help`.
+    public static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Upload files.",
+        discussion: """
+            An address that ends with '/' names a place: the objects there get the names of
+            the files. Files longer than a part are uploaded in parts. Run the same command
+            again after an interruption: the parts that arrived are not sent again. What an
+            interrupted upload needs is kept in $XDG_STATE_HOME/sluice/transfers
+            (~/.local/state/sluice/transfers), without keys or links. '-' reads standard
+            input, which is kept in a temporary file first, because its length must be known.
+
+            \(GatewayOptions.environmentHelp)
+
+            \(GatewayOptions.statusHelp)
+
+            Examples:
+            sluice put cat.png photos/users/alice/cat.png
+            sluice put --recursive album photos/users/alice/
+            pg_dump app | sluice put - backups/app.sql --content-type application/sql
+            """)
+
+    @Argument(help: ArgumentHelp("Files to upload, then the address.", valueName: "file ... bucket/key"))
+    var arguments: [String]
+
+    @Option(help: ArgumentHelp("Content type. Default: by the extension of each file.", valueName: "type"))
+    var contentType: String?
+
+    @Option(
+        name: .customLong("metadata"),
+        help: ArgumentHelp("Metadata of the object; repeatable.", valueName: "name=value"))
+    var metadata: [String] = []
+
+    @Flag(help: "Refuse to replace an object that exists. Only for files of one part.")
+    var createOnly = false
+
+    @Flag(name: .shortAndLong, help: "Upload directories with all files in them. Symbolic links in them are left out.")
+    var recursive = false
+
+    @Option(help: ArgumentHelp("Length of a part, such as 16M; at least 5M.", valueName: "bytes"))
+    var partSize = "16M"
+
+    @Option(help: ArgumentHelp("Number of parts that are sent at once.", valueName: "number"))
+    var parallel = 4
+
+    @Flag(help: "Give up an upload that was interrupted, and remove its parts at the store.")
+    var abort = false
+
+    @Flag(help: "Start anew instead of taking up an upload that was interrupted.")
+    var restart = false
+
+    @Flag(help: "Do not ask the gateway what arrived.")
+    var noConfirm = false
+
+    @OptionGroup var options: GatewayOptions
+
+    /// Creates the command, for the parser.
+    public init() {}
+
+    /// Checks what the parser cannot.
+    public func validate() throws {
+        guard arguments.count >= 2 else { throw ValidationError("Name a file and an address, such as photos/cat.png.") }
+        guard 1...32 ~= parallel else { throw ValidationError("'--parallel' takes a number from 1 to 32.") }
+        let range = ObjectUpload.leastPartSize...(5 << 30)
+        guard let size = ByteCount.number(partSize), range ~= size else {
+            throw ValidationError("'--part-size' takes a size from 5M to 5G, such as 16M.")
+        }
+    }
+
+    /// Uploads the files.
+    ///
+    /// - Throws: `ExitCode`, after writing the reason to standard error.
+    public func run() async throws {
+        try await options.run { (stop) async throws(ClientFailure) in
+            let files = arguments.dropLast()
+            let target = try ObjectAddress(arguments[arguments.count - 1])
+            let items = try UploadList.items(Array(files), at: target, recursive: recursive)
+            defer {
+                for item in items where item.isTemporary { try? FileManager.default.removeItem(atPath: item.path) }
+            }
+            let client = try options.client(stop: stop)
+            let bar = ProgressBar(isOn: !options.quiet && !options.json)
+            defer { bar.end() }
+            let meter = bar.meter
+            let sources = try items.map { (item) throws(ClientFailure) in (item, try LocalFile(item.path)) }
+            meter.expect(sources.reduce(0) { $0 + $1.1.size })
+            for (item, file) in sources {
+                let upload = ObjectUpload(
+                    client: client, memory: options.memory, options: try uploadOptions(for: item), stop: stop,
+                    meter: meter)
+                if abort {
+                    try await giveUp(upload, file, item)
+                    continue
+                }
+                let outcome = try await upload.send(file, to: item.address)
+                bar.end()
+                tell(outcome, item)
+            }
+        }
+    }
+
+    private func uploadOptions(for item: UploadList.Item) throws(ClientFailure) -> ObjectUpload.Options {
+        var wanted = ObjectUpload.Options(
+            contentType: contentType
+                ?? ContentTypes.type(of: item.isTemporary ? item.address.key : item.path))
+        for pair in metadata {
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw .usage("'--metadata \(pair)' is not of the form name=value.")
+            }
+            wanted.metadata[String(parts[0])] = String(parts[1])
+        }
+        wanted.createsOnly = createOnly
+        wanted.partSize = ByteCount.number(partSize) ?? ObjectUpload.defaultPartSize
+        wanted.parallel = parallel
+        wanted.confirms = !noConfirm
+        wanted.resumes = !restart
+        return wanted
+    }
+
+    private func giveUp(
+        _ upload: ObjectUpload, _ file: LocalFile, _ item: UploadList.Item
+    ) async throws(ClientFailure) {
+        let wasThere = try await upload.abort(file, to: item.address)
+        options.report(
+            ["aborted": wasThere],
+            wasThere
+                ? "\(item.address): aborted" : "\(item.address): there is no interrupted upload of '\(file.path)'")
+    }
+
+    private func tell(_ outcome: ObjectUpload.Outcome, _ item: UploadList.Item) {
+        if outcome.state == nil, !noConfirm {
+            options.warn("\(item.address): the store took it, but the gateway could not confirm that")
+        }
+        options.report(
+            Told(
+                bucket: outcome.address.bucket, key: outcome.address.key, size: outcome.size, etag: outcome.etag,
+                id: outcome.id, state: outcome.state, parts: outcome.parts),
+            "\(item.address): \(ByteCount.text(outcome.size))"
+                + (outcome.parts.map { ", \($0) parts" } ?? "") + (outcome.state.map { ", \($0)" } ?? ""))
+    }
+
+    private struct Told: Encodable {
+        var bucket: String
+        var key: String
+        var size: Int64
+        var etag: String?
+        var id: String
+        var state: String?
+        var parts: Int?
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import ObjectClient
+
+/// The files of a command, and the object that each becomes.
+enum UploadList {
+    /// One file.
+    struct Item: Sendable, Equatable {
+        var path: String
+        var address: ObjectAddress
+        /// Whether the file is a copy of standard input, to be removed at the end.
+        var isTemporary = false
+    }
+
+    /// Pairs files with addresses.
+    ///
+    /// - Parameters:
+    ///   - names: Names of files and directories; `-` for standard input.
+    ///   - target: An object, or a place for several.
+    ///   - recursive: Whether directories stand for all that is in them.
+    static func items(
+        _ names: [String], at target: ObjectAddress, recursive: Bool
+    ) throws(ClientFailure) -> [Item] {
+        guard names.count == 1 || target.isPlace else {
+            throw .usage("Several files need an address that ends with '/', such as \(target)/.")
+        }
+        var items: [Item] = []
+        for name in names {
+            if name == "-" {
+                guard !target.isPlace, names.count == 1 else {
+                    throw .usage("Standard input has no name: give the address of one object.")
+                }
+                items.append(Item(path: try copyOfInput(), address: target, isTemporary: true))
+            } else if recursive, isDirectory(name) {
+                guard target.isPlace else {
+                    throw .usage("A directory needs an address that ends with '/', such as \(target)/.")
+                }
+                let files = try content(of: name)
+                guard !files.isEmpty else { throw .file("There is no file in '\(name)'.") }
+                items += files.map { Item(path: "\(name)/\($0)", address: target.appending($0)) }
+            } else {
+                let file = URL(fileURLWithPath: name).lastPathComponent
+                items.append(Item(path: name, address: target.isPlace ? target.appending(file) : target))
+            }
+        }
+        return items
+    }
+
+    /// Whether a directory, or a symbolic link to one, has this name.
+    static func isDirectory(_ name: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: resolved(name))
+        return attributes?[.type] as? FileAttributeType == .typeDirectory
+    }
+
+    private static func resolved(_ name: String) -> String {
+        URL(fileURLWithPath: name).resolvingSymlinksInPath().path
+    }
+
+    /// The regular files below a directory, by path. Symbolic links are left out: they may lead anywhere.
+    private static func content(of directory: String) throws(ClientFailure) -> [String] {
+        let directory = resolved(directory)
+        guard let found = try? FileManager.default.subpathsOfDirectory(atPath: directory) else {
+            throw .file("'\(directory)' cannot be read.")
+        }
+        return found.sorted().filter { path in
+            let type = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")[.type]
+            return type as? FileAttributeType == .typeRegular
+        }
+    }
+
+    private static func copyOfInput() throws(ClientFailure) -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "sluice-put-\(UUID().uuidString)")
+            .path(percentEncoded: false)
+        guard
+            FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let copy = FileHandle(forWritingAtPath: path)
+        else { throw .file("'\(path)' cannot be written.") }
+        defer { try? copy.close() }
+        do {
+            while let piece = try FileHandle.standardInput.read(upToCount: 1 << 20), !piece.isEmpty {
+                try copy.write(contentsOf: piece)
+            }
+        } catch {
+            try? FileManager.default.removeItem(atPath: path)
+            throw .file("Standard input cannot be kept in '\(path)'. Is the disk full?")
+        }
+        return path
+    }
+}

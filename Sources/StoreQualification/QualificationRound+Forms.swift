@@ -1,0 +1,109 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+import Signing
+
+extension QualificationRound {
+    /// Tries browser forms.
+    func tryForms() async {
+        let delivery = Delivery.postPolicy
+        let key = freshKey()
+        guard let form = form(for: key) else {
+            return judge(delivery, .works, "form", .notJudged, "this scheme has no forms")
+        }
+        let answer = await send(form.call(Self.body), to: key)
+        if let answer, !answer.isSuccess, answer.status != 403 {
+            return judge(delivery, .works, "form", .notJudged, "\(answer.summary): the store takes no forms")
+        }
+        guard expectWorks(delivery, "form", answer, where: \.isSuccess) else { return }
+        await expectStored(delivery, "form, read back", key)
+        let metadata = bucket.trialBinding.metadataPrefix + "owner"
+        let elsewhere = freshKey("elsewhere.bin")
+        let changes: [(StorePromise, String, [UInt8], (inout TrialForm) -> Void)] = [
+            (.size, "too large, in a form", [UInt8](repeating: 0x78, count: Self.formLengths.upperBound + 1), { _ in }),
+            (.size, "too small, in a form", [], { _ in }),
+            (.contentType, "another content type, in a form", Self.body, { $0.set("content-type", "text/html") }),
+            (.metadata, "other metadata, in a form", Self.body, { $0.set(metadata, "mallory") }),
+            (.nothingMore, "a field more, in a form", Self.body, { $0.add("acl", "public-read") }),
+            (.signature, "no policy", Self.body, { $0.set("policy", nil) }),
+            (.signature, "another policy", Self.body, { $0.widenPolicy() }),
+            (.signature, "another signature, in a form", Self.body, { $0.spoilSignature() }),
+        ]
+        for (promise, check, body, change) in changes {
+            let key = freshKey()
+            guard var form = self.form(for: key) else { continue }
+            change(&form)
+            await expectRefused(delivery, promise, check, at: key, await send(form.call(body), to: key))
+        }
+        if var form = self.form(for: freshKey()) {
+            form.set("key", elsewhere)
+            await expectRefused(
+                delivery, .key, "another key, in a form", at: elsewhere, await send(form.call(Self.body), to: elsewhere)
+            )
+        }
+        let late = freshKey()
+        if let form = self.form(for: late, secondsAgo: 120, expiresIn: 60) {
+            await expectRefused(
+                delivery, .expiry, "after its end, in a form", at: late, await send(form.call(Self.body), to: late))
+        }
+    }
+
+    /// The lengths that the forms admit.
+    private static var formLengths: ClosedRange<Int> { 1...100 }
+
+    private func form(for key: String, secondsAgo: Int = 0, expiresIn: Int = life) -> TrialForm? {
+        let lengths = Int64(Self.formLengths.lowerBound)...Int64(Self.formLengths.upperBound)
+        guard
+            let signed = try? signer.trialForm(
+                for: key, contentType: Self.type, lengths: lengths, metadata: NamedValue("owner", "alice"), in: bucket,
+                with: credential, expiresIn: expiresIn, at: now().addingTimeInterval(-Double(secondsAgo)))
+        else { return nil }
+        return TrialForm(url: signed.url, fields: signed.fields)
+    }
+}
+
+/// A browser form, to be changed and sent.
+private struct TrialForm {
+    let url: String
+    var fields: [NamedValue]
+
+    private static let boundary = "----sluice-qualify-boundary"
+
+    /// Gives a field another value, or removes it.
+    mutating func set(_ name: String, _ value: String?) {
+        guard let place = fields.firstIndex(where: { $0.name.lowercased() == name }) else { return }
+        if let value { fields[place].value = value } else { fields.remove(at: place) }
+    }
+
+    mutating func add(_ name: String, _ value: String) { fields.append(NamedValue(name, value)) }
+
+    /// Lets the policy admit more, without signing it again.
+    mutating func widenPolicy() {
+        guard let policy = fields.first(where: { $0.name == "policy" }), let bytes = Base64.decode(policy.value) else {
+            return
+        }
+        let text = String(decoding: bytes, as: UTF8.self).replacing("1,100", with: "1,999")
+        set("policy", Base64.encode(Array(text.utf8)))
+    }
+
+    mutating func spoilSignature() {
+        guard let place = fields.firstIndex(where: { $0.name.lowercased().hasSuffix("signature") }) else { return }
+        let value = fields[place].value
+        fields[place].value = (value.hasPrefix("a") ? "b" : "a") + value.dropFirst()
+    }
+
+    /// The request that a browser sends.
+    func call(_ file: [UInt8]) -> StoreCall {
+        var body: [UInt8] = []
+        for field in fields {
+            let head = "Content-Disposition: form-data; name=\"\(field.name)\""
+            body += Array("--\(Self.boundary)\r\n\(head)\r\n\r\n\(field.value)\r\n".utf8)
+        }
+        let head = "Content-Disposition: form-data; name=\"file\"; filename=\"object.bin\""
+        body += Array("--\(Self.boundary)\r\n\(head)\r\n\r\n".utf8)
+        body += file + Array("\r\n--\(Self.boundary)--\r\n".utf8)
+        return StoreCall(
+            method: "POST", url: url,
+            headers: [NamedValue("content-type", "multipart/form-data; boundary=\(Self.boundary)")], body: body)
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import GatewayCore
+import LibCrypto
+import Signing
+
+extension QualificationRound {
+    /// Tries an upload in parts. What parts bind is judged by whether the store took them.
+    func tryParts() async {
+        let delivery = Delivery.multipartPart
+        let key = freshKey()
+        guard let upload = await start(key), let other = await start(key) else {
+            return judge(delivery, .works, "start of an upload in parts", .notJudged, "the store did not start one")
+        }
+        guard let link = part(1, of: upload, key, Self.body) else {
+            await abort(upload, key)
+            await abort(other, key)
+            return judge(delivery, .works, "part", .notJudged, "this scheme cannot sign parts")
+        }
+        let text = LinkText(link.url)
+        let call = StoreCall(link, Self.body)
+        let changes: [(StorePromise, String, StoreCall?)] = [
+            (.part, "another number", text.with("partnumber", "2").map { call.with(url: $0) }),
+            (.part, "another upload", text.with("uploadid", escaped(other)).map { call.with(url: $0) }),
+            (.content, "other bytes, as a part", call.with(body: Self.body.reversed())),
+            (.signature, "another signature, for a part", text.wronglySigned.map { call.with(url: $0) }),
+            (.signature, "no signature, for a part", call.with(url: text.unsigned)),
+            (.method, "DELETE with a link for a part", call.with(method: "DELETE").with(body: nil)),
+        ]
+        for case (let promise, let check, let changed?) in changes {
+            judgeRefused(promise, check, await send(changed, to: key))
+        }
+        if bucket.trialBinding.length, let bound = part(1, of: upload, key, Self.body, bindsMD5: false) {
+            judgeRefused(
+                .size, "a byte more, as a part", await send(StoreCall(bound).with(body: Self.body + [0x78])))
+        }
+        if let late = part(1, of: upload, key, Self.body, secondsAgo: 120, expiresIn: 60) {
+            judgeRefused(.expiry, "after its end, for a part", await use(late, Self.body))
+        }
+        let answer = await send(call)
+        if expectWorks(delivery, "part", answer, where: { $0.isSuccess && $0.field("etag") != nil }),
+            let tag = answer?.field("etag")
+        {
+            let done = await complete(upload, key, tag)
+            if expectWorks(delivery, "completion", done, where: { $0.isSuccess && $0.element("Code") == nil }) {
+                await expectStored(delivery, "upload in parts, read back", key)
+            }
+        }
+        await abort(upload, key)
+        await abort(other, key)
+        if let late = part(1, of: other, key, Self.body) {
+            judgeRefused(.part, "a part of an upload that was aborted", await use(late, Self.body))
+        }
+    }
+
+    private func judgeRefused(_ promise: StorePromise, _ check: String, _ answer: StoreAnswer?) {
+        guard let answer else { return judge(.multipartPart, promise, check, .notJudged, "no answer") }
+        let verdict: Verdict = answer.isSuccess ? .broken : 400..<500 ~= answer.status ? .kept : .notJudged
+        judge(.multipartPart, promise, check, verdict, answer.summary)
+    }
+
+    private func part(
+        _ number: Int, of upload: String, _ key: String, _ body: [UInt8], bindsMD5: Bool = true, secondsAgo: Int = 0,
+        expiresIn: Int = life
+    ) -> TrialLink? {
+        try? signer.trial(
+            fields(key, body, bindsMD5: bindsMD5), in: bucket, with: credential,
+            query: [NamedValue("partNumber", "\(number)"), NamedValue("uploadId", upload)], expiresIn: expiresIn,
+            at: now().addingTimeInterval(-Double(secondsAgo)))
+    }
+
+    private func escaped(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(.init(charactersIn: "-._~"))) ?? text
+    }
+
+    private func url(_ method: String, _ key: String, _ headers: [NamedValue], _ query: [NamedValue]) -> String? {
+        try? signer.url(
+            method, of: ObjectKey(key), in: bucket, with: credential, headers: headers, query: query, expiresIn: 60,
+            at: now()
+        ).reveal()
+    }
+
+    private func start(_ key: String) async -> String? {
+        let type = NamedValue("content-type", Self.type)
+        guard let url = url("POST", key, [type], [NamedValue("uploads", "")]) else { return nil }
+        let answer = await send(StoreCall(method: "POST", url: url, headers: [type], body: []))
+        guard let id = answer?.element("UploadId"), 1...1024 ~= id.utf8.count,
+            id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+        else { return nil }
+        return id
+    }
+
+    private func complete(_ upload: String, _ key: String, _ tag: String) async -> StoreAnswer? {
+        guard let url = url("POST", key, [], [NamedValue("uploadId", upload)]) else { return nil }
+        let part = "<Part><PartNumber>1</PartNumber><ETag>\(tag)</ETag></Part>"
+        let body = "<CompleteMultipartUpload>\(part)</CompleteMultipartUpload>"
+        return await send(StoreCall(method: "POST", url: url, headers: [], body: Array(body.utf8)), to: key)
+    }
+
+    private func abort(_ upload: String, _ key: String) async {
+        guard let url = url("DELETE", key, [], [NamedValue("uploadId", upload)]) else { return }
+        _ = await send(StoreCall(method: "DELETE", url: url, headers: []), cleaning: true)
+    }
+}

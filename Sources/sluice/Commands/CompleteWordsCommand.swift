@@ -1,0 +1,42 @@
+import AdminCommands
+import ArgumentParser
+import Foundation
+import Synchronization
+
+/// `sluice complete-words`: what the scripts of `sluice completion` ask for. It prints the words that fit at the place
+/// of the last one, and never an error: a shell would show it amid the line.
+struct CompleteWordsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "complete-words", abstract: "Complete the last word of a command line.", shouldDisplay: false)
+
+    /// How long the gateway may take.
+    private static let patience = DispatchTimeInterval.seconds(1)
+
+    @Argument(parsing: .captureForPassthrough, help: "The words after the program's name.")
+    var words: [String] = []
+
+    func run() {
+        guard let tree = try? Sluice.tree() else { return }
+        let completion = Completion(of: Array(words.first == "--" ? words.dropFirst() : words[...]), in: tree)
+        let lines = completion.lines(with: Self.names(for: completion))
+        if !lines.isEmpty { print(lines.joined(separator: "\n")) }
+    }
+
+    /// Asks the gateway. A name server that hangs would outlast the client's own time, so the thread is left behind.
+    private static func names(for completion: Completion) -> [ProgramTree.Entry] {
+        let environment = ProcessInfo.processInfo.environment
+        guard completion.needsGateway else { return [] }
+        let found = FoundNames()
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            found.names.withLock { $0 = completion.askGateway(environment: environment) }
+            done.signal()
+        }
+        guard done.wait(timeout: .now() + patience) == .success else { return [] }
+        return found.names.withLock { $0 }
+    }
+
+    private final class FoundNames: Sendable {
+        let names = Mutex<[ProgramTree.Entry]>([])
+    }
+}

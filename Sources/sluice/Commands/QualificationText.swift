@@ -1,0 +1,93 @@
+import Foundation
+import GatewayCore
+import StoreQualification
+
+/// The report of `sluice qualify`.
+enum QualificationText {
+    /// A table for people: one line for each promise, then the checks that are worth a look.
+    ///
+    /// - Parameter all: Whether to show the checks that are kept, too.
+    static func table(_ report: QualificationReport, all: Bool) -> String {
+        var lines: [[String]] = [["PROMISE", "VERDICT", "CHECKS"]]
+        for promise in StorePromise.allCases {
+            guard let verdict = report.verdict(on: promise) else { continue }
+            let checks = report.judgements.filter { $0.promise == promise }
+            let kept = checks.count { $0.verdict == .kept }
+            lines.append([promise.rawValue, verdict.rawValue, "\(kept) of \(checks.count) kept"])
+        }
+        var text = grid(lines)
+        let shown = report.judgements.filter { all || $0.verdict != .kept }
+        if !shown.isEmpty {
+            let rows = shown.map { judgement in
+                [
+                    judgement.verdict.rawValue, judgement.scheme.rawValue, judgement.delivery.rawValue,
+                    judgement.promise.rawValue, judgement.check, judgement.detail,
+                ]
+            }
+            text += "\n" + grid([["VERDICT", "SCHEME", "DELIVERY", "PROMISE", "CHECK", "ANSWER"]] + rows)
+        }
+        text += "\n\(report.requests) requests below \(report.prefix)."
+        if report.isBroken { text += " This store does not keep all promises." + advice(report) }
+        for key in report.leftBehind { text += "\nLeft behind: \(key)" }
+        return text
+    }
+
+    /// What helps against what is broken.
+    private static func advice(_ report: QualificationReport) -> String {
+        let isOpen = report.judgements.contains { judgement in
+            judgement.verdict == .broken && judgement.scheme == .awsV4 && judgement.delivery == .presignedURL
+                && (judgement.promise == .nothingMore || judgement.check.contains("SHA-256"))
+        }
+        guard isOpen else { return "" }
+        return "\nSet honoursUnsignedHeaders of the bucket if it is not set: upload links then bind more headers."
+    }
+
+    /// The report as JSON.
+    static func json(_ report: QualificationReport, of bucket: Bucket) -> String {
+        let value = Told(
+            bucket: bucket.name.rawValue, prefix: report.prefix, requests: report.requests,
+            isBroken: report.isBroken, leftBehind: report.leftBehind,
+            promises: Dictionary(
+                uniqueKeysWithValues: StorePromise.allCases.compactMap { promise in
+                    report.verdict(on: promise).map { (promise.rawValue, $0.rawValue) }
+                }),
+            checks: report.judgements.map { judgement in
+                Told.Check(
+                    scheme: judgement.scheme.rawValue, delivery: judgement.delivery.rawValue,
+                    promise: judgement.promise.rawValue, check: judgement.check, verdict: judgement.verdict.rawValue,
+                    detail: judgement.detail)
+            })
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    private struct Told: Encodable {
+        struct Check: Encodable {
+            var scheme: String
+            var delivery: String
+            var promise: String
+            var check: String
+            var verdict: String
+            var detail: String
+        }
+
+        var bucket: String
+        var prefix: String
+        var requests: Int
+        var isBroken: Bool
+        var leftBehind: [String]
+        var promises: [String: String]
+        var checks: [Check]
+    }
+
+    private static func grid(_ lines: [[String]]) -> String {
+        let count = lines.first?.count ?? 0
+        let widths = (0..<count).map { column in lines.map { $0[column].count }.max() ?? 0 }
+        return lines.map { line in
+            line.enumerated().map { column, cell in
+                column == count - 1 ? cell : cell + String(repeating: " ", count: widths[column] - cell.count + 2)
+            }.joined() + "\n"
+        }.joined()
+    }
+}

@@ -1,0 +1,293 @@
+import Foundation
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+
+extension Doctor {
+    /// Looks at the database with the settings of the gateway.
+    ///
+    /// - Returns: The URLs that its rows name; `nil` if they cannot be read.
+    mutating func examineDatabase() async -> [CalledEndpoint]? {
+        guard let database else {
+            report.note(.database, .skipped, "The settings of the database have mistakes.")
+            return nil
+        }
+        do throws(PostgresError) {
+            let configuration = try database.configuration(
+                "sluice-doctor", sessionSettings: DatabaseDiagnosis.sessionSettings, responseTimeout: .seconds(15))
+            let connection = PostgresConnection(configuration, logger: logger)
+            let other = PostgresConnection(configuration, logger: logger)
+            let endpoints = await examine(DatabaseDiagnosis(connection: connection), connection, other)
+            await connection.close()
+            await other.close()
+            return endpoints
+        } catch {
+            report.note(.database, .failed, "\(error)")
+            return nil
+        }
+    }
+
+    private mutating func examine(
+        _ diagnosis: DatabaseDiagnosis, _ connection: PostgresConnection, _ other: PostgresConnection
+    ) async -> [CalledEndpoint]? {
+        do {
+            judge(try await diagnosis.server())
+            // The first answer took the time to connect; this one shows the clock.
+            let (sent, start) = (Date.now, ContinuousClock.now)
+            let facts = try await diagnosis.server()
+            let middle = sent.addingTimeInterval((ContinuousClock.now - start) / .seconds(1) / 2)
+            judgeDurability(facts)
+            judgeClock(facts.clock.timeIntervalSince(middle))
+            try await judgeLocks(diagnosis, other)
+            guard try await judgeSchema(connection, diagnosis) else {
+                for subject in [DoctorReport.Subject.roles, .masterKey, .gateways] {
+                    report.note(subject, .skipped, "The tables are not those of this version.")
+                }
+                return nil
+            }
+            judge(try await diagnosis.login())
+            let gateways = try await diagnosis.runningGateways()
+            try await judgeMasterKey(connection, diagnosis, gateways)
+            judge(gateways)
+            return try await diagnosis.endpoints()
+        } catch let error as PostgresError {
+            report.note(.database, .failed, "\(error)", advice: Self.advice(for: error))
+        } catch {
+            report.note(.database, .failed, "\(error)")
+        }
+        return nil
+    }
+
+    /// What to do about a database that does not answer as it should.
+    private static func advice(for error: PostgresError) -> String {
+        let text = "\(error)"
+        return switch error.sqlState {
+        case "3D000"?: "Create the database as docs/operations.md shows, or correct its name in SLUICE_DATABASE_URL."
+        case "42501"?:
+            if case .refused = error {
+                "As the owner of the database: GRANT CONNECT ON DATABASE … TO sluice_gateway"
+            } else {
+                "The login lacks a right: run 'sluice migrate', and make the login a member of sluice_gateway."
+            }
+        case "57014"?: "The server ended the statement. Find out what keeps it busy."
+        // Class 28 is a login that is not accepted.
+        case let state? where state.hasPrefix("28"): Self.adviceOnLogin
+        case nil where text.contains("password"): Self.adviceOnLogin
+        case nil where text.contains("too many") || text.contains("slots"):
+            "Raise max_connections on the server, or run fewer clients."
+        case nil: "Check the host and port in SLUICE_DATABASE_URL, and whether PostgreSQL runs there."
+        default: "The server's log tells more."
+        }
+    }
+
+    private static let adviceOnLogin =
+        "Check the role and the password in SLUICE_DATABASE_URL, and pg_hba.conf on the server."
+
+    private mutating func judge(_ facts: ServerFacts) {
+        if facts.versionNumber < 150_000 {
+            report.note(
+                .database, .failed, "PostgreSQL is \(facts.version).", advice: "Sluice needs PostgreSQL 15 or later.")
+        } else {
+            report.note(.database, .ok, "PostgreSQL \(facts.version) answers, database '\(facts.database)'.")
+        }
+        if facts.encoding != "UTF8" {
+            report.note(
+                .database, .failed, "The encoding of the database is \(facts.encoding).",
+                advice: "Object keys are UTF-8: create the database anew with ENCODING 'UTF8'.")
+        }
+        if facts.isStandby || facts.isReadOnly {
+            report.note(
+                .database, .failed, facts.isStandby ? "The server is a standby." : "Transactions are read-only.",
+                advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write to the URL. "
+                    + "Reset default_transaction_read_only where it is on.")
+        }
+        if facts.isolation != "read committed" {
+            report.note(
+                .database, .failed, "Transactions are '\(facts.isolation)' by default; nothing can be recorded.",
+                advice: "Reset default_transaction_isolation of the server, the database and the login.")
+        }
+    }
+
+    private mutating func judgeDurability(_ facts: ServerFacts) {
+        if !facts.unsafeSettings.isEmpty {
+            let names = facts.unsafeSettings.joined(separator: " and ")
+            report.note(
+                .durability, .failed, "The server has \(names) off: a crash loses URLs that were issued.",
+                advice: "Set \(names) to on in postgresql.conf.")
+        }
+        guard facts.synchronousCommit == "on" else {
+            report.note(
+                .durability, .failed, "A session that sets synchronous_commit to on has \(facts.synchronousCommit).",
+                advice: "Connect without a pooler that shares sessions.")
+            return
+        }
+        guard facts.unsafeSettings.isEmpty else { return }
+        report.note(
+            .durability, .ok,
+            facts.synchronousStandbys.isEmpty
+                ? "Commits are durable. No standby is synchronous, so a failover may lose the last ones."
+                : "Commits are durable, also on the synchronous standbys: \(facts.synchronousStandbys).")
+    }
+
+    private mutating func judgeClock(_ ahead: TimeInterval) {
+        let allowed = Double(settings?.clockMaxDifference ?? 5)
+        let difference =
+            "The clock of PostgreSQL is \(String(format: "%.3f", abs(ahead))) s "
+            + "\(ahead < 0 ? "behind" : "ahead of") this machine's"
+        if abs(ahead) > allowed {
+            report.note(
+                .clock, .failed, "\(difference); at most \(Int(allowed)) s are allowed.",
+                advice: "Set both by NTP. Until then gateways on this machine issue nothing.")
+        } else if abs(ahead) > allowed / 2 {
+            report.note(.clock, .warning, "\(difference).", advice: "Set both by NTP.")
+        } else {
+            report.note(.clock, .ok, "\(difference).")
+        }
+    }
+
+    private mutating func judgeLocks(_ diagnosis: DatabaseDiagnosis, _ other: PostgresConnection) async throws {
+        if try await diagnosis.locksExclude(other, number: .random(in: 0...Int32.max)) {
+            report.note(.locks, .ok, "Advisory locks exclude other sessions.")
+        } else {
+            report.note(
+                .locks, .failed, "Advisory locks do not exclude other sessions, so a revoked grant could still issue.",
+                advice: "Use PostgreSQL itself, and connect without a pooler that shares sessions.")
+        }
+    }
+
+    /// - Returns: Whether there is a schema, so that its tables can be read.
+    private mutating func judgeSchema(
+        _ connection: PostgresConnection, _ diagnosis: DatabaseDiagnosis
+    ) async throws -> Bool {
+        do {
+            try await Migrator(connection: connection, logger: logger).check()
+        } catch let failure as Migrator.Failure {
+            let advice = "Run 'sluice migrate' of the version that the gateways have."
+            report.note(.schema, .failed, "\(failure)", advice: advice)
+            // Columns of another schema may be others.
+            guard case .functionsDiffer = failure else { return false }
+        }
+        let missing = try await diagnosis.missingFunctions()
+        guard missing.isEmpty else {
+            report.note(
+                .schema, .failed, "Functions were dropped: \(missing.joined(separator: ", ")).",
+                advice: "Delete their rows from schema_functions as the owner, and run 'sluice migrate'.")
+            return true
+        }
+        if report.findings.last?.check != .schema {
+            report.note(.schema, .ok, "Tables and functions are those of this version.")
+        }
+        return true
+    }
+
+    private mutating func judge(_ login: LoginFacts) {
+        let before = report.findings.count
+        let right = "Log in as a member of sluice_gateway that owns nothing; docs/operations.md shows how to create it."
+        if !login.hasGroupRole {
+            report.note(
+                .roles, .failed, "The role sluice_gateway does not exist.",
+                advice: "As a superuser: CREATE ROLE sluice_gateway NOLOGIN. Then run 'sluice migrate'.")
+        }
+        if login.isSuperuser {
+            report.note(
+                .roles, .failed,
+                "The gateway logs in as the superuser '\(login.name)' and could change its own records.",
+                advice: right)
+            return
+        }
+        if login.ownsSchema {
+            report.note(
+                .roles, .failed, "The login '\(login.name)' owns the schema and could change its own records.",
+                advice: right)
+            return
+        }
+        let missing = login.missingTables + login.missingFunctions
+        if !missing.isEmpty {
+            let more = missing.count > 5 ? " and \(missing.count - 5) more" : ""
+            report.note(
+                .roles, .failed,
+                "The login '\(login.name)' lacks rights on \(missing.prefix(5).joined(separator: ", "))\(more).",
+                advice: login.isInGroupRole || !login.hasGroupRole
+                    ? "Run 'sluice migrate', which grants them to sluice_gateway."
+                    : "As a superuser: GRANT sluice_gateway TO \(login.name)")
+        }
+        if !login.excessRights.isEmpty {
+            report.note(
+                .roles, .failed,
+                "The login '\(login.name)' could change its own records: \(login.excessRights.joined(separator: ", ")).",
+                advice: "Revoke these rights from it and from the roles that it is a member of.")
+        }
+        if login.mayCreate {
+            report.note(
+                .roles, .warning, "The login '\(login.name)' may create objects in the schema 'public'.",
+                advice: "As the owner of the database: REVOKE CREATE ON SCHEMA public FROM PUBLIC")
+        }
+        if !login.mayCreateTemporary {
+            report.note(
+                .roles, .warning,
+                "The login '\(login.name)' may not create temporary tables, so imports of grants fail.",
+                advice: "As the owner of the database: GRANT TEMPORARY ON DATABASE … TO sluice_gateway")
+        }
+        guard report.findings.count == before else { return }
+        report.note(.roles, .ok, "The login '\(login.name)' has the rights of a gateway and no others.")
+    }
+
+    private mutating func judgeMasterKey(
+        _ connection: PostgresConnection, _ diagnosis: DatabaseDiagnosis, _ gateways: [RunningGateway]
+    ) async throws {
+        let sealed = try await diagnosis.sealedRows()
+        let rows = sealed.map { "\($0.count) under '\($0.keyID)'" }.joined(separator: ", ")
+        let stock = rows.isEmpty ? "No row is sealed yet." : "Sealed rows: \(rows)."
+        guard let masterKeys else {
+            report.note(.masterKey, .skipped, "The setting of the master key has mistakes. \(stock)")
+            return
+        }
+        let flaws = try await MasterKeyCheck(connection: connection, keys: masterKeys).run()
+        for flaw in flaws {
+            report.note(
+                .masterKey, .failed, "\(flaw). \(stock)".capitalizedFirst,
+                advice: "Add this key's line to SLUICE_MASTER_KEY or its file. Without it, these secrets are lost.")
+        }
+        let lacking = gateways.filter { !$0.keyIDs.contains(masterKeys.currentID) }
+        if !lacking.isEmpty {
+            let ids = lacking.map { $0.id.uuidString.lowercased() }.joined(separator: ", ")
+            report.note(
+                .masterKey, .warning, "Gateways run without the key '\(masterKeys.currentID)': \(ids).",
+                advice: "Restart them with it, or they cannot open what is sealed from now on.")
+        }
+        guard flaws.isEmpty else { return }
+        let others = sealed.map(\.keyID).filter { $0 != masterKeys.currentID }
+        guard others.isEmpty else {
+            report.note(
+                .masterKey, .warning,
+                "New rows are sealed with '\(masterKeys.currentID)', others with an older key. \(stock)",
+                advice: "Run 'sluice rotate-master-key' once every gateway has both keys.")
+            return
+        }
+        report.note(.masterKey, .ok, "The key '\(masterKeys.currentID)' opens the rows that it seals. \(stock)")
+    }
+
+    private mutating func judge(_ gateways: [RunningGateway]) {
+        let allowed = Double(settings?.clockMaxDifference ?? 5)
+        for gateway in gateways where abs(gateway.clockDifference) > allowed {
+            report.note(
+                .gateways, .failed,
+                "The clock of gateway \(gateway.id.uuidString.lowercased()) differs from PostgreSQL's by "
+                    + "\(Int(abs(gateway.clockDifference).rounded())) s.",
+                advice: "Set the clock of its machine by NTP. Until then it issues nothing.")
+        }
+        let others = Set(gateways.map(\.version)).subtracting([ProgramVersion.current]).sorted()
+        if !others.isEmpty {
+            report.note(
+                .gateways, .warning,
+                "Gateways of other versions run: \(others.joined(separator: ", ")). This is \(ProgramVersion.current).",
+                advice: "Finish the update. Gateways whose schema does not fit issue nothing.")
+        }
+        guard report.findings.last?.check != .gateways else { return }
+        report.note(.gateways, .ok, gateways.isEmpty ? "No gateway runs." : "Gateways that run: \(gateways.count).")
+    }
+}
+
+extension String {
+    fileprivate var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

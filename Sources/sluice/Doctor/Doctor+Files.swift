@@ -1,0 +1,50 @@
+import Foundation
+
+extension Doctor {
+    /// Files with secrets, by the settings that name them.
+    private static let secretFiles: [SettingName] = [
+        .databasePasswordFile, .masterKeyFile, .bootstrapAdminKeyFile, .tlsKeyFile,
+    ]
+
+    /// Looks at the files that settings name: whether they are there, and who else can read the secret ones.
+    mutating func examineFiles(_ options: SettingsOptions, _ reader: SettingReader) {
+        var reader = reader
+        let before = report.findings.count
+        if let file = options.file, Self.holdsSecret(file) { examineReaders(of: file, named: "the configuration file") }
+        for name in Self.secretFiles {
+            guard let file = reader.text(name) else { continue }
+            examineReaders(of: file, named: name.variable)
+        }
+        // The reader of settings has named the other files that it cannot read.
+        for name in [SettingName.tlsCertificateFile, .tlsKeyFile] {
+            guard let file = reader.text(name), !FileManager.default.isReadableFile(atPath: file) else { continue }
+            report.note(
+                .files, .failed, "\(name.variable): '\(file)' does not exist, or this user cannot read it.",
+                advice: "Correct the path, or let the user that runs 'sluice serve' read the file.")
+        }
+        if report.findings.count == before { report.note(.files, .ok, "No other user can read a file with secrets.") }
+    }
+
+    /// Warns if users besides the owner can read a file.
+    private mutating func examineReaders(of file: String, named name: String) {
+        let attributes = try? FileManager.default.attributesOfItem(
+            atPath: URL(filePath: file).resolvingSymlinksInPath().path(percentEncoded: false))
+        guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue, mode & 0o044 != 0 else { return }
+        let who = mode & 0o004 != 0 ? "every user of this machine" : "the group of the file"
+        report.note(
+            .files, .warning,
+            "\(name): '\(file)' holds secrets, and \(who) can read it (mode \(String(mode, radix: 8))).",
+            advice: "Run: chmod 600 '\(file)'")
+    }
+
+    /// Whether a configuration file has a master key, a bootstrap key, or a password for the database.
+    private static func holdsSecret(_ file: String) -> Bool {
+        guard let content = FileManager.default.contents(atPath: file),
+            let members = (try? JSONSerialization.jsonObject(with: content)) as? [String: Any]
+        else { return false }
+        let keys: [SettingName] = [.masterKey, .bootstrapAdminKey]
+        let hasKey = keys.contains { members[$0.rawValue] != nil }
+        let url = (members["database"] as? [String: Any])?["url"] as? String
+        return hasKey || url.map(Settings.Database.hasPassword) ?? false
+    }
+}

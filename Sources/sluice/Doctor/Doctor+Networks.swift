@@ -1,0 +1,105 @@
+import Foundation
+import GatewayCloud
+import GatewayCore
+import GatewayPostgres
+import LibPQ
+import MicroHTTPD
+
+extension Doctor {
+    /// Largest number of servers that are called. A thousand buckets usually have few endpoints.
+    private static let mostOrigins = 100
+
+    /// Calls the servers that the rows name, each once and at the same time.
+    mutating func examineOutbound(_ endpoints: [CalledEndpoint]?) async {
+        guard let outbound else {
+            return report.note(.outbound, .skipped, "SLUICE_OUTBOUND_ALLOW has mistakes.")
+        }
+        guard let endpoints else {
+            return report.note(.outbound, .skipped, "The rows that name servers cannot be read.")
+        }
+        let origins = Dictionary(grouping: endpoints) { OutboundReach.origin(of: $0.url) ?? $0.url }
+            .mapValues { $0.map(\.row) }
+        guard !origins.isEmpty else { return report.note(.outbound, .ok, "No row names a server.") }
+        let reach = OutboundReach(policy: outbound)
+        let failures = await withTaskGroup(of: (String, ProbeFailure?).self) { group in
+            for origin in origins.keys.sorted().prefix(Self.mostOrigins) {
+                group.addTask { (origin, await reach.failure(at: origin)) }
+            }
+            return await group.reduce(into: [String: ProbeFailure]()) { $0[$1.0] = $1.1 }
+        }
+        for (origin, failure) in failures.sorted(by: { $0.key < $1.key }) {
+            let rows = origins[origin] ?? []
+            let more = rows.count > 3 ? " and \(rows.count - 3) more" : ""
+            report.note(
+                .outbound, .failed,
+                "\(origin) (\(rows.prefix(3).joined(separator: ", "))\(more)): \(Self.reason(failure))",
+                advice: Self.advice(failure))
+        }
+        let left = origins.count - Self.mostOrigins
+        if left > 0 { report.note(.outbound, .warning, "\(left) more servers were not called.") }
+        let reached = min(origins.count, Self.mostOrigins) - failures.count
+        if reached > 0 { report.note(.outbound, .ok, "Servers that answer: \(reached).") }
+    }
+
+    private static func reason(_ failure: ProbeFailure) -> String {
+        switch failure {
+        case .blocked: "the address is not public and not allowed."
+        case .nameNotFound: "the name has no address."
+        case .unreachable: "nothing accepts a connection there."
+        case .timedOut: "no answer within 5 seconds."
+        case .tls: "it does not speak TLS, or its certificate is not trusted."
+        case .unreadable, .redirected, .refused, .unexpected, .clockDifference, .notSignable:
+            "the answer is not HTTP."
+        }
+    }
+
+    private static func advice(_ failure: ProbeFailure) -> String {
+        switch failure {
+        case .blocked: "If you mean this address, add the origin to SLUICE_OUTBOUND_ALLOW."
+        case .nameNotFound: "Check the spelling of the endpoint, and the name servers of this machine."
+        case .tls: "Install the authority of the certificate on this machine, or correct the endpoint."
+        default: "Check host and port of the endpoint, and firewalls in between."
+        }
+    }
+
+    /// Looks whether `serve` could listen, or whether a gateway does.
+    mutating func examineListeners(_ reader: SettingReader) async {
+        var reader = reader
+        let listen = ListenAddress(reading: &reader, .listen) ?? ListenAddress(host: "127.0.0.1", port: 8080)
+        let admin = ListenAddress(reading: &reader, .adminListen)
+        let scheme = reader.text(.tlsCertificateFile) == nil ? "http" : "https"
+        // Only the inner listener has /healthz.
+        let isRunning = await Self.isGateway(at: admin ?? listen, scheme)
+        examine(listen, .listen, isRunning)
+        if let admin { examine(admin, .adminListen, isRunning) }
+    }
+
+    private mutating func examine(_ address: ListenAddress, _ name: SettingName, _ isRunning: Bool) {
+        let place = "\(name.variable): \(address.host) port \(address.port)"
+        do throws(HTTPServerError) {
+            try HTTPServer.checkAddress(address.host, port: address.port)
+            report.note(.listeners, .ok, "\(place) is free.")
+        } catch {
+            if isRunning { return report.note(.listeners, .ok, "\(place) is in use, by a gateway.") }
+            report.note(
+                .listeners, .warning, "\(place) cannot be used: \(error)",
+                advice: "'sluice serve' would not start here. Stop what listens there, or choose another address.")
+        }
+    }
+
+    /// Whether a gateway answers at an address.
+    private static func isGateway(at address: ListenAddress, _ scheme: String) async -> Bool {
+        let host =
+            switch address.host {
+            case "0.0.0.0": "127.0.0.1"
+            case "::": "[::1]"
+            default: address.host.contains(":") ? "[\(address.host)]" : address.host
+            }
+        let origin = "\(scheme)://\(host):\(address.port)"
+        guard address.port != 0, let policy = try? OutboundPolicy(origins: [origin]) else { return false }
+        let answer = await OutboundReach(policy: policy, timeout: .seconds(2)).answer(at: origin + "/healthz")
+        guard let answer, answer.status == 200 else { return false }
+        let document = (try? JSONSerialization.jsonObject(with: Data(answer.body))) as? [String: Any]
+        return document?["status"] as? String == "ok"
+    }
+}

@@ -3,8 +3,15 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 venv=$root/.build-venv
-# How a release is built. Linking Swift's library statically saves a tenth of the cycles of a request.
-release_build=(--package-path "$root" --configuration release --product sluice --static-swift-stdlib)
+# How a release is built. Linking Swift's library statically saves a tenth of the cycles of a request. The linker lld is
+# twice as fast as the default one, and does not warn of a function that Foundation contains and nobody calls. Compact
+# relocations and no table of symbols for plug-ins take 6 MB off the program.
+release_build=(
+    --package-path "$root" --configuration release --product sluice --static-swift-stdlib --disable-local-rpath
+    -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker --no-export-dynamic
+)
+# Seconds that the last builds of a release took: from nothing, and again.
+release_times=$root/.build/release-seconds
 
 say() { printf '==> %s\n' "$*" >&2; }
 
@@ -108,8 +115,47 @@ install_build_packages() {
     install_packages libcurl4-openssl-dev libssl-dev libpq-dev libmicrohttpd-dev pkg-config postgresql-15
 }
 
-# Makes the Python environment of the tests: the store Swift, and the SDKs of the stores, with which answers are
-# compared.
+# Prints the path of the program of a release.
+release_program() { printf '%s/sluice\n' "$(swift build "${release_build[@]}" --show-bin-path)"; }
+
+# Builds a release. It says before what comes and how long it took last time, and keeps how long it took now.
+build_release() {
+    local program kind=again last began=$SECONDS
+    program=$(release_program)
+    [[ -x $program ]] || kind=clean
+    last=$(sed -n "s/^$kind //p" "$release_times" 2>/dev/null) || true
+    case $kind in
+        clean)
+            say "building sluice and the libraries that it contains, on $(nproc) cores. Each line counts what is" \
+                "compiled; the largest modules come last and take a minute each." \
+                "$(if [[ -n $last ]]; then
+                    printf 'The last build from nothing took %s s.' "$last"
+                else
+                    printf 'Expect five minutes on two cores, and a quarter of an hour on slow ones.'
+                fi)"
+            ;;
+        again) say "building what has changed.${last:+ That took $last s the last time.}" ;;
+    esac
+    swift build "${release_build[@]}" >&2
+    local took=$((SECONDS - began))
+    say "built in $took s"
+    # A build that had nothing to do says nothing about the next one.
+    ((took >= 10)) || return 0
+    {
+        if [[ -f $release_times ]]; then sed "/^$kind /d" "$release_times"; fi
+        printf '%s %d\n' "$kind" "$took"
+    } >"$release_times.new"
+    mv "$release_times.new" "$release_times"
+}
+
+# strip_program FROM TO: copies a program without its symbols and what debuggers read.
+strip_program() {
+    strip --strip-all --remove-section=.comment --remove-section=.note -o "$2" "$1"
+    chmod 755 "$2"
+}
+
+# Makes the Python environment of the tests: the store Swift, and the SDKs of the stores and PyJWT, with which answers
+# are compared.
 ensure_venv() { make_venv "$venv" "$root/script/lib/requirements.txt"; }
 
 # make_venv DIR REQUIREMENTS: makes a Python environment, and makes it again if the requirements have changed.

@@ -24,15 +24,30 @@ struct SettingsTests {
         #expect(!result.errors.contains("made-up"))
     }
 
-    @Test func variablesOfTheAdminCommandAreNoMistakesAndOthersAre() throws {
-        let ofAdmin = ["SLUICE_ADMIN_URL", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_KEY_FILE"]
-        var environment = Dictionary(uniqueKeysWithValues: ofAdmin.map { ($0, "made-up") })
+    @Test func variablesOfCommandsThatCallAGatewayAreNoMistakesAndOthersAre() throws {
+        let ofClients = [
+            "SLUICE_ADMIN_URL", "SLUICE_ADMIN_KEY", "SLUICE_ADMIN_KEY_FILE", "SLUICE_URL", "SLUICE_KEY",
+            "SLUICE_KEY_FILE",
+        ]
+        var environment = Dictionary(uniqueKeysWithValues: ofClients.map { ($0, "made-up") })
         environment["SLUICE_ADMIN_KEYS"] = "made-up"
         let result = try Command.run(["serve"], environment: environment)
         #expect(result.status == 1)
         #expect(result.errors.contains("  SLUICE_ADMIN_KEYS: there is no such setting"))
-        for name in ofAdmin { #expect(!result.errors.contains("  \(name): ")) }
+        for name in ofClients { #expect(!result.errors.contains("  \(name): ")) }
         #expect(!result.errors.contains("made-up"))
+    }
+
+    @Test(arguments: [
+        ("SLUICE_LISTEM", "SLUICE_LISTEN"), ("SLUICE_DATABASE_ULR", "SLUICE_DATABASE_URL"),
+        ("SLUICE_HTTP_THREAD", "SLUICE_HTTP_THREADS"), ("SLUICE_MASTERKEY", "SLUICE_MASTER_KEY"),
+        ("SLUICE_SOMETHING_ELSE", nil),
+    ])
+    func aMisspeltSettingIsAnsweredWithTheNameThatItResembles(name: String, meant: String?) throws {
+        let result = try Command.run(["serve"], environment: [name: "made-up"])
+        #expect(
+            result.errors.contains(
+                "  \(name): there is no such setting\(meant.map { "; did you mean \($0)?" } ?? "")\n"))
     }
 
     @Test func theVersionIsThatOfTheContract() throws {
@@ -84,7 +99,7 @@ struct SettingsTests {
         ("bootstrap-admin-key", "SLUICE_BOOTSTRAP_ADMIN_KEY", "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE"),
     ])
     func secretsAreNotTakenFromTheCommandLine(key: String, variable: String, file: String) throws {
-        for command in ["serve", "migrate", "rotate-master-key", "audit-quotas"] {
+        for command in ["serve", "migrate", "rotate-master-key", "audit-quotas", "doctor"] {
             let result = try Command.run([command, "--set", "\(key)=made-up"], environment: [:])
             #expect(result.status == 64)
             #expect(result.errors.contains("\(variable) in the environment"))

@@ -25,7 +25,9 @@ import Testing
                 #expect(output[2].hasPrefix("http://127.0.0.1:\(storePort)/demo/users/alice/hello.txt?"))
                 #expect(output[3...] == ["Hello from Sluice", "200", "201", "201"])
 
-                let printed = DemoWorld.instructions(gateway: origin, token: "it's a $token", strangerToken: "s")
+                let printed = DemoWorld.instructions(
+                    gateway: origin, token: "it's a $token", strangerToken: "s",
+                    store: "http://127.0.0.1:\(storePort)")
                 for line in lines { #expect(printed.contains("\n\(line)\n")) }
 
                 let refused = try await bash(DemoWorld.commands(gateway: origin, token: "other")[0])

@@ -123,7 +123,10 @@ import Testing
         let head = try await fixture.send(.head, try fixture.url(.head, "k"))
         let get = try await fixture.get("k")
         #expect(head.status == 200)
-        #expect(head.fields == get.fields)
+        func fields(_ answer: Answer) -> [String] {
+            answer.fields.filter { $0.name.canonicalName != "x-amz-request-id" }.map { "\($0.name): \($0.value)" }
+        }
+        #expect(fields(head) == fields(get))
     }
 }
 
@@ -139,12 +142,12 @@ import Testing
         let answer = try await fixture.send(.options, url, headers: preflight)
         #expect(answer.status == 200)
         #expect(answer["access-control-allow-origin"] == "*")
-        #expect(answer["access-control-allow-methods"] == "PUT, GET, HEAD")
+        #expect(answer["access-control-allow-methods"] == "PUT, GET, HEAD, POST, DELETE")
         #expect(answer["access-control-allow-headers"] == "content-type, x-amz-meta-a")
         #expect(answer["vary"] == "Origin")
         #expect(try await fixture.send(.options, url).status == 400)
-        let delete = preflight.merging(["access-control-request-method": "DELETE"]) { $1 }
-        #expect(try await fixture.send(.options, url, headers: delete).status == 403)
+        let patch = preflight.merging(["access-control-request-method": "PATCH"]) { $1 }
+        #expect(try await fixture.send(.options, url, headers: patch).status == 403)
     }
 
     @Test func `a page sees the answer, also a refusal, and its headers`() async throws {

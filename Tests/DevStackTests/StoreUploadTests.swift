@@ -219,20 +219,23 @@ import Testing
         for bound in [
             ["x-amz-copy-source": "/demo/k"], ["x-amz-acl": "public-read"], ["x-amz-tagging": "a=b"],
             ["x-amz-content-sha256": "STREAMING-UNSIGNED-PAYLOAD-TRAILER"], ["content-encoding": "aws-chunked"],
-            ["x-amz-checksum-crc32": "AAAAAA=="], ["if-match": "*"], ["if-none-match": "\"x\""],
+            ["x-amz-checksum-crc64nvme": "AAAAAA=="], ["x-amz-storage-class": "GLACIER"],
+            ["if-match": "*"], ["if-none-match": "\"x\""],
         ] {
             let answer = try await fixture.put("k", "x", bound: bound)
             #expect(answer.status == 501, "\(bound)")
             #expect(answer.code == "NotImplemented")
         }
-        for name in ["acl", "uploads", "tagging", "uploadId", "versionId"] {
+        for name in ["acl", "uploads", "tagging", "versionId"] {
             let answer = try await fixture.get("k", query: [NamedValue(name, "1")])
             #expect(answer.status == 501)
         }
-        for method in [HTTPRequest.Method.delete, .post, .patch, .connect] {
+        for method in [HTTPRequest.Method.patch, .connect] {
             #expect(try await fixture.send(method, try fixture.url(.put, "k")).status == 501)
         }
-        #expect(try await fixture.send(.get, try fixture.url(.get, "")).status == 501)
+        for name in ["acl", "cors", "policy", "tagging", "versions"] {
+            #expect(try await fixture.get("", query: [NamedValue(name, "")]).status == 501)
+        }
         #expect(fixture.fileCount == 0)
     }
 
@@ -242,7 +245,8 @@ import Testing
         #expect(anonymous.status == 403)
         #expect(anonymous.code == "AccessDenied")
         let authorization = ["authorization": "AWS4-HMAC-SHA256 Credential=x, SignedHeaders=host, Signature=y"]
-        #expect(try await fixture.send(.get, "http://127.0.0.1:9000/demo/k", headers: authorization).status == 501)
+        let malformed = try await fixture.send(.get, "http://127.0.0.1:9000/demo/k", headers: authorization)
+        #expect(malformed.code == "AuthorizationHeaderMalformed")
         let both = try await fixture.send(.get, try fixture.url(.get, "k"), headers: authorization)
         #expect(both.code == "InvalidArgument")
         let url = try fixture.url(.get, "k")

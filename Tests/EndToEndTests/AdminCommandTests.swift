@@ -69,7 +69,7 @@ import Testing
         #expect(
             table.output == """
                 PRINCIPAL         PREFIX  CONDITIONS
-                group:by-command  a/      {"maxTTL":60}
+                group:by-command  a/      maxTTL=60
 
                 """)
         _ = try await done(["grants", "update", grantID, "--note", "hello", "--unset", "conditions"])
@@ -95,6 +95,25 @@ import Testing
         _ = try await done(["quotas", "update", quota, "--limit", "7"])
         _ = try await done(["quotas", "update", quota, "--limit", "8", "--if-match", "*"])
         #expect(try await done(["quotas", "get", quota, "--json"]).json["limit"] == .integer(8))
+    }
+
+    @Test func `an offboarding removes what a dry run finds, and a dry run removes nothing`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("command-left")
+        let grant = try await site.grant(["GetObject"], to: "user:command-leaver", in: "command-left")
+        let words = ["principals", "offboard", "user:command-leaver", "--json"]
+        let dry = try await done(words + ["--dry-run"])
+        #expect(dry.json["count"] == .integer(1))
+        // A version that is named is not replaced by that of a dry run.
+        let stale = try await admin(words + ["--if-match", "\"0\""])
+        #expect(stale.status == 5)
+        _ = try await done(["grants", "get", grant])
+        let gone = try await done(words)
+        #expect(gone.json["count"] == .integer(1))
+        let left = try await admin(["grants", "get", grant])
+        #expect(left.status == 4)
+        let again = try await done(words)
+        #expect(again.json["count"] == .integer(0))
     }
 
     @Test func `lists go on to the next page as far as they are asked to`() async throws {
@@ -152,7 +171,7 @@ import Testing
         #expect(try await done(arguments, input: shorter).json.deleted == .integer(1))
         #expect(try await done(["grants", "list", "--bucket", bucket, "--json"]).rows.count == 4)
         let bad = try await admin(arguments, input: "{\"principal\": 1}\nprincipal\n")
-        #expect(bad.status == 2 && bad.errors.contains("line: "), "\(bad.errors)")
+        #expect(bad.status == 2 && bad.errors.contains("\"line\""), "\(bad.errors)")
     }
 
     @Test func `keys are rotated, quotas reset, and the audit tells who did it`() async throws {
@@ -186,16 +205,24 @@ import Testing
         let site = try Deployment.current
         let auditor = try await site.makeUser("commanding-auditor", roles: ["auditor"])
         let runs: [(Run, Int32, String)] = [
-            (try await admin(["grants", "list"], key: "wrong-key"), 3, "Unauthenticated (401)"),
+            (
+                try await admin(["grants", "list"], key: "wrong-key"), 3,
+                "The key in SLUICE_ADMIN_KEY was sent to http://"
+            ),
             (try await admin(["quotas", "list"], key: auditor.client.token), 0, ""),
             (
                 try await admin(
                     ["groups", "members", "create", "group:g", "--member", "user:u"], key: auditor.client.token), 3,
-                "AccessDenied (403)"
+                "The command requires the role 'admin'."
             ),
-            (try await admin(["grants", "list"], at: 1), 7, "connect"),
-            (try await admin(["quotas", "create", "--principal", "user:x"]), 2, "InvalidArgument (400)"),
+            (try await admin(["grants", "list"], at: 1), 7, "Nothing answers at http://127.0.0.1:1: "),
+            (
+                try await admin([
+                    "quotas", "create", "--principal", "nobody", "--metric", "urls", "--period", "day", "--limit", "1",
+                ]), 2, "InvalidArgument (400)"
+            ),
             (try await admin(["nonsense"]), 64, "There is no command"),
+            (try await admin([]), 64, "A command is missing after 'admin'"),
             (try await admin(["grants"]), 64, "A command is missing"),
             (try await admin(["grants", "list", "--output", "/nowhere/file"]), 1, "cannot be written"),
             (try await admin(["buckets", "create", "--file", "/nowhere/file"]), 1, "cannot be read"),
@@ -208,7 +235,7 @@ import Testing
     }
 
     @Test func `help of the whole and of each part needs neither key nor gateway`() async throws {
-        for arguments in [["--help"], ["grants", "--help"], ["grants", "create", "--help"], []] {
+        for arguments in [["--help"], ["grants", "--help"], ["grants", "create", "--help"], ["help", "grants"]] {
             let run = try await admin(arguments, key: "none-needed", at: 1)
             #expect(run.status == 0, "\(arguments)")
             #expect(run.output.contains("grants create"), "\(arguments)")
@@ -217,28 +244,128 @@ import Testing
 }
 
 extension AdminCommandTests {
-    @Test func `the tour of the README leads where it says`() async throws {
+    @Test func `options may be anywhere, each row is printed as a line, and no rows are nothing on standard output`()
+        async throws
+    {
         let site = try Deployment.current
-        let readme = try String(
-            contentsOf: ContractDocument.repository.appending(path: "README.md"), encoding: .utf8)
-        let section = try #require(readme.firstMatch(of: /(?s)## Tour\n.*?```sh\n(.*?)```/)).output.1
-        let programs = URL(filePath: Program.path).deletingLastPathComponent().path()
+        try await site.makeBucket("liked")
+        for name in ["a", "b"] { try await site.grant(["PutObject"], to: "user:\(name)", in: "liked", prefix: "p/") }
+        let lines = try await done(["--print", "principal,prefix", "grants", "--bucket=liked", "list"]).output
+        #expect(Set(lines.split(separator: "\n")) == ["user:a\tp/", "user:b\tp/"])
+        let id = try await done(["grants", "list", "--principal", "user:a", "--bucket", "liked", "--print", "id"])
+            .output
+        let grant = String(id.dropLast())
+        #expect(try await done(["grants", "--print", "bucket", "get", grant]).output == "liked\n")
+        _ = try await done([
+            "grants", "update", grant, "--conditions.max-ttl", "60", "--conditions.max-bytes", "7",
+        ])
+        let changed = try await done([
+            "grants", "update", grant, "--unset", "conditions.max-bytes", "--print", "conditions",
+        ])
+        #expect(changed.output == "{\"maxTTL\":60}\n")
+        let none = try await admin(["grants", "list", "--bucket", "no-such-bucket"])
+        #expect(none.status == 0 && none.output == "" && none.errors == "There are no rows.\n")
+    }
+
+    @Test func `an error is a JSON document where --json says so`() async throws {
+        let gone = try await admin(["--json", "grants", "get", "0198c5a1-7a3b-7c11-9f6e-3f1d2c4b5a69"])
+        #expect(gone.status == 4 && gone.output == "")
+        #expect(try JSONNode(json: Array(gone.errors.utf8))["code"]?.text == "NoSuchGrant")
+        let wrong = try await admin(["grants", "get", "--json"])
+        #expect(wrong.status == 64)
+        #expect(try JSONNode(json: Array(wrong.errors.utf8))["code"]?.text == "CommandLine")
+    }
+
+    @Test func `an export is what the name of its file says, and a refused one leaves the file as it was`() async throws
+    {
+        let site = try Deployment.current
+        try await site.makeBucket("named-exports")
+        try await site.grant(["GetObject"], to: "user:named", in: "named-exports", prefix: "p/")
+        let folder = FileManager.default.temporaryDirectory.appending(path: "exports-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func export(_ name: String, _ more: [String] = []) async throws -> (Run, String) {
+            let file = folder.appending(path: name)
+            let run = try await admin(
+                ["grants", "export", "--bucket", "named-exports", "--output", file.path()] + more)
+            return (run, (try? String(contentsOf: file, encoding: .utf8)) ?? "")
+        }
+        #expect(try await export("g.csv").1.hasPrefix("id,"))
+        #expect(try await export("g.ndjson").1.hasPrefix("{"))
+        let unknown = try await export("g.xlsx")
+        #expect(unknown.0.status == 64 && unknown.0.errors.contains("'--format'") && unknown.1 == "")
+        #expect(try await export("g.xlsx", ["--format", "csv"]).1.hasPrefix("id,"))
+        let refused = try await admin(
+            ["grants", "export", "--output", folder.appending(path: "g.csv").path()], key: "wrong-key")
+        #expect(refused.status == 3)
+        let kept = try String(contentsOf: folder.appending(path: "g.csv"), encoding: .utf8)
+        #expect(kept.hasPrefix("id,"))
+    }
+
+    @Test func `a bucket that is not valid ends the command with 1`() async throws {
+        let site = try Deployment.current
+        try await site.makeBucket("unreachable-store")
+        let run = try await admin(["buckets", "validate", "unreachable-store", "--print", "valid"])
+        #expect(run.status == 1 && run.output == "false\n", "\(run.errors)")
+    }
+
+    @Test(arguments: ["bash", "zsh", "fish"])
+    func `shells complete commands, options, values and names of rows`(shell: String) async throws {
+        try #require(["/bin/bash", "/usr/bin/zsh", "/usr/bin/fish"].contains { $0.hasSuffix(shell) })
+        guard FileManager.default.isExecutableFile(atPath: shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)") else {
+            try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_REQUIRE_STORES"] == nil, "install \(shell)")
+            return
+        }
+        let site = try Deployment.current
+        try await site.makeBucket("completed-\(shell)-bucket")
+        let lines: [(String, String)] = [
+            ("sluice adm", "admin"), ("sluice admin gran", "grants"), ("sluice admin grants cr", "create"),
+            ("sluice admin grants create --conditions.max-b", "--conditions.max-bytes"),
+            ("sluice admin grants create --effect de", "deny"), ("sluice migr", "migrate"),
+            ("sluice admin buckets get completed-\(shell)", "completed-\(shell)-bucket"),
+            ("sluice admin --json grants list --bucket completed-\(shell)", "completed-\(shell)-bucket"),
+            ("sluice completion fi", "fish"), ("sluice help admin quo", "quotas"),
+        ]
+        for (line, word) in lines {
+            let found = try await completions(of: line, in: shell)
+            #expect(found == [word], "\(shell): \(line): \(found)")
+        }
+    }
+
+    /// What a shell offers at the end of a line.
+    private func completions(of line: String, in shell: String) async throws -> [String] {
+        let site = try Deployment.current
+        let script: String
+        switch shell {
+        case "bash":
+            script = #"""
+                source <(sluice completion bash)
+                COMP_LINE=$1 COMP_POINT=${#1}; _sluice sluice; printf '%s\n' "${COMPREPLY[@]}"
+                """#
+        case "zsh":
+            // The functions that the completion calls to add words print them instead.
+            script = #"""
+                compdef() { :; }
+                source <(sluice completion zsh)
+                _describe() { local name=${@[-1]}; for e in "${(@P)name}"; do e=${e//\\:/$'\1'}; e=${e%%:*}; \
+                    e=${e//$'\1'/:}; [[ $e == "$PREFIX"* ]] && print -r -- "$e"; done }
+                words=("${(@z)1}"); [[ $1 == *' ' ]] && words+=(''); CURRENT=$#words; PREFIX=$words[-1]; _sluice
+                """#
+        default:
+            script = "sluice completion fish | source; complete -C $argv[1] | string replace -r '\\t.*' ''"
+        }
+        let program = shell == "bash" ? "/bin/bash" : "/usr/bin/\(shell)"
+        let flags = ["bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]][shell] ?? []
+        let tail = shell == "fish" ? [line] : [shell, line]
+        let folder = URL(filePath: Program.path).deletingLastPathComponent().path()
         let process = try RunningProcess(
-            ["/bin/bash", "-euo", "pipefail", "-c", String(section)],
+            [program] + flags + ["-c", script] + tail,
             environment: [
                 "SLUICE_ADMIN_KEY": try #require(site.environment["SLUICE_BOOTSTRAP_ADMIN_KEY"]),
-                "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)",
-                "PATH": "\(programs):/usr/bin:/bin",
+                "SLUICE_ADMIN_URL": "http://127.0.0.1:\(site.gateways[0].port)", "PATH": "\(folder):/usr/bin:/bin",
             ])
         let status = await process.exitStatus()
-        try #require(status == 0, "\(process.errors)")
-        #expect(process.errors == "")
-        let output = process.output
-        #expect(output.contains("X-Amz-Signature=") && output.contains("\n201\n"))
-        #expect(output.contains("\"code\":\"AccessDenied\"") && output.contains("\n403\n"))
-        let explained = try #require(output.firstRange(of: "permitted "))
-        #expect(output[explained.lowerBound...].contains("false"))
-        #expect(output[explained.lowerBound...].contains("nearMisses:"))
-        #expect(output[explained.lowerBound...].contains("reports/2030.pdf"))
+        #expect(process.errors == "", "\(shell) \(status)")
+        return process.output.split(separator: "\n").map(String.init)
     }
 }

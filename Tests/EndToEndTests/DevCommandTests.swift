@@ -15,6 +15,7 @@ import Testing
         #expect(try await stranger.ask(.download("users/alice/hello.txt", from: "demo")).status == 403)
         #expect(try await first.user.ask(.download("users/mallory/hello.txt", from: "demo")).status == 403)
         try await expectRefusals(by: first)
+        try await expectValidBuckets(of: first)
         #expect(first.process.output.contains("/admin/v1"))
         #expect(await first.end(by: SIGTERM) == 0)
 
@@ -22,6 +23,9 @@ import Testing
         let download = try await second.user.ask(.download("users/alice/hello.txt", from: "demo"))
         #expect(try await Link(download.json).use().text == "Hello from Sluice")
         #expect(try second.user.token == first.user.token)
+        #expect(try second.admin.token == first.admin.token)
+        #expect(try await second.admin.call("GET", "/admin/v1/buckets").status == 200)
+        #expect(try await second.exportsSuffice())
         #expect(try second.stranger.token == stranger.token)
         #expect(try await second.paste() == ["201", "200", "201", "Hello from Sluice", "200"])
         #expect(await second.end(by: SIGINT) == 0)
@@ -49,6 +53,16 @@ import Testing
                 #expect(process.errors.contains(taken), "\(process.errors)")
                 #expect(!process.output.contains("is ready"))
             }
+        }
+    }
+
+    /// Expects that both buckets of the demo pass every check of the gateway, and that no probe object remains.
+    private func expectValidBuckets(of dev: DevProcess) async throws {
+        let admin = try dev.admin
+        for bucket in ["demo", "demo-oss"] {
+            let answer = try await admin.call("POST", "/admin/v1/buckets/\(bucket):validate")
+            #expect(answer.json["valid"] == .bool(true), "\(answer.json)")
+            #expect(answer.json["probeLeft"] == .bool(false), "\(answer.json)")
         }
     }
 
@@ -121,6 +135,26 @@ import Testing
             get throws {
                 let address = try #require(process.output.firstRange(of: "is ready at http://127.0.0.1:"))
                 return try #require(UInt16(process.output[address.upperBound...].prefix { $0.isNumber }))
+            }
+        }
+
+        /// Whether commands without an option reach this gateway once the printed lines `export …` are pasted.
+        func exportsSuffice() async throws -> Bool {
+            let exports = process.output.split(separator: "\n").filter { $0.hasPrefix("export SLUICE_") }
+            let commands = ["\"$1\" admin buckets list", "\"$1\" share --quiet demo/users/alice/hello.txt"]
+            let script = "set -e\n" + (exports.map(String.init) + commands).joined(separator: "\n")
+            let shell = try RunningProcess(["/bin/bash", "-c", script, "bash", Program.path], environment: [:])
+            let status = await shell.exitStatus()
+            #expect(status == 0, "\(shell.errors)")
+            return exports.count == 4
+        }
+
+        /// The admin whose key each start prints.
+        var admin: APIClient {
+            get throws {
+                let lines = process.output.split(separator: "\n")
+                let line = try #require(lines.first { $0.contains("SLUICE_ADMIN_KEY=") })
+                return APIClient(port: try port, token: String(line.split(separator: "=")[1]))
             }
         }
 

@@ -162,7 +162,7 @@ import Testing
             let count = 40
             func sendBoth(_ number: Int) async throws -> [Answer] {
                 let quota: JSON = [
-                    "principal": "user:x", "metric": "urls", "period": "day", "limit": .number(1000 + number),
+                    "principal": "user:x\(number)", "metric": "urls", "period": "day", "limit": .number(1000 + number),
                 ]
                 return [
                     try await send(

@@ -27,7 +27,7 @@ import Testing
             let batch: [JSON] = [.download("b\(number)", from: "lost"), .download("c\(number)", from: "lost")]
             let form: JSON = ["bucket": "lost", "key": "f\(number)", "contentTypes": ["image/png"], "maxBytes": 9]
             let quota: JSON = [
-                "principal": "user:x", "metric": "urls", "period": "day", "limit": .number(1000 + number),
+                "principal": "user:x\(number)", "metric": "urls", "period": "day", "limit": .number(1000 + number),
             ]
             let grant: JSON = [
                 "principal": "user:x", "bucket": "lost", "prefix": "\(number)/", "actions": ["GetObject"],

@@ -32,6 +32,17 @@ import Testing
 
         let user = try await site.makeUser("alice")
         try await site.grant(["GetObject"], to: user.principal, in: "sealed")
+        // The first gateway has only the old key. Nothing is sealed that it could not open.
+        let first = site.gateways[0]
+        let id = try #require(first.log.firstMatch(of: #/gateway=([0-9a-f-]{36})/#)).1
+        let refused = try await #require(throws: ProgramError.self) {
+            try await Program.run(["rotate-master-key"], environment: site.environment.merging(both) { $1 })
+        }
+        #expect(refused.status == 1)
+        #expect(refused.output.contains("without the master key 'k2'"), "\(refused)")
+        #expect(refused.output.contains("\(id), started") && !refused.output.contains(other))
+        #expect(try await user.ask(.download("k", from: "sealed")).status == 201)
+        await site.end(first) { #expect(await first.terminate() == 0) }
         _ = try await Program.run(["rotate-master-key"], environment: site.environment.merging(both) { $1 })
         let audited = "SELECT count(*) FROM admin_audit WHERE actor = 'rotate-master-key' AND operation = 'update'"
         #expect(try await site.number(audited) == 1)

@@ -199,6 +199,7 @@ struct BodyTests {
         _ operation: ContractDocument.Operation, _ json: String?, type: String? = nil, to gateway: TestGateway
     ) async throws -> TestAnswer {
         if operation.path.contains("{bucket}") { try await gateway.makeBucket() }
+        if operation.path.contains("/issuers/{id}") { try await gateway.makeIssuer() }
         if operation.path.hasPrefix("/admin/v1/api-keys/{id}") {
             let key = APIKey(
                 id: MemoryUploads.openID, prefix: "abcdefghij01", hash: [], name: "key",

@@ -10,7 +10,7 @@ import Testing
 @Suite("The documents' rows") struct DocumentedRowsTests {
     /// The bodies that a page of the documentation posts to a collection, in order.
     private func bodies(_ collection: String, in text: String) -> [String] {
-        text.split(separator: "admin $api/\(collection) -d '").dropFirst().compactMap { rest in
+        text.split(separator: "admin $api/\(collection)?ifExists=return -d '").dropFirst().compactMap { rest in
             rest.range(of: "'\n").map { String(rest[..<$0.lowerBound]) }
         }
     }

@@ -11,6 +11,7 @@ import Testing
 @Suite("Idempotency keys")
 struct IdempotencyKeyTests {
     private static let quota = #"{"principal": "user:a", "metric": "urls", "period": "day", "limit": 5}"#
+    private static func quota(per period: String) -> String { quota.replacing("day", with: period) }
     private static let download = #"{"action": "GetObject", "bucket": "photos", "key": "uploads/a"}"#
 
     private func post(
@@ -33,9 +34,10 @@ struct IdempotencyKeyTests {
         #expect(second.headers[.idempotencyReplayed] == "true")
         #expect(second.headers[.requestID] != first.headers[.requestID])
         #expect(gateway.stores.quotas.changes.withLock { $0.count } == 1)
-        let other = await post("/admin/v1/quotas", Self.quota, key: "k2", to: gateway)
+        let (hourly, monthly) = (Self.quota(per: "hour"), Self.quota(per: "month"))
+        let other = await post("/admin/v1/quotas", hourly, key: "k2", to: gateway)
         #expect(other.status == 201 && other.string("id") != first.string("id"))
-        let without = await post("/admin/v1/quotas", Self.quota, key: nil, to: gateway)
+        let without = await post("/admin/v1/quotas", monthly, key: nil, to: gateway)
         #expect(without.status == 201 && without.string("id") != first.string("id"))
     }
 

@@ -19,6 +19,7 @@ struct StubPolicy: PolicySource {
     static let secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
     var conditions = GrantConditions(allowResponseContentType: true)
+    var effect = Grant.Effect.allow
     var failure: GatewayError?
 
     static func bucket() throws -> Bucket {
@@ -58,7 +59,7 @@ struct StubPolicy: PolicySource {
     func grant() throws -> Grant {
         Grant(
             id: Self.grantID, principal: try .user("alice"), bucket: try BucketName("photos"),
-            prefix: try KeyPrefix(literal: "uploads/"), actions: [.putObject, .getObject], effect: .allow,
+            prefix: try KeyPrefix(literal: "uploads/"), actions: [.putObject, .getObject], effect: effect,
             conditions: conditions, createdBy: "user:root", createdAt: TestGateway.now
         )
     }
@@ -151,14 +152,20 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
 final class MemoryStore<Resource: Sendable>: AdminStore {
     private let kind: ResourceKind
     private let identify: @Sendable (Resource) -> String
+    /// Whether two rows say the same, for kinds of which no two rows may.
+    private let areTwins: @Sendable (Resource, Resource) -> Bool
     private let rows = Mutex<[(id: String, row: Stored<Resource>)]>([])
     let queries = Mutex<[ListQuery]>([])
     let changes = Mutex<[ChangeContext]>([])
     /// Every row ever written, with its author.
     let history = Mutex<[(row: Resource, actor: Principal)]>([])
 
-    init(_ kind: ResourceKind, _ identify: @escaping @Sendable (Resource) -> String) {
+    init(
+        _ kind: ResourceKind, areTwins: @escaping @Sendable (Resource, Resource) -> Bool = { _, _ in false },
+        _ identify: @escaping @Sendable (Resource) -> String
+    ) {
         self.kind = kind
+        self.areTwins = areTwins
         self.identify = identify
     }
 
@@ -166,6 +173,9 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
         changes.withLock { $0.append(change) }
         let id = identify(resource)
         let stored = Stored(row: resource, revision: UUID())
+        if let twin = rows.withLock({ rows in rows.first { areTwins($0.row.row, resource) } }) {
+            throw .alreadyExists(kind, id: twin.id)
+        }
         let isNew = rows.withLock { rows in
             guard !rows.contains(where: { $0.id == id }) else { return false }
             rows.append((id, stored))
@@ -221,19 +231,35 @@ final class MemoryStore<Resource: Sendable>: AdminStore {
 struct MemoryStores {
     let buckets = MemoryStore<Bucket>(.bucket) { $0.name.rawValue }
     let credentials = MemoryStore<StorageCredential>(.storageCredential) { $0.id.uuidString.lowercased() }
-    let grants = MemoryStore<Grant>(.grant) { $0.id.uuidString.lowercased() }
+    let grants = MemoryStore<Grant>(
+        .grant,
+        areTwins: { left, right in
+            var right = right
+            (right.id, right.note, right.createdBy) = (left.id, left.note, left.createdBy)
+            right.createdAt = left.createdAt
+            return left == right
+        }
+    ) { $0.id.uuidString.lowercased() }
     let grantBulk = MemoryGrantBulk()
     let members = MemoryStore<GroupMember>(.groupMember) { $0.identifier }
-    let quotas = MemoryStore<Quota>(.quota) { $0.id.uuidString.lowercased() }
+    let quotas = MemoryStore<Quota>(
+        .quota,
+        areTwins: { left, right in
+            var right = right
+            (right.id, right.limit, right.createdAt) = (left.id, left.limit, left.createdAt)
+            return left == right
+        }
+    ) { $0.id.uuidString.lowercased() }
     let issuers = MemoryStore<Issuer>(.issuer) { $0.id.uuidString.lowercased() }
     let apiKeys = MemoryStore<APIKey>(.apiKey) { $0.id.uuidString.lowercased() }
+    let offboarding = StubOffboarding()
     let tickets = MemoryStore<Ticket>(.ticket) { $0.id.uuidString.lowercased() }
 
     var all: AdminStores {
         AdminStores(
             buckets: buckets, credentials: credentials, grants: grants, grantBulk: grantBulk, members: members,
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
-            groups: StubGroups(), quotaUses: StubQuotaUses(),
+            offboarding: offboarding, groups: StubGroups(), quotaUses: StubQuotaUses(),
             dependency: StubDependency(buckets: buckets, credentials: credentials), gateways: StubGateways(),
             audit: StubAudit()
         )
@@ -281,7 +307,7 @@ struct StubQuotaUses: QuotaUses {
     }
 
     func reset(
-        _ quota: UUID, of holder: Principal?, by change: ChangeContext
+        _ quota: UUID, of holders: QuotaHolders, by change: ChangeContext
     ) async throws(GatewayError) -> QuotaReset {
         QuotaReset(holders: 1, released: 7)
     }

@@ -19,6 +19,7 @@ struct TestGateway {
     let parts: APIParts
     let logs = InMemoryLogHandler()
     let requestLog = MemoryRequestLog()
+    let refusals = MemoryRefusals()
     let logger: Logger
     let ledger: StubLedger
     let policy: StubPolicy
@@ -38,7 +39,8 @@ struct TestGateway {
         _ settings: APISettings = APISettings(), on listener: APIResponder.Listener = .everything,
         ledger: StubLedger = StubLedger(), policy: StubPolicy = StubPolicy(), checks: [ReadinessCheck] = [],
         authenticator: any Authenticator = StubAuthenticator(), opener: StubOpener = StubOpener(),
-        validator: any BucketValidator = StubValidator()
+        validator: any BucketValidator = StubValidator(),
+        issuerDocuments: any IssuerDocuments = StubIssuerDocuments()
     ) {
         self.ledger = ledger
         idempotency = MemoryIdempotency(ledger: ledger)
@@ -84,17 +86,22 @@ struct TestGateway {
                 issuing, uploads: NoRemoteUploads()),
             issuances: StubLedgerReader(),
             reports: StubLedgerReader(),
+            accessReview: AccessReview(
+                cache: cache, rows: StubAccess(), usage: ledger, now: { Self.now }),
             explainer: Explainer(
                 cache: cache, usage: ledger, history: StubHistory(), issuances: StubLedgerReader(), now: { Self.now }),
             simulator: Simulator(
                 source: policy, ledger: StubLedgerReader(), grants: stores.grants, now: { Self.now },
                 instant: { ContinuousClock.now }),
-            stores: stores.all, idempotency: idempotency, bucketValidator: validator, auditLog: audit,
+            stores: stores.all, idempotency: idempotency, bucketValidator: validator,
+            issuerDocuments: issuerDocuments, auditLog: audit,
             readinessChecks: { checks },
             metricsText: { metrics.text() },
             metricsFactory: metrics,
             logger: logger,
             requestLog: requestLog,
+            refusals: refusals,
+            requestHistory: RequestHistory(refusals: refusals, issuances: StubLedgerReader(), audit: StubAudit()),
             now: { Self.now },
             randomBytes: randomBytes
         )

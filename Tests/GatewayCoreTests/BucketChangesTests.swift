@@ -110,56 +110,6 @@ import Testing
     }
 }
 
-/// Rows of one kind, in memory.
-private final class Rows<Resource: Sendable>: AdminStore {
-    private struct State {
-        var rows: [String: Stored<Resource>] = [:]
-        var reads = 0
-    }
-
-    private let kind: ResourceKind
-    private let identify: @Sendable (Resource) -> String
-    private let state = Mutex(State())
-
-    init(_ kind: ResourceKind, _ identify: @escaping @Sendable (Resource) -> String) {
-        self.kind = kind
-        self.identify = identify
-    }
-
-    var count: Int { state.withLock { $0.rows.count } }
-    var reads: Int { state.withLock { $0.reads } }
-
-    func create(_ resource: Resource, by change: ChangeContext) async throws(GatewayError) -> Stored<Resource> {
-        let stored = Stored(row: resource, revision: UUID())
-        state.withLock { $0.rows[identify(resource)] = stored }
-        return stored
-    }
-
-    func get(_ id: String) async throws(GatewayError) -> Stored<Resource> {
-        let row = state.withLock { state in
-            state.reads += 1
-            return state.rows[id]
-        }
-        guard let row else { throw .notFound(kind) }
-        return row
-    }
-
-    func list(_ query: ListQuery) async throws(GatewayError) -> Page<Resource> {
-        Page(items: state.withLock { $0.rows.values.map(\.row) }, nextPageToken: nil)
-    }
-
-    func update(
-        _ resource: Resource, from revision: UUID, by change: ChangeContext
-    ) async throws(GatewayError) -> Stored<Resource> {
-        guard try await get(identify(resource)).revision == revision else { throw .preconditionFailed }
-        return try await create(resource, by: change)
-    }
-
-    func delete(_ id: String, revision: UUID?, by change: ChangeContext) async throws(GatewayError) {
-        state.withLock { $0.rows[id] = nil }
-    }
-}
-
 /// The buckets for which each credential signs; none until a test sets them. Tests ask only for credentials that exist.
 private final class CredentialUses: CredentialDependency {
     private let known = Mutex<(endpoint: String?, soleMaker: Principal?)>((nil, nil))

@@ -32,7 +32,7 @@ import Testing
             // writes with '+' and '/'.
             let grant = try Grant.sample(
                 "user:\(index % 2 == 0 ? "ÿþ?>~" : "bob")", index % 3 == 0 ? "" : "équipe/",
-                bucket: index % 4 == 0 ? "photos" : "demo")
+                bucket: index % 4 == 0 ? "photos" : "demo", maxTTL: index + 1)
             ids.insert(try await world.stores.grants.create(grant, by: AdminWorld.change).id)
         }
         for size in [1, 3, 4, 12, 13] {

@@ -122,6 +122,10 @@ import Testing
             IssuerTable.document.text,
             TicketTable.insert.text, TicketTable.lock.text, TicketTable.delete.text,
             TicketTable.document.text,
+            GrantTable.pageCovering.text, GrantTable.twin.text, QuotaTable.twin.text,
+            AccessStatements.ofPrincipals.text, AccessStatements.aroundPrefix.text, AccessStatements.reachingKey.text,
+            AccessStatements.onKey.text, AccessStatements.memberCounts.text, PostgresOffboarding.list.text,
+            PostgresOffboarding.offboard.text,
             PolicyStatements.load.text, PolicyStatements.grantsAtPlaces.text, PolicyStatements.changes.text,
         ]
         let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)

@@ -99,14 +99,16 @@ extension Bucket {
 
 extension Grant {
     static func sample(
-        _ principal: String = "user:alice", _ prefix: String = "team/", bucket: String = "demo", template: Bool = false
+        _ principal: String = "user:alice", _ prefix: String = "team/", bucket: String = "demo", template: Bool = false,
+        maxTTL: Int? = nil
     ) throws -> Grant {
         Grant(
             id: .version7(at: Date(), randomBytes: (0..<10).map { _ in .random(in: 0...255) }),
             principal: try Principal(principal), bucket: try BucketName(bucket),
             prefix: template ? try KeyPrefix(template: prefix) : try KeyPrefix(literal: prefix),
             actions: [.getObject, .putObject], effect: .allow,
-            conditions: GrantConditions(contentTypes: ["image/*"], maxBytes: 1 << 33, sourceCIDRs: ["192.0.2.0/24"]),
+            conditions: GrantConditions(
+                contentTypes: ["image/*"], maxBytes: 1 << 33, maxTTL: maxTTL, sourceCIDRs: ["192.0.2.0/24"]),
             notBefore: Date(timeIntervalSince1970: 1e9), notAfter: Date(timeIntervalSince1970: 3e9), note: "é \"note\"",
             createdBy: "user:root", createdAt: Date(timeIntervalSince1970: 0))
     }

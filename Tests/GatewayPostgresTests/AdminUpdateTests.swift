@@ -150,7 +150,7 @@ import Testing
         let world = try AdminWorld()
         let bucket = try await world.makeBucket()
         for round in 0..<10 {
-            let grant = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
+            let grant = try await world.stores.grants.create(.sample("user:\(round)"), by: AdminWorld.change)
             let credential = try await world.stores.credentials.get(bucket.credentialID.uuidString.lowercased())
             let outcomes = await withTaskGroup(of: String.self) { group in
                 for index in 0..<4 {

@@ -177,7 +177,7 @@ import Testing
         func buffers(_ after: String) async throws -> Int64 {
             let plan = try await world.connection.execute(
                 Statement<Void, String>(
-                    "EXPLAIN (ANALYZE, BUFFERS) EXECUTE page (NULL, NULL, NULL, NULL, NULL, NULL, \(after), 101)"
+                    "EXPLAIN (ANALYZE, BUFFERS) EXECUTE page (NULL, NULL, NULL, NULL, NULL, NULL, NULL, \(after), 101)"
                 ) { row throws(PostgresError) in try row.decode(0) })
             let line = try #require(plan.first { $0.contains("Buffers:") })
             return line.matches(of: /(?:hit|read)=(\d+)/).map { Int64($0.1) ?? 0 }.reduce(0, +)
@@ -198,7 +198,8 @@ import Testing
             BatchMatching.outcomes.text, ImportMatching.repeatedLines.text, ImportMatching.findLive.text,
             ImportMatching.matchIdentifiers.text, ImportMatching.matchContents.text, ImportMatching.matchKeys.text,
             ImportMatching.prune.text, ImportMatching.refusal.text, BulkWriting.count.text,
-            BulkWriting.bucketless.text, BulkWriting.surplusTemplates.text, BulkWriting.begin.text,
+            BulkWriting.bucketless.text, BulkWriting.surplusTemplates.text, BulkWriting.twins.text,
+            BulkWriting.begin.text,
             BulkWriting.remove.text, BulkWriting.insert.text, BulkWriting.audit.text, BulkWriting.auditImport.text,
             BulkWriting.scopes.text, BulkWriting.lockBuckets.text, BulkWriting.writesTemplates.text,
             BulkWriting.lockTemplates.text, ImportSamples.sent.text, ImportSamples.present.text,

@@ -65,8 +65,8 @@ import Testing
     @Test(.database(.migrated)) func aTokenGoesOnUnderItsOwnFiltersOnly() async throws {
         let world = try AdminWorld()
         try await world.makeBucket()
-        for name in ["user:a", "user:a", "user:b", "user:b"] {
-            _ = try await world.stores.grants.create(.sample(name), by: AdminWorld.change)
+        for (index, name) in ["user:a", "user:a", "user:b", "user:b"].enumerated() {
+            _ = try await world.stores.grants.create(.sample(name, maxTTL: index + 1), by: AdminWorld.change)
         }
         func page(_ filters: [String: String], _ token: String?) async throws -> Page<Grant> {
             try await world.stores.grants.list(ListQuery(filters: filters, pageSize: 1, pageToken: token))
@@ -95,8 +95,8 @@ import Testing
         try await add("alice", to: "b")
         try await add("bob", to: "b")
         try await add("alice", to: "ÿ")
-        for principal in ["group:a", "group:b", "group:b", "user:c", "*"] {
-            _ = try await stores.grants.create(.sample(principal), by: AdminWorld.change)
+        for (index, principal) in ["group:a", "group:b", "group:b", "user:c", "*"].enumerated() {
+            _ = try await stores.grants.create(.sample(principal, maxTTL: index + 1), by: AdminWorld.change)
         }
         let gone = try await stores.grants.create(.sample("group:gone"), by: AdminWorld.change)
         try await stores.grants.delete(gone.id.lowercaseText, by: AdminWorld.change)

@@ -64,6 +64,7 @@ import Testing
         try await world.makeBucket()
         let made = try await world.stores.grants.create(.sample(), by: AdminWorld.change)
         let single = try #require(try await world.audit().last)
+        try await world.stores.grants.delete(made.id.lowercaseText, by: AdminWorld.change)
         let result = try await world.apply([(nil, .sample())])
         let id = try #require(result.writes[0].id).lowercaseText
         let stored = try await world.stores.grants.get(id)
@@ -107,6 +108,27 @@ import Testing
         let reason = GatewayError.conflict(reason: "The bucket does not exist.")
         #expect(bucketless?.first == ItemRefusal(.item(array: "writes", index: 1), reason))
         #expect(bucketless?.more == [ItemRefusal(.item(array: "writes", index: 2), reason)])
+        #expect(try await world.exported().count == 1)
+    }
+
+    @Test(.database(.migrated)) func aTwinIsNamedOnlyIfItExists() async throws {
+        let world = try AdminWorld()
+        try await world.makeBucket()
+        let there = try await world.stores.grants.create(.sample("user:twin"), by: AdminWorld.change)
+        let known = GatewayError.alreadyExists(.grant, id: there.id.uuidString.lowercased())
+        let earlier = GatewayError.conflict(reason: "An earlier grant of this change says the same.")
+        func place(_ index: Int) -> ItemRefusal.Place { .item(array: "writes", index: index) }
+
+        let new = await refusal { try await world.apply([(nil, .sample("user:new")), (nil, .sample("user:new"))]) }
+        #expect(new?.first == ItemRefusal(place(1), earlier) && new?.more.isEmpty == true)
+        let outside = await refusal { try await world.apply([(nil, .sample("user:twin"))]) }
+        #expect(outside?.first == ItemRefusal(place(0), known) && outside?.more.isEmpty == true)
+        let unchanged = await refusal {
+            try await world.apply([(nil, .sample("user:twin")), (there.id, there.row)])
+        }
+        #expect(unchanged?.first == ItemRefusal(place(0), known) && unchanged?.more.isEmpty == true)
+        // Its twin goes with the same change.
+        try await world.apply([(nil, .sample("user:twin"))], deletes: [there.id])
         #expect(try await world.exported().count == 1)
     }
 

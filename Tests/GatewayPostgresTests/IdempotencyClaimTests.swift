@@ -85,7 +85,7 @@ extension IdempotencyTests {
         #expect(try await record(slow, at: 0) == .failure(inUse))
         var change = AdminWorld.change
         change.claim = slow
-        await #expect(throws: inUse) { try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change) }
+        await #expect(throws: inUse) { try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change) }
         #expect(try await world.number("SELECT count(*) FROM issuances") == 0)
         #expect(try await world.number("SELECT count(*) FROM admin_audit WHERE operation = 'reset'") == 0)
         // after it has recorded,

@@ -195,7 +195,7 @@ import Testing
         try await world.store.abandon(other)
         _ = try fresh(await world.store.begin(try request(2)))
         change.claim = third
-        _ = try await world.admin.stores.quotaUses.reset(quota.id, of: nil, by: change)
+        _ = try await world.admin.stores.quotaUses.reset(quota.id, of: .all, by: change)
     }
 
     /// Issuances of a repeated request. Another `lifetime` makes another decision.

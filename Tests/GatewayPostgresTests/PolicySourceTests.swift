@@ -51,7 +51,7 @@ extension PolicyRows {
         let template = try await world.stores.grants.create(
             .sample("user:alice", "users/${sub}/", template: true), by: AdminWorld.change
         ).row
-        let removed = try await world.stores.grants.create(.sample(), by: AdminWorld.change).row
+        let removed = try await world.stores.grants.create(.sample(maxTTL: 1), by: AdminWorld.change).row
         try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
         let alice = try Principal("user:alice")
         let staff = try Principal("group:staff")
@@ -160,12 +160,12 @@ extension PolicyRows {
         let composed = "caf\u{e9}"
         let decomposed = "cafe\u{301}"
         var grants: [Grant] = []
-        for (principal, prefix) in [
+        for (index, (principal, prefix)) in [
             (composed, decomposed), (decomposed, composed), (composed, composed), (composed, composed),
-        ] {
+        ].enumerated() {
             grants.append(
                 try await world.stores.grants.create(
-                    .sample("user:" + principal, prefix + "/"), by: AdminWorld.change
+                    .sample("user:" + principal, prefix + "/", maxTTL: index + 1), by: AdminWorld.change
                 ).row)
         }
         _ = try await world.stores.grants.create(
@@ -275,9 +275,9 @@ extension PolicyRows {
             """)
         let keys = try (1...5000).reversed().map { PolicyKey.principal(try Principal("user:\($0)")) }
         let load = try await world.source.load(keys, literalGrantLimit: 256)
-        #expect(
-            load.rows.map { $0.asPrincipal?.grants.map(\.prefix.text) ?? [] }
-                == (1...5000).reversed().map { ["p\($0)/"] })
+        let prefixes: [[String]] = load.rows.map { $0.asPrincipal?.grants.map(\.prefix.text) ?? [] }
+        let expected: [[String]] = (1...5000).reversed().map { ["p\($0)/"] }
+        #expect(prefixes == expected)
     }
 }
 

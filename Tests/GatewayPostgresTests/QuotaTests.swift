@@ -94,8 +94,9 @@ import Testing
         let database = try TestDatabase.current
         let quotas = (0..<8).map { index in
             Quota.sample(
-                limit: .max / 4, metric: index.isMultiple(of: 2) ? .bytes : .urls,
-                sharing: index.isMultiple(of: 3) ? .shared : .each)
+                limit: .max / 4, principal: index < 4 ? .anyone : (try? Principal("group:staff")) ?? .anyone,
+                metric: index.isMultiple(of: 2) ? .bytes : .urls,
+                period: index % 4 < 2 ? .day : .month, sharing: index.isMultiple(of: 3) ? .shared : .each)
         }
         let connection = try PostgresConnection(testing: database.connectionString)
         for quota in quotas { try await connection.insert(quota) }

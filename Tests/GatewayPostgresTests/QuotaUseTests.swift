@@ -82,20 +82,20 @@ import Testing
         let world = try AdminWorld()
         try await world.makeBucket()
         let quota = try await makeQuota(in: world)
-        let other = try await makeQuota(in: world)
+        let other = try await makeQuota(in: world, .sample(limit: 1_000_000, metric: .bytes, period: .month))
         try await reserve(10, of: quota, in: world)
         try await reserve(2, of: quota, by: "user:bob", in: world)
         try await reserve(1, of: other, in: world)
         try await world.connection.runScript("UPDATE reservations SET object_key = 'unused'")
         let reset = try await world.stores.quotaUses.reset(
-            quota.id, of: try Principal("user:alice"), by: AdminWorld.change)
+            quota.id, of: .one(try Principal("user:alice")), by: AdminWorld.change)
         #expect(reset == QuotaReset(holders: 1, released: 1000))
         #expect(try await used(quota, in: world) == 200)
         try await reserve(3, of: quota, in: world)
         // Nothing arrived of Alice's reservations. The reset gave back those before it, and settling those after it.
         await sweep(in: world) { $0.rawValue == "unused" ? .nothing : .object(100) }
         #expect(try await used(quota, in: world) == 300)
-        let all = try await world.stores.quotaUses.reset(quota.id, of: nil, by: AdminWorld.change)
+        let all = try await world.stores.quotaUses.reset(quota.id, of: .all, by: AdminWorld.change)
         #expect(all == QuotaReset(holders: 2, released: 300))
         #expect(try await used(quota, in: world) == 0)
         #expect(try await used(other, in: world) == 0)
@@ -113,10 +113,10 @@ import Testing
                 """,
             ])
         await #expect(throws: GatewayError.notFound(.quota)) {
-            try await world.stores.quotaUses.reset(UUID(), of: nil, by: AdminWorld.change)
+            try await world.stores.quotaUses.reset(UUID(), of: .all, by: AdminWorld.change)
         }
         #expect(
-            try await world.stores.quotaUses.reset(quota.id, of: .anyone, by: AdminWorld.change)
+            try await world.stores.quotaUses.reset(quota.id, of: .one(.anyone), by: AdminWorld.change)
                 == QuotaReset(holders: 0, released: 0))
     }
 
@@ -162,9 +162,10 @@ import Testing
                 group.addTask {
                     var resets = 0
                     for _ in 0..<15 {
-                        let holder = index == 0 ? nil : try Principal("user:0")
+                        let holders: QuotaHolders = index == 0 ? .all : .one(try Principal("user:0"))
                         do {
-                            _ = try await world.stores.quotaUses.reset(quota.id, of: holder, by: AdminWorld.change)
+                            _ = try await world.stores.quotaUses.reset(
+                                quota.id, of: holders, by: AdminWorld.change)
                             resets += 1
                         } catch {
                             #expect(error as? GatewayError == .slowDown(retryAfter: 1))
@@ -188,7 +189,7 @@ import Testing
                 )
                 """) == 0)
         try await reserve(1, of: quota, by: "user:0", in: world)
-        _ = try await world.stores.quotaUses.reset(quota.id, of: nil, by: AdminWorld.change)
+        _ = try await world.stores.quotaUses.reset(quota.id, of: .all, by: AdminWorld.change)
         #expect(try await world.connection.number("SELECT count(*) FROM reservations") == 0)
     }
 }

@@ -36,8 +36,10 @@ import Testing
         let texts = try Self.texts()
         #expect(texts.count > 40)
         #expect(volatile.contains("record_issuances"))
-        for text in texts {
-            let words = Set(text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
+        // The doctor's trial of a lock, in a session that only reads.
+        for text in texts where !text.contains("AdvisoryLock.trial") {
+            let unquoted = text.replacing(#/'[^']*'/#, with: "")
+            let words = Set(unquoted.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init))
             #expect(
                 ["SELECT", "WITH", "FETCH", "\\(preface)"].contains { text.drop(while: \.isWhitespace).hasPrefix($0) },
                 "\(text)")

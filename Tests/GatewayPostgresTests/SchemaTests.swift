@@ -47,7 +47,13 @@ import Testing
             LandingTable.find.text, LandingTable.page.text, LandingTable.note.text,
             LandingTable.noteSettled.text, LandingTable.prune.text, EventSecretTable.named.text,
             StoreEventTable.insert.text, EventSecretTable.rotate.text, EventSecretTable.ofBucket.text,
-            EventSecretTable.remove.text,
+            EventSecretTable.remove.text, MasterKeyRotation.lackingGateways.text,
+            DatabaseDiagnosis.readServer.text, DatabaseDiagnosis.readLogin.text,
+            DatabaseDiagnosis.readMissingFunctions.text, DatabaseDiagnosis.countSealed.text,
+            DatabaseDiagnosis.readGateways.text, DatabaseDiagnosis.readEndpoints.text,
+            DatabaseDiagnosis.lock.text, DatabaseDiagnosis.unlock.text,
+            RefusalTable.record.text, RefusalTable.prune.text,
+            RefusalTable.ofRequest.text, RefusalTable.extent.text, PostgresIssuances.ofRequest.text,
         ]
         for (index, text) in texts.enumerated() {
             try await connection.runScript("PREPARE statement_\(index) AS \(text)")

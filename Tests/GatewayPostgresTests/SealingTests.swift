@@ -118,6 +118,56 @@ import Testing
         #expect(mistaken.unopened.allSatisfy { $0.reason == .doesNotOpen(keyID: "new") })
     }
 
+    /// Each gateway is live or not, and has the new key, the old one, both or none of the two.
+    @Test(.database(.migrated)) func rotationStopsWhileAGatewayRunsWithoutTheNewKey() async throws {
+        let world = try AdminWorld(keys: .sample("old"))
+        for index in 0..<4 {
+            _ = try await world.stores.credentials.create(.sample(name: "c\(index)"), by: AdminWorld.change)
+        }
+        let gateway = try PostgresConnection(
+            testing: TestDatabase.current.connectionString, settings: [("role", "sluice_gateway")])
+        func announce(_ id: UUID, _ keys: [String], secondsAgo: Int) async throws {
+            let names = keys.map { "\"\($0)\"" }.joined(separator: ",")
+            try await world.connection.runScript(
+                """
+                SELECT note_gateway('\(id)', '1.0', now(), now(), NULL, NULL, '{\(names)}');
+                UPDATE gateways SET last_seen_at = now() - interval '\(secondsAgo) s' WHERE id = '\(id)'
+                """)
+        }
+        let both = try MasterKeyRing.sample("new", "old")
+        let rings = [["old"], ["old", "new"], ["new"], ["other", "old"], ["NEW"], [], ["new "]]
+        for keys in rings {
+            for secondsAgo in [0, 25, 35] {
+                let id = UUID()
+                try await announce(id, keys, secondsAgo: secondsAgo)
+                let lacks = secondsAgo < 30 && !keys.contains("new")
+                do {
+                    let outcome = try await rotate(both, over: gateway)
+                    #expect(!lacks, "\(keys) \(secondsAgo)")
+                    #expect(outcome.unopened.isEmpty)
+                } catch let refusal as MasterKeyRotation.Refusal {
+                    #expect(lacks, "\(keys) \(secondsAgo)")
+                    #expect(refusal.gateways.map(\.id) == [id] && refusal.gateways.map(\.keyIDs) == [keys])
+                    #expect(refusal.keyID == "new")
+                    #expect(refusal.description.contains(id.uuidString.lowercased()))
+                    #expect(refusal.description.contains("SLUICE_MASTER_KEY"))
+                }
+                try await world.connection.runScript("DELETE FROM gateways")
+            }
+        }
+        // Nothing is sealed with the new key while one of several gateways lacks it.
+        let third = try MasterKeyRing.sample("third", "new", "old")
+        let (lacking, knowing) = (UUID(), UUID())
+        try await announce(knowing, ["third", "new"], secondsAgo: 0)
+        try await announce(lacking, ["new"], secondsAgo: 0)
+        let refusal = await #expect(throws: MasterKeyRotation.Refusal.self) { try await rotate(third, over: gateway) }
+        #expect(refusal?.gateways.map(\.id) == [lacking] && refusal?.resealed == 0)
+        let sealed = "SELECT count(*) FROM storage_credentials WHERE key_id = 'third'"
+        #expect(try await world.connection.number(sealed) == 0)
+        try await world.connection.runScript("SELECT forget_gateway('\(lacking)')")
+        #expect(try await rotate(third, over: gateway).resealed == 4)
+    }
+
     private func rotate(
         _ keys: MasterKeyRing, over connection: PostgresConnection
     ) async throws -> MasterKeyRotation.Outcome {

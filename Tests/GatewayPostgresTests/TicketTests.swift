@@ -220,7 +220,9 @@ extension Ticket {
         _ = try await world.stores.grants.create(.sample("user:bob", "a/b/"), by: AdminWorld.change)
         _ = try await world.stores.grants.create(
             .sample("user:alice", "a/b/${sub}/", template: true), by: AdminWorld.change)
-        let removed = try await world.stores.grants.create(.sample("user:alice", "a/b/"), by: AdminWorld.change).row
+        let removed = try await world.stores.grants.create(
+            .sample("user:alice", "a/b/", maxTTL: 60), by: AdminWorld.change
+        ).row
         try await world.stores.grants.delete(removed.id.uuidString.lowercased(), by: AdminWorld.change)
         func around(_ prefix: String, limit: Int = 100, bucket: String = "demo") async throws -> [String] {
             try await world.source.grants(

@@ -66,6 +66,7 @@ import Testing
             """
             INSERT INTO grants (id, principal, bucket, prefix, is_template, actions, effect, created_by, created_change)
             VALUES \(values.joined(separator: ","))
+            ON CONFLICT DO NOTHING
             """)
         return PolicyCache(source: world.source)
     }

@@ -34,7 +34,8 @@ import Testing
 
     /// Fills a ledger with rows of some days and of now. Some of them charge byte quotas, with reservations.
     private func fill(_ world: LedgerWorld) async throws -> [Quota] {
-        let quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) } + [.sample(limit: 1_000_000)]
+        var quotas = (0..<2).map { _ in Quota.sample(limit: 1_000_000, metric: .bytes) } + [.sample(limit: 1_000_000)]
+        quotas[1].period = .month
         for quota in quotas { try await world.connection.insert(quota) }
         let noon = LedgerWorld.noon
         for day in -1...2 { try await world.write([Row(at: noon.addingTimeInterval(Double(day) * 86_400 - 43_200))]) }

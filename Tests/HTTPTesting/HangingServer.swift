@@ -95,7 +95,7 @@ public final class HangingServer: Sendable {
 }
 
 /// Starts a detached thread.
-private func startThread(_ work: @escaping @Sendable () -> Void) {
+func startThread(_ work: @escaping @Sendable () -> Void) {
     final class Errand: Sendable {
         let work: @Sendable () -> Void
         init(_ work: @escaping @Sendable () -> Void) { self.work = work }

@@ -51,7 +51,7 @@ enum ClusterScript: String {
             "fsync": options.fsync ? "on" : "off",
             "full_page_writes": options.fsync ? "on" : "off",
             "track_commit_timestamp": options.trackCommitTimestamp ? "on" : "off",
-            "max_connections": "200",
+            "max_connections": "400",
             "shared_buffers": "'64MB'",
             "log_line_prefix": "'%m [%p] %a '",
             "log_lock_waits": "on",

@@ -19,10 +19,10 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     }
 
     @Test func aDeletedIssuerEndsItsTokensAtOnce() async throws {
-        let signer = try await TokenSigner()
+        let signer = TokenSigner()
         let set = TokenSigner.set(signer.jwk())
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(set))])
-        let token = try signer.token()
+        let token = signer.token()
         #expect(await fixture.refusal(token) == nil)
         fixture.policy.change(.issuer("https://id.example")) { issuers, _ in issuers = [] }
         try await fixture.cache.advance()
@@ -31,10 +31,10 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     }
 
     @Test func aChangedIssuerIsReadAnew() async throws {
-        let (signer, other) = (try await TokenSigner(), try await TokenSigner())
+        let (signer, other) = (TokenSigner(), TokenSigner())
         let set = TokenSigner.set(signer.jwk())
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(set))])
-        let token = try signer.token()
+        let token = signer.token()
         #expect(try await fixture.caller(token).principal.rawValue == "user:alice")
         let changes: [(@Sendable (inout Issuer) -> Void, String?)] = [
             ({ $0.principalPrefix = "é:" }, "user:é:alice"),
@@ -55,9 +55,9 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     }
 
     @Test func thePositionIsThatOfTheCallAlsoForKnownTokens() async throws {
-        let signer = try await TokenSigner()
+        let signer = TokenSigner()
         let fixture = IssuerFixture([IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))])
-        let token = try signer.token()
+        let token = signer.token()
         let first = try await fixture.caller(token).position
         fixture.policy.change(.bucket(try BucketName("photos"))) { _, _ in }
         try await fixture.cache.advance()
@@ -66,43 +66,43 @@ private let notAccepted = GatewayError.unauthenticated(reason: "The token is not
     }
 
     @Test func theSameSubjectOfTwoIssuersIsTwoUsers() async throws {
-        let signer = try await TokenSigner()
+        let signer = TokenSigner()
         let set = TokenSigner.set(signer.jwk())
         let fixture = IssuerFixture([
             IssuerFixture.issuer(keys: .inline(set)),
             IssuerFixture.issuer(keys: .inline(set), id: 2, name: "https://two.example") { $0.principalPrefix = "2/" },
         ])
-        let second = try signer.token(IssuerFixture.claims(["iss": #""https://two.example""#]))
-        #expect(try await fixture.caller(try signer.token()).principal.rawValue == "user:alice")
+        let second = signer.token(IssuerFixture.claims(["iss": #""https://two.example""#]))
+        #expect(try await fixture.caller(signer.token()).principal.rawValue == "user:alice")
         #expect(try await fixture.caller(second).principal.rawValue == "user:2/alice")
         #expect(try await fixture.caller(second).scope == .issuer("https://two.example"))
     }
 
     @Test func knownTokensAreBounded() async throws {
-        let signer = try await TokenSigner()
+        let signer = TokenSigner()
         let fixture = IssuerFixture(
             [IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))],
             limits: TokenAuthenticator.Limits(maxVerifiedTokens: 10))
         for user in 0..<30 {
-            #expect(await fixture.refusal(try signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == nil)
-            #expect(await fixture.refusal(try await TokenSigner().token()) == notAccepted)
+            #expect(await fixture.refusal(signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == nil)
+            #expect(await fixture.refusal(TokenSigner().token()) == notAccepted)
         }
         #expect(fixture.authenticator.verifiedTokenCount == 10)
         let bytes = IssuerFixture(
             [IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk())))],
             limits: TokenAuthenticator.Limits(maxVerifiedBytes: 2000))
         for user in 0..<30 {
-            #expect(await bytes.refusal(try signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == nil)
+            #expect(await bytes.refusal(signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == nil)
         }
         #expect(bytes.authenticator.verifiedTokenCount == 3)
     }
 
     @Test func anIssuerThatIsUnknownIsAskedForOnce() async throws {
-        let signer = try await TokenSigner()
+        let signer = TokenSigner()
         let fixture = IssuerFixture()
         for user in 0..<20 {
             #expect(
-                await fixture.refusal(try signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == notAccepted)
+                await fixture.refusal(signer.token(IssuerFixture.claims(["sub": "\"u\(user)\""]))) == notAccepted)
         }
         #expect(fixture.policy.loads == 1)
         #expect(fixture.fetcher.calls == 0)

@@ -1,0 +1,315 @@
+import Foundation
+import Testing
+
+/// Command lines with mistakes, and what is answered. The gateway that they name does not exist.
+@Suite struct MistakeTests {
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        let line: String
+        let status: Int32
+        let errors: String
+
+        init(_ line: String, _ status: Int32, _ errors: String) {
+            self.line = line
+            self.status = status
+            self.errors = errors
+        }
+
+        var testDescription: String { line }
+    }
+
+    static let mistakes: [Mistake] = [
+        Mistake(
+            #"admin gratns list"#, 64,
+            #"""
+            error: There is no command 'admin gratns'. Did you mean 'grants'?
+            See 'sluice admin --help'.
+            """#),
+        Mistake(
+            #"admin grant list"#, 64,
+            #"""
+            error: There is no command 'admin grant'. Did you mean 'grants'?
+            See 'sluice admin --help'.
+            """#),
+        Mistake(
+            #"admin buckets ls"#, 64,
+            #"""
+            error: There is no command 'admin buckets ls'. Did you mean 'list'? The commands are 'create', \#
+            'list', 'get', 'replace', 'update', 'delete', 'validate' and 'event-secret'.
+            See 'sluice admin buckets --help'.
+            """#),
+        Mistake(
+            #"admin grants remove 1"#, 64,
+            #"""
+            error: There is no command 'admin grants remove'. Did you mean 'delete'? The commands are 'create', \#
+            'list', 'apply', 'export', 'import', 'get', 'replace', 'update', 'delete', 'unused' and \#
+            'blast-radius'.
+            See 'sluice admin grants --help'.
+            """#),
+        Mistake(
+            #"admin credentials make --name x"#, 64,
+            #"""
+            error: There is no command 'admin credentials make'. Did you mean 'create'? The commands are \#
+            'create', 'list', 'get', 'replace', 'update', 'delete', 'dependents' and 'blast-radius'.
+            See 'sluice admin credentials --help'.
+            """#),
+        Mistake(
+            #"admin credentials create --name x"#, 64,
+            #"""
+            error: Required: '--access-key-id' and '--secret-access-key', or '--service-account'.
+            See 'sluice admin credentials create --help'.
+            """#),
+        Mistake(
+            #"admin credentials create --name x --access-key-id A"#, 64,
+            #"""
+            error: '--secret-access-key' is required.
+            See 'sluice admin credentials create --help'.
+            """#),
+        Mistake(
+            #"admin credentials create --name x --service-account.client-email a@b"#, 64,
+            #"""
+            error: '--service-account.private-key' is required.
+            See 'sluice admin credentials create --help'.
+            """#),
+        Mistake(
+            #"admin grants list --buckets photos"#, 64,
+            #"""
+            error: There is no option '--buckets'. Did you mean '--bucket'?
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin --bukcet photos grants list"#, 64,
+            #"""
+            error: There is no option '--bukcet'. Did you mean '--bucket'?
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list --limit many"#, 64,
+            #"""
+            error: '--limit' takes a whole number greater than 0.
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list --limit 0"#, 64,
+            #"""
+            error: '--limit' takes a whole number greater than 0.
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list --effect forbid"#, 64,
+            #"""
+            error: '--effect' takes 'allow' or 'deny', not 'forbid'.
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list --columns id,principle"#, 64,
+            #"""
+            error: There is no column 'principle'. The columns are id, created-by, principal, bucket, prefix, \#
+            template, actions, effect, conditions, not-before, not-after, note, created-at. Did you mean \#
+            'principal'?
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list --print prinicpal"#, 64,
+            #"""
+            error: The answer has no member 'prinicpal'. Its members are id, created-by, principal, bucket, \#
+            prefix, template, actions, effect, conditions, not-before, not-after, note, created-at. Did you \#
+            mean 'principal'?
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants list extra"#, 64,
+            #"""
+            error: Unexpected argument 'extra'.
+            See 'sluice admin grants list --help'.
+            """#),
+        Mistake(
+            #"admin grants get"#, 64,
+            #"""
+            error: The argument <id> is missing.
+            See 'sluice admin grants get --help'.
+            """#),
+        Mistake(
+            #"admin grants get 1 2"#, 64,
+            #"""
+            error: Unexpected argument '2'.
+            See 'sluice admin grants get --help'.
+            """#),
+        Mistake(
+            #"admin grants get 1 --principal user:a"#, 64,
+            #"""
+            error: There is no option '--principal'.
+            See 'sluice admin grants get --help'.
+            """#),
+        Mistake(
+            #"admin grants create"#, 64,
+            #"""
+            error: '--principal' is required.
+            error: '--bucket' is required.
+            error: '--actions' is required.
+            error: One of '--prefix' and '--template' is required.
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants create --principal user:a --bucket b --prefix p/ --actions Putobject"#, 64,
+            #"""
+            error: '--actions' takes 'PutObject', 'GetObject', 'oss:PutObject', 'oss:GetObject', 's3:PutObject' \#
+            or 's3:GetObject', not 'Putobject'. Did you mean 'PutObject'?
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants create --principal user:a --bucket b --prefix p/ --actions PutObject --max-bytes 5"#, 64,
+            #"""
+            error: There is no option '--max-bytes'. Did you mean '--conditions.max-bytes'?
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants create --principal user:a --bucket b --prefix p/ --actions PutObject --conditions.max-bytes much"#,
+            64,
+            #"""
+            error: '--conditions.max-bytes' takes a whole number.
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants create --principal user:a --bucket b --prefix p/ --actions PutObject --conditions.force-download=maybe"#,
+            64,
+            #"""
+            error: '--conditions.force-download' takes 'true' or 'false'.
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants create --principal user:a --bucket b --prefix p/ --actions PutObject --note"#, 64,
+            #"""
+            error: '--note' needs a value.
+            See 'sluice admin grants create --help'.
+            """#),
+        Mistake(
+            #"admin grants update 1"#, 64,
+            #"""
+            error: Nothing to change: set members with options, '--unset' or '--file'.
+            See 'sluice admin grants update --help'.
+            """#),
+        Mistake(
+            #"admin grants update 1 --unset conditions.max-byte"#, 64,
+            #"""
+            error: There is no member 'conditions.max-byte'. Did you mean 'conditions.max-bytes'?
+            See 'sluice admin grants update --help'.
+            """#),
+        Mistake(
+            #"admin grants update 1 --conditions {"#, 64,
+            #"""
+            error: '--conditions' takes JSON.
+            See 'sluice admin grants update --help'.
+            """#),
+        Mistake(
+            #"admin grants delete 1 --yess"#, 64,
+            #"""
+            error: There is no option '--yess'. Did you mean '--yes'?
+            See 'sluice admin grants delete --help'.
+            """#),
+        Mistake(
+            #"admin grants list --json --print id"#, 64,
+            #"""
+            {
+              "code": "CommandLine",
+              "detail": "'--json' and '--print' exclude each other. See 'sluice admin grants list --help'.",
+              "errors": [
+                "'--json' and '--print' exclude each other."
+              ]
+            }
+            """#),
+        Mistake(
+            #"admin grants export --output g.xlsx"#, 64,
+            #"""
+            error: 'g.xlsx' ends neither with '.csv' nor with '.ndjson'. Name the format with '--format'.
+            """#),
+        Mistake(
+            #"admin audit export --output a.csv"#, 64,
+            #"""
+            error: This command writes NDJSON only. Name the file 'a.csv' otherwise.
+            """#),
+        Mistake(
+            #"admin grants import --file /nowhere/grants.txt"#, 64,
+            #"""
+            error: '/nowhere/grants.txt' ends neither with '.csv' nor with '.ndjson'. Name the format with \#
+            '--file-type'.
+            """#),
+        Mistake(
+            #"admin grants import --file /nowhere/grants.csv"#, 1,
+            #"""
+            error: '/nowhere/grants.csv' cannot be read.
+            """#),
+        Mistake(
+            #"admin quotas create --principal user:a --metric url --period week"#, 64,
+            #"""
+            error: '--metric' takes 'urls' or 'bytes', not 'url'. Did you mean 'urls'?
+            error: '--period' takes 'minute', 'hour', 'day', 'month' or 'total', not 'week'.
+            error: '--limit' is required.
+            See 'sluice admin quotas create --help'.
+            """#),
+        Mistake(
+            #"admin issuers create --issuer https://id.example --audiences a --algorithms RS256 --principal-prefix= --group-prefix="#,
+            64,
+            #"""
+            error: One of '--keys.url', '--keys.inline' and '--keys.secret' is required.
+            See 'sluice admin issuers create --help'.
+            """#),
+        Mistake(
+            #"admin explain --principal user:a --action GetObject"#, 64,
+            #"""
+            error: '--bucket' is required.
+            See 'sluice admin explain --help'.
+            """#),
+        Mistake(
+            #"admin usage --by minute"#, 64,
+            #"""
+            error: '--by' takes 'hour' or 'day', not 'minute'.
+            See 'sluice admin usage --help'.
+            """#),
+        Mistake(
+            #"admin grants list --url gateway.example"#, 64,
+            #"""
+            error: 'gateway.example' is not the URL of a gateway. An example: https://gateway.example. '--url' \#
+            sets this URL.
+            """#),
+        Mistake(
+            #"admin grants list"#, 7,
+            #"""
+            error: Nothing answers at http://127.0.0.1:1: Couldn't connect to server.
+              SLUICE_ADMIN_URL sets this URL.
+            """#),
+        Mistake(
+            #"admin whoami"#, 64,
+            #"""
+            error: There is no command 'admin whoami'. Did you mean 'gateways'?
+            See 'sluice admin --help'.
+            """#),
+        Mistake(
+            #"grants list"#, 64,
+            #"""
+            error: There is no command 'grants'. Did you mean 'sluice admin grants'?
+            See 'sluice --help'.
+            """#),
+        Mistake(
+            #"srve"#, 64,
+            #"""
+            error: There is no command 'srve'. Did you mean 'sluice serve'?
+            See 'sluice --help'.
+            """#),
+        Mistake(
+            #"help admin grnats"#, 64,
+            #"""
+            error: There is no command 'admin grnats'. Did you mean 'grants'?
+            See 'sluice admin --help'.
+            """#),
+    ]
+
+    @Test(arguments: mistakes)
+    func `a mistake is answered with what is wrong and what is right`(mistake: Mistake) throws {
+        let result = try Command.run(
+            mistake.line.split(separator: " ").map(String.init),
+            environment: ["SLUICE_ADMIN_KEY": "k", "SLUICE_ADMIN_URL": "http://127.0.0.1:1"])
+        #expect(result.errors == mistake.errors + "\n")
+        #expect(result.status == mistake.status)
+        #expect(result.output == "")
+    }
+}

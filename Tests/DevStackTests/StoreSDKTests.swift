@@ -1,0 +1,29 @@
+import Foundation
+import Signing
+import Testing
+
+@testable import DevStack
+
+/// The stores' own SDKs against the embedded store, over a socket: every scheme, in the header and in URLs, right and
+/// tampered with. `SDKs/store.py` holds the expectations.
+@Suite(.enabled(if: Boto.isAvailable || Boto.isRequired, "SLUICE_TEST_PYTHON names no Python that has the SDKs"))
+struct StoreSDKTests {
+    @Test(arguments: [("s3", 161), ("sessions-s3", 25), ("oss", 75), ("sessions-oss", 24)])
+    func `the SDKs get what they ask for, and no more`(part: String, leastChecks: Int) async throws {
+        let python = try #require(ProcessInfo.processInfo.environment["SLUICE_TEST_PYTHON"])
+        let program = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "SDKs/store.py").path
+        let fixture = try StoreFixture(now: Boto.now)
+        try fixture.store.makeBucket("demo-oss")
+        try await withServer(fixture.store) { port in
+            let asked = [
+                "endpoint": "http://127.0.0.1:\(port)", "id": StoreFixture.credential.accessKeyID,
+                "secret": StoreFixture.credential.secretAccessKey, "part": part,
+            ]
+            let input = String(decoding: try JSONEncoder().encode(asked), as: UTF8.self)
+            let outcome = try await Command([python, program]).run(input: input)
+            let lines = outcome.output.split(separator: "\n")
+            let count = lines.last.flatMap { $0.wholeMatch(of: /checked (\d+)/) }.flatMap { Int($0.1) }
+            #expect(outcome.succeeded && lines.count == 1 && (count ?? 0) >= leastChecks, "\(outcome.output)")
+        }
+    }
+}

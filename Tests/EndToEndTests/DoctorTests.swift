@@ -1,0 +1,341 @@
+import Foundation
+import Glibc
+import LibPQ
+import PostgresTesting
+import Testing
+
+/// `sluice doctor`: each fault is made on purpose, and must give its line.
+@Suite struct DoctorTests {
+    /// A fault, and the line that it must give.
+    private struct Ailment {
+        let name: String
+        let check: String
+        let outcome: String
+        let message: String
+        var advice = ""
+        /// Settings that differ; an empty text removes one.
+        var settings: [String: String] = [:]
+        /// SQL of a superuser that makes the fault, and takes it back. `LOGIN` stands for the gateway's login.
+        var begin = ""
+        var end = ""
+    }
+
+    private struct Examination {
+        let status: Int32
+        let findings: [JSON]
+
+        /// Whether there is a line of this kind.
+        func has(_ check: String, _ outcome: String, _ message: String = "", _ advice: String = "") -> Bool {
+            findings.contains { finding in
+                finding["check"].text == check && finding["outcome"].text == outcome
+                    && (message.isEmpty || finding["message"].text?.contains(message) == true)
+                    && (advice.isEmpty || finding["advice"].text?.contains(advice) == true)
+            }
+        }
+
+        func count(_ outcome: String) -> Int { findings.count { $0["outcome"].text == outcome } }
+    }
+
+    private func examine(_ environment: [String: String], _ arguments: [String] = []) async throws -> Examination {
+        let process = try RunningProcess(
+            [Program.path, "doctor", "--json"] + arguments, environment: environment.filter { !$0.value.isEmpty })
+        let status = await process.exitStatus()
+        let answer = try #require(try? JSON(Array(process.output.utf8)), "\(process.output) \(process.errors)")
+        let examination = Examination(status: status, findings: answer["checks"].items)
+        #expect(status == (examination.count("failed") > 0 ? 1 : 0), "\(process.output)")
+        #expect(answer["ok"] == (status == 0 ? true : false))
+        return examination
+    }
+
+    @Test func `all is well beside a running gateway, and each fault has its line`() async throws {
+        var options = ClusterOptions()
+        options.fsync = true
+        options.listensOnTCP = true
+        try await Deployment.with(cluster: try await TestCluster(options)) { site in
+            let login = "\(site.databaseName)_login"
+            let session = try site.session()
+            try await session.runScript(
+                "CREATE ROLE \(login) LOGIN IN ROLE sluice_gateway; CREATE ROLE bare LOGIN; CREATE ROLE mine LOGIN IN ROLE sluice_gateway"
+            )
+            var environment = site.environment
+            let asSuperuser = try #require(environment["SLUICE_DATABASE_URL"])
+            environment["SLUICE_DATABASE_URL"] = asSuperuser.replacing("user=postgres", with: "user=\(login)")
+            let origin = "http://127.0.0.1:\(site.gateways[0].port)"
+            environment["SLUICE_LISTEN"] = "127.0.0.1:\(site.gateways[0].port)"
+            environment["SLUICE_OUTBOUND_ALLOW"] = origin
+            try await site.makeBucket("near", endpoint: origin)
+
+            let well = try await examine(environment)
+            #expect(well.status == 0 && well.count("warning") == 0 && well.count("skipped") == 0)
+            let subjects = [
+                "settings", "files", "database", "durability", "locks", "schema", "roles", "clock", "master-key",
+                "gateways",
+                "outbound", "listeners",
+            ]
+            #expect(Set(well.findings.compactMap { $0["check"].text }) == Set(subjects), "\(well.findings)")
+            #expect(well.has("gateways", "ok", "Gateways that run: 1"))
+            #expect(well.has("listeners", "ok", "in use, by a gateway"))
+            #expect(well.has("master-key", "ok", "1 under 'k1'") && well.has("outbound", "ok", "answer: 1"))
+
+            for ailment in try ailments(at: site, login, asSuperuser) {
+                let environment = environment.merging(ailment.settings) { $1 }
+                try await session.runScript(ailment.begin.replacing("LOGIN", with: login))
+                let found = try await examine(environment)
+                #expect(
+                    found.has(ailment.check, ailment.outcome, ailment.message, ailment.advice),
+                    "\(ailment.name): \(found.findings.filter { $0["outcome"] != "ok" })")
+                #expect(ailment.outcome != "failed" || found.status == 1, "\(ailment.name)")
+                try await session.runScript(ailment.end.replacing("LOGIN", with: login))
+            }
+            let again = try await examine(environment)
+            #expect(again.status == 0 && again.count("warning") == 0, "the faults were taken back: \(again.findings)")
+            await session.close()
+        }
+    }
+
+    private func ailments(at site: Deployment, _ login: String, _ superuser: String) throws -> [Ailment] {
+        let other = Data((0..<32).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+        site.keepSecret(other)
+        let own = try #require(site.environment["SLUICE_MASTER_KEY"])
+        return databaseAilments(superuser) + keyAilments(own, other) + networkAilments(site)
+    }
+
+    private func databaseAilments(_ superuser: String) -> [Ailment] {
+        func url(_ from: String, _ to: String) -> [String: String] {
+            ["SLUICE_DATABASE_URL": superuser.replacing(from, with: to)]
+        }
+        let shadow = "ALTER ROLE LOGIN SET search_path = public, pg_catalog"
+        return [
+            Ailment(
+                name: "nothing listens", check: "database", outcome: "failed", message: "unavailable",
+                advice: "whether PostgreSQL runs there",
+                settings: ["SLUICE_DATABASE_URL": "host=127.0.0.1 port=1 user=a dbname=a"]),
+            Ailment(
+                name: "no such database", check: "database", outcome: "failed", message: "does not exist",
+                advice: "Create the database", settings: url("dbname=", "dbname=no_")),
+            Ailment(
+                name: "no such role", check: "database", outcome: "failed", message: "does not exist",
+                settings: url("user=postgres", "user=nobody_here")),
+            Ailment(
+                name: "no URL", check: "settings", outcome: "failed", message: "SLUICE_DATABASE_URL: must be set",
+                settings: ["SLUICE_DATABASE_URL": ""]),
+            Ailment(
+                name: "superuser", check: "roles", outcome: "failed", message: "superuser 'postgres'",
+                settings: ["SLUICE_DATABASE_URL": superuser]),
+            Ailment(
+                name: "owner", check: "roles", outcome: "failed", message: "'mine' owns the schema",
+                settings: url("user=postgres", "user=mine"), begin: "ALTER TABLE issuances OWNER TO mine",
+                end: "ALTER TABLE issuances OWNER TO postgres"),
+            Ailment(
+                name: "no member of the group", check: "database", outcome: "failed", message: "permission denied",
+                advice: "member of sluice_gateway", settings: url("user=postgres", "user=bare")),
+            Ailment(
+                name: "a right is missing", check: "roles", outcome: "failed", message: "lacks rights on landings",
+                advice: "sluice migrate", begin: "REVOKE SELECT ON landings FROM sluice_gateway",
+                end: "GRANT SELECT ON landings TO sluice_gateway"),
+            Ailment(
+                name: "a function is out of reach", check: "roles", outcome: "failed", message: "record_issuance",
+                begin: "REVOKE EXECUTE ON FUNCTION record_issuance FROM sluice_gateway",
+                end: "GRANT EXECUTE ON FUNCTION record_issuance TO sluice_gateway"),
+            Ailment(
+                name: "may delete", check: "roles", outcome: "failed", message: "DELETE on issuances",
+                advice: "Revoke", begin: "GRANT DELETE ON issuances TO LOGIN",
+                end: "REVOKE DELETE ON issuances FROM LOGIN"),
+            Ailment(
+                name: "may change the audit", check: "roles", outcome: "failed", message: "UPDATE on admin_audit",
+                begin: "GRANT UPDATE ON admin_audit TO sluice_gateway",
+                end: "REVOKE UPDATE ON admin_audit FROM sluice_gateway"),
+            Ailment(
+                name: "may create", check: "roles", outcome: "warning", message: "create objects",
+                begin: "GRANT CREATE ON SCHEMA public TO PUBLIC", end: "REVOKE CREATE ON SCHEMA public FROM PUBLIC"),
+            Ailment(
+                name: "isolation", check: "database", outcome: "failed", message: "'repeatable read' by default",
+                begin: "ALTER ROLE LOGIN SET default_transaction_isolation = 'repeatable read'",
+                end: "ALTER ROLE LOGIN RESET default_transaction_isolation"),
+            Ailment(
+                name: "read-only", check: "database", outcome: "failed", message: "read-only",
+                begin: "ALTER ROLE LOGIN SET default_transaction_read_only = on",
+                end: "ALTER ROLE LOGIN RESET default_transaction_read_only"),
+            Ailment(
+                name: "locks that do not exclude", check: "locks", outcome: "failed", message: "revoked grant",
+                begin: """
+                    CREATE FUNCTION public.pg_try_advisory_lock(integer, integer) RETURNS boolean LANGUAGE sql
+                    RETURN true;
+                    GRANT EXECUTE ON FUNCTION public.pg_try_advisory_lock(integer, integer) TO PUBLIC; \(shadow)
+                    """,
+                end: """
+                    ALTER ROLE LOGIN RESET search_path;
+                    DROP FUNCTION public.pg_try_advisory_lock(integer, integer)
+                    """),
+            Ailment(
+                name: "clock", check: "clock", outcome: "failed", message: "ahead of this machine's",
+                advice: "NTP",
+                begin: """
+                    CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE
+                    RETURN pg_catalog.clock_timestamp() + interval '1 minute';
+                    GRANT EXECUTE ON FUNCTION public.clock_timestamp() TO PUBLIC; \(shadow)
+                    """,
+                end: "ALTER ROLE LOGIN RESET search_path; DROP FUNCTION public.clock_timestamp()"),
+            Ailment(
+                name: "later schema", check: "schema", outcome: "failed", message: "this program knows versions up to",
+                begin: "INSERT INTO schema_migrations (version, name, checksum) VALUES (9999, 'later', '')",
+                end: "DELETE FROM schema_migrations WHERE version = 9999"),
+            Ailment(
+                name: "other functions", check: "schema", outcome: "failed", message: "uuid_v7",
+                advice: "sluice migrate",
+                begin: "UPDATE schema_functions SET checksum = '\\x00' || checksum WHERE name = 'uuid_v7'",
+                end: "UPDATE schema_functions SET checksum = substr(checksum, 2) WHERE name = 'uuid_v7'"),
+            Ailment(
+                name: "a function was dropped", check: "schema", outcome: "failed", message: "prune_policy_log",
+                begin: "ALTER FUNCTION prune_policy_log RENAME TO gone",
+                end: "ALTER FUNCTION gone RENAME TO prune_policy_log"),
+            Ailment(
+                name: "not migrated", check: "schema", outcome: "failed", message: "schema version 0",
+                advice: "sluice migrate", settings: url("dbname=test", "dbname=template1 application_name=test")),
+        ]
+    }
+
+    private func keyAilments(_ own: String, _ other: String) -> [Ailment] {
+        func announce(_ keys: String, version: String, secondsAhead: Int) -> String {
+            """
+            SELECT note_gateway(
+                '018f0000-0000-7000-8000-0000000000aa', '\(version)', now(),
+                clock_timestamp() + interval '\(secondsAhead) s', NULL, NULL, '\(keys)')
+            """
+        }
+        let forget = "SELECT forget_gateway('018f0000-0000-7000-8000-0000000000aa')"
+        return [
+            Ailment(
+                name: "short master key", check: "settings", outcome: "failed", message: "SLUICE_MASTER_KEY: ",
+                settings: ["SLUICE_MASTER_KEY": "c2hvcnQ="]),
+            Ailment(
+                name: "another master key", check: "master-key", outcome: "failed", message: "'k1' does not open",
+                settings: ["SLUICE_MASTER_KEY": "k1:\(other)"]),
+            Ailment(
+                name: "the key of the rows is missing", check: "master-key", outcome: "failed",
+                message: "'k1' is not among those given", advice: "Add this key's line",
+                settings: ["SLUICE_MASTER_KEY": "k2:\(other)"]),
+            Ailment(
+                name: "half rotated", check: "master-key", outcome: "warning", message: "1 under 'k1'",
+                advice: "rotate-master-key", settings: ["SLUICE_MASTER_KEY": "k2:\(other)\n\(own)"]),
+            Ailment(
+                name: "a gateway lacks the key", check: "master-key", outcome: "warning",
+                message: "018f0000-0000-7000-8000-0000000000aa", advice: "Restart",
+                begin: announce("{k9}", version: "1.0.0", secondsAhead: 0), end: forget),
+            Ailment(
+                name: "the clock of a gateway", check: "gateways", outcome: "failed",
+                message: "differs from PostgreSQL's",
+                begin: announce("{k1}", version: "1.0.0", secondsAhead: 60), end: forget),
+            Ailment(
+                name: "another version", check: "gateways", outcome: "warning", message: "0.9.9",
+                begin: announce("{k1}", version: "0.9.9", secondsAhead: 0), end: forget),
+        ]
+    }
+
+    private func networkAilments(_ site: Deployment) -> [Ailment] {
+        let port = site.gateways[0].port
+        func endpoint(_ url: String) -> (begin: String, end: String) {
+            // The trigger that logs changes of policy is of no interest here.
+            func set(_ url: String) -> String {
+                """
+                SET session_replication_role = replica;
+                UPDATE buckets SET endpoint = '\(url)' WHERE name = 'near';
+                RESET session_replication_role
+                """
+            }
+            return (set(url), set("http://127.0.0.1:\(port)"))
+        }
+        func outbound(_ name: String, _ url: String, _ message: String, _ allow: String? = nil) -> Ailment {
+            let (begin, end) = endpoint(url)
+            return Ailment(
+                name: name, check: "outbound", outcome: "failed", message: message,
+                settings: allow.map { ["SLUICE_OUTBOUND_ALLOW": $0] } ?? [:], begin: begin, end: end)
+        }
+        let database = site.cluster.port
+        return [
+            Ailment(
+                name: "not allowed", check: "outbound", outcome: "failed", message: "not allowed",
+                advice: "SLUICE_OUTBOUND_ALLOW", settings: ["SLUICE_OUTBOUND_ALLOW": ""]),
+            outbound("closed port", "http://127.0.0.1:9", "nothing accepts", "http://127.0.0.1:9"),
+            outbound("no TLS", "https://127.0.0.1:\(port)", "TLS", "https://127.0.0.1:\(port)"),
+            outbound("no such name", "https://nosuch.invalid", "the name has no address"),
+            outbound("the row is named", "http://127.0.0.1:9", "(bucket near)"),
+            Ailment(
+                name: "port in use", check: "listeners", outcome: "warning", message: "Address already in use",
+                advice: "choose another address", settings: ["SLUICE_LISTEN": "127.0.0.1:\(database)"]),
+            Ailment(
+                name: "another machine's address", check: "listeners", outcome: "warning", message: "192.0.2.1",
+                settings: ["SLUICE_LISTEN": "192.0.2.1:8080"]),
+            Ailment(
+                name: "port is free", check: "listeners", outcome: "ok", message: "is free",
+                settings: ["SLUICE_LISTEN": "127.0.0.1:0"]),
+        ]
+    }
+
+    @Test func `files are named where they are missing, or where others can read secrets`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func file(_ name: String, _ text: String, _ mode: mode_t) throws -> String {
+            let path = folder.appending(path: name).path
+            try Data(text.utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: NSNumber(value: mode)], ofItemAtPath: path)
+            return path
+        }
+        let key = Data(repeating: 7, count: 32).base64EncodedString()
+        for (mode, isOpen) in [(mode_t(0o644), true), (0o640, true), (0o600, false), (0o400, false)] {
+            let master = try file("key-\(mode)", key, mode)
+            let found = try await examine(["SLUICE_MASTER_KEY_FILE": master])
+            #expect(found.has("files", "warning", "SLUICE_MASTER_KEY_FILE", "chmod 600 '\(master)'") == isOpen)
+            let whole = try file("key-\(mode).json", #"{"master-key": "\#(key)"}"#, mode)
+            #expect(try await examine([:], ["--config", whole]).has("files", "warning", whole) == isOpen)
+            let url = #"{"database": {"url": "postgresql://a:made-up@127.0.0.1:1/a"}}"#
+            let database = try file("database-\(mode).json", url, mode)
+            #expect(try await examine(["SLUICE_CONFIG": database]).has("files", "warning", database) == isOpen)
+        }
+        let plain = try file("plain.json", #"{"lisen": "127.0.0.1:1", "log": {"level": "info"}}"#, 0o644)
+        let misspelt = try await examine(["SLUICE_CONFIG": plain, "SLUICE_MASTER_KYE": key])
+        #expect(!misspelt.has("files", "warning"))
+        #expect(misspelt.has("settings", "failed", "there is no setting 'lisen'; did you mean 'listen'?"))
+        #expect(
+            misspelt.has(
+                "settings", "failed", "SLUICE_MASTER_KYE: there is no such setting; did you mean SLUICE_MASTER_KEY?"))
+        #expect(misspelt.has("database", "skipped"))
+        let missing = folder.appending(path: "missing").path
+        #expect(try await examine([:], ["--config", missing]).has("settings", "failed", "'\(missing)' does not exist"))
+        let broken = try file("broken.json", "{", 0o600)
+        #expect(
+            try await examine(["SLUICE_CONFIG": broken]).has("settings", "failed", "'\(broken)' is not one JSON object")
+        )
+        let secret = try await examine(["SLUICE_MASTER_KEY_FILE": missing])
+        #expect(secret.has("settings", "failed", "SLUICE_MASTER_KEY_FILE: '\(missing)' cannot be read"))
+        let certificate = try await examine(["SLUICE_TLS_CERTIFICATE_FILE": missing, "SLUICE_TLS_KEY_FILE": plain])
+        #expect(certificate.has("files", "failed", "SLUICE_TLS_CERTIFICATE_FILE: '\(missing)'"))
+        #expect(certificate.has("files", "warning", "SLUICE_TLS_KEY_FILE"))
+    }
+
+    @Test func `it writes nothing, and its lines are the same as text`() async throws {
+        var options = ClusterOptions()
+        options.settings = ["autovacuum": "off"]
+        let cluster = try await TestCluster(options)
+        try await Deployment.with(cluster: cluster) { site in
+            try await site.makeBucket("near")
+            await site.end(site.gateways[0]) { [gateway = site.gateways[0]] in _ = await gateway.terminate() }
+            let session = try site.session()
+            let before = try await session.number("SELECT pg_current_xact_id()::text::bigint")
+            let process = try RunningProcess([Program.path, "doctor"], environment: site.environment)
+            #expect(await process.exitStatus() == 1)
+            let after = try await session.number("SELECT pg_current_xact_id()::text::bigint")
+            #expect(after == before + 1, "no transaction of it has written")
+            let lines = process.output.split(separator: "\n")
+            #expect(lines.contains { $0.hasPrefix("ok       settings    Every") }, "\(process.output)")
+            #expect(lines.contains { $0.hasPrefix("failed   durability  The server has fsync") })
+            #expect(lines.contains { $0.hasPrefix("failed   roles       The gateway logs in as the superuser") })
+            #expect(
+                lines.last?.hasPrefix("Failed: 2. Warnings: ") == true || lines.last?.hasPrefix("Failed: 3") == true)
+            let key = try #require(site.environment["SLUICE_MASTER_KEY"]).dropFirst(3)
+            #expect(!process.output.contains(key) && process.errors.isEmpty)
+            await session.close()
+        }
+    }
+}

@@ -1,0 +1,323 @@
+import Foundation
+import Glibc
+import HTTPTesting
+import LibCrypto
+import TestSupport
+import Testing
+
+/// `sluice put`, `get` and `share` against a gateway and stores that verify signatures.
+@Suite(.storeBenches) struct ObjectCommandTests {
+    /// A directory with the files of one test, and the state of its commands.
+    private final class Folder: Sendable {
+        let path: String
+
+        init() throws {
+            path = "/tmp/sluice-objects-\(UUID().uuidString.prefix(8))"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+            let file = "\(path)/\(name)"
+            try FileManager.default.createDirectory(
+                atPath: URL(filePath: file).deletingLastPathComponent().path(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: URL(filePath: file))
+            return file
+        }
+
+        func read(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)"))) }
+
+        var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] }
+    }
+
+    private struct Run {
+        let status: Int32
+        let output: String
+        let errors: String
+
+        var json: JSON { (try? JSON(Array(output.utf8))) ?? .null }
+    }
+
+    /// Starts a command as the bench's user.
+    private func start(_ bench: StoreBench, _ folder: Folder, _ command: [String]) throws -> RunningProcess {
+        try RunningProcess(
+            command,
+            environment: [
+                "SLUICE_URL": "http://127.0.0.1:\(bench.user.client.port)", "SLUICE_KEY": bench.user.client.token,
+                "XDG_STATE_HOME": "\(folder.path)/state", "PATH": "\(folder.path)/bin:/usr/bin:/bin",
+            ], folder: URL(filePath: folder.path))
+    }
+
+    private func run(_ bench: StoreBench, _ folder: Folder, _ arguments: [String]) async throws -> Run {
+        let process = try start(bench, folder, [Program.path] + arguments)
+        let run = Run(status: await process.exitStatus(), output: process.output, errors: process.errors)
+        for text in [run.output, run.errors] { #expect(!text.contains(bench.user.client.token)) }
+        if arguments.first != "share" { #expect(!(run.output + run.errors).contains("Signature")) }
+        return run
+    }
+
+    private static func bytes(_ count: Int, seed: Int = 1) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761 &+ seed) >> 7) }
+    }
+
+    private static let mebibyte = 1 << 20
+
+    @Test("a file goes up, is confirmed, comes down and is shared", arguments: StoreKind.allCases)
+    func roundTrip(kind: StoreKind) async throws {
+        let (bench, folder) = (try StoreBench.at(kind), try Folder())
+        let key = bench.freshKey("a b+c%41 ü.png")
+        let body = Self.bytes(100_000)
+        _ = try folder.write("cat.png", body)
+        let put = try await run(bench, folder, ["put", "cat.png", "\(bench.bucket)/\(key)", "--json"])
+        try #require(put.status == 0, "\(put.errors)")
+        #expect(put.json["state"] == "landed" && put.json["size"] == .number(body.count) && put.errors == "")
+        let stored = try await bench.downloadLink(key).use()
+        #expect(stored.body == body && stored["Content-Type"] == "image/png")
+
+        let get = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "down.png", "--json"])
+        try #require(get.status == 0, "\(get.errors)")
+        #expect(try folder.read("down.png") == body && get.json["checked"] == "md5")
+        #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })
+        let again = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "down.png"])
+        #expect(again.status == 1 && again.errors.contains("--force"))
+        _ = try folder.write("down.png", Self.bytes(7))
+        let forced = try await run(bench, folder, ["get", "--force", "\(bench.bucket)/\(key)", "down.png"])
+        #expect(try forced.status == 0 && folder.read("down.png") == body, "\(forced.errors)")
+        #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })
+        // A directory is never replaced, whatever the key is called.
+        let kept = try folder.write("there/down.png/kept", [1])
+        let copy = bench.freshKey("down.png")
+        #expect(try await run(bench, folder, ["put", "cat.png", "\(bench.bucket)/\(copy)"]).status == 0)
+        let blocked = try await run(bench, folder, ["get", "\(bench.bucket)/\(copy)", "there", "--force"])
+        #expect(blocked.status == 1 && FileManager.default.fileExists(atPath: kept), "\(blocked.errors)")
+        let stream = try await run(bench, folder, ["get", "sluice://\(bench.bucket)/\(key)", "-"])
+        #expect(stream.status == 0 && stream.errors == "")
+
+        let share = try await run(
+            bench, folder, ["share", "\(bench.bucket)/\(key)", "--expires", "10m", "--download", "Katze.png"])
+        try #require(share.status == 0, "\(share.errors)")
+        let url = share.output.split(separator: "\n").joined()
+        bench.deployment.keepSecret(url)
+        let shared = try await Link(["method": "GET", "url": "\(url)", "headers": [:]]).use()
+        #expect(shared.body == body && shared["Content-Disposition"]?.contains("Katze.png") == true)
+    }
+
+    @Test("a file of several parts goes up, and an empty one too", arguments: StoreKind.allCases)
+    func parts(kind: StoreKind) async throws {
+        let (bench, folder) = (try StoreBench.at(kind), try Folder())
+        let key = bench.freshKey("large.bin")
+        let body = Self.bytes(11 * Self.mebibyte + 7)
+        _ = try folder.write("large.bin", body)
+        let put = try await run(
+            bench, folder, ["put", "large.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--json"])
+        try #require(put.status == 0, "\(put.errors)")
+        #expect(put.json["parts"] == 3 && put.json["state"].text != nil)
+        let get = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "down.bin"])
+        #expect(get.status == 0 && (try? folder.read("down.bin")) == body, "\(get.errors)")
+        _ = try folder.write("empty", [])
+        let empty = try await run(bench, folder, ["put", "empty", "\(bench.bucket)/\(bench.freshKey("empty"))"])
+        #expect(empty.status == 0, "\(empty.errors)")
+    }
+
+    /// A bench whose store is behind a proxy.
+    private func behind(
+        _ fate: @escaping @Sendable (_ line: String, _ earlier: [String]) -> FaultyProxy.Fate,
+        _ body: @Sendable (StoreBench, FaultyProxy) async throws -> Void
+    ) async throws {
+        _ = try StoreBench.at(.radosgw)
+        let port = try RawURL(try #require(StoreKind.radosgw.value("ENDPOINT"))).port
+        let proxy = try FaultyProxy(to: port, fate: fate)
+        defer { proxy.close() }
+        try await StoreBench.with(
+            .radosgw, settings: ["SLUICE_OUTBOUND_ALLOW": proxy.origin], options: ["endpoint": "\(proxy.origin)"]
+        ) { try await body($0, proxy) }
+    }
+
+    private static func isPart(_ line: String) -> Bool { line.hasPrefix("PUT") && line.contains("partNumber=") }
+
+    @Test("an upload that was killed goes on where it was, and sends nothing twice", arguments: [SIGKILL, SIGINT])
+    func interrupted(signal: Int32) async throws {
+        // Of the first run, three parts pass. From the fourth on, the store is silent until the second run.
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, earlier in
+            guard Self.isPart(line), !FileManager.default.fileExists(atPath: marker) else { return .pass }
+            return earlier.count { Self.isPart($0) } < 3 ? .pass : .hold
+        } _: { bench, proxy in
+            let key = bench.freshKey("large.bin")
+            let body = Self.bytes(31 * Self.mebibyte)
+            _ = try folder.write("large.bin", body)
+            let arguments = [
+                Program.path, "put", "large.bin", "\(bench.bucket)/\(key)", "--part-size", "5M", "--parallel", "2",
+            ]
+            let first = try start(bench, folder, arguments)
+            try await waitUntil("three parts are there", seconds: 30) {
+                proxy.lines.count { Self.isPart($0) } >= 5
+            }
+            first.signal(signal)
+            let status = await first.exitStatus()
+            #expect(signal == SIGKILL || status == 130, "\(first.errors)")
+            if signal == SIGINT {
+                #expect(first.errors.contains("3 of 7 parts") && first.errors.contains("--abort"), "\(first.errors)")
+            }
+            _ = try folder.write("goes-on", [])
+            let before = proxy.lines.count { Self.isPart($0) }
+            let second = try await run(bench, folder, Array(arguments.dropFirst()) + ["--json"])
+            try #require(second.status == 0, "\(second.errors)")
+            #expect(proxy.lines.count { Self.isPart($0) } - before == 4, "three of seven parts were there")
+            #expect(try await bench.downloadLink(key).use().body == body)
+            let uploads = "SELECT count(*) FROM multipart_uploads WHERE bucket = '\(bench.bucket)'"
+            #expect(try await bench.deployment.number(uploads) == 1)
+        }
+    }
+
+    @Test func `an interrupted upload is given up, and its parts are removed`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            Self.isPart(line) && earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let target = "\(bench.bucket)/\(bench.freshKey("large.bin"))"
+            _ = try folder.write("large.bin", Self.bytes(11 * Self.mebibyte))
+            let first = try start(bench, folder, [Program.path, "put", "large.bin", target, "--part-size", "5M"])
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            first.signal(SIGKILL)
+            _ = await first.exitStatus()
+            let aborted = try await run(bench, folder, ["put", "large.bin", target, "--abort"])
+            #expect(aborted.status == 0 && aborted.output.contains("aborted"), "\(aborted.errors)")
+            let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
+            #expect(states == ["aborted"])
+            let again = try await run(bench, folder, ["put", "large.bin", target, "--abort"])
+            #expect(again.status == 0 && again.output.contains("no interrupted upload"))
+        }
+    }
+
+    @Test func `a store that fails for a while is asked again; a link that it refuses is renewed once`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            guard line.hasPrefix("PUT"), let name = line.split(separator: "?").first else { return .pass }
+            let before = earlier.count { $0.hasPrefix(name) }
+            if name.hasSuffix("failing.bin"), before < 2 { return .answer(503) }
+            if name.hasSuffix("expired.bin"), before < 1 { return .answer(403) }
+            return name.hasSuffix("refused.bin") ? .answer(403) : .pass
+        } _: { bench, proxy in
+            for (name, status, attempts, links) in [
+                ("failing.bin", 0, 3, 1), ("expired.bin", 0, 2, 2), ("refused.bin", 3, 2, 2),
+            ] {
+                let key = bench.freshKey(name)
+                _ = try folder.write(name, Self.bytes(1000))
+                let put = try await run(bench, folder, ["put", name, "\(bench.bucket)/\(key)"])
+                #expect(put.status == status, "\(name): \(put.errors)")
+                #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == attempts, "\(name)")
+                let issued = "SELECT count(*) FROM issuances WHERE object_key = '\(key)' AND method = 'PUT'"
+                #expect(try await bench.deployment.number(issued) == links, "\(name)")
+            }
+        }
+    }
+
+    @Test func `a download that is cut off goes on with a range, in one run and in two`() async throws {
+        let folder = try Folder()
+        let marker = "\(folder.path)/goes-on"
+        try await behind { line, earlier in
+            guard line.hasPrefix("GET"), let name = line.split(separator: "?").first else { return .pass }
+            if name.hasSuffix("twice.bin"), !FileManager.default.fileExists(atPath: marker) {
+                return .cutAnswer(300_000)
+            }
+            return earlier.contains { $0.hasPrefix(name) } ? .pass : .cutAnswer(300_000)
+        } _: { bench, proxy in
+            let body = Self.bytes(1_000_000)
+            for name in ["once.bin", "twice.bin"] {
+                let key = bench.freshKey(name)
+                #expect(try await bench.uploadLink(key, for: body).use(body).status == 200)
+                let arguments = ["get", "\(bench.bucket)/\(key)", name, "--retries", name == "once.bin" ? "3" : "0"]
+                let first = try await run(bench, folder, arguments)
+                if name == "twice.bin" {
+                    #expect(first.status == 7 && !folder.files.contains(name), "\(first.errors)")
+                    let part = try folder.read("\(name).sluice-part")
+                    #expect(!part.isEmpty && part.count < body.count && part == Array(body.prefix(part.count)))
+                    _ = try folder.write("goes-on", [])
+                    let second = try await run(bench, folder, arguments)
+                    #expect(second.status == 0, "\(second.errors)")
+                } else {
+                    #expect(first.status == 0, "\(first.errors)")
+                }
+                #expect(try folder.read(name) == body)
+                #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("GET") } == 2, "\(name)")
+            }
+            // Another object under the same key: the beginning of the old one is dropped.
+            let key = bench.freshKey("changed.bin")
+            #expect(try await bench.uploadLink(key, for: body).use(body).status == 200)
+            let cut = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "changed.bin", "--retries", "0"])
+            #expect(cut.status == 7)
+            let other = Self.bytes(1_000_000, seed: 99)
+            #expect(try await bench.uploadLink(key, for: other).use(other).status == 200)
+            let whole = try await run(bench, folder, ["get", "\(bench.bucket)/\(key)", "changed.bin"])
+            #expect(whole.status == 0 && (try? folder.read("changed.bin")) == other, "\(whole.errors)")
+        }
+    }
+
+    @Test func `directories, several files and standard input go up`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let place = bench.freshKey("")
+        for name in ["album/a.txt", "album/b/c.txt", "d.txt"] { _ = try folder.write(name, Array(name.utf8)) }
+        let put = try await run(
+            bench, folder, ["put", "--recursive", "album", "d.txt", "\(bench.bucket)/\(place)", "--quiet"])
+        #expect(put.status == 0 && put.output == "", "\(put.errors)")
+        for (key, text) in [("a.txt", "album/a.txt"), ("b/c.txt", "album/b/c.txt"), ("d.txt", "d.txt")] {
+            #expect(try await bench.downloadLink(place + key).use().text == text)
+        }
+        let shell = try start(
+            bench, folder,
+            [
+                "/bin/sh", "-c", "printf hello | \"$0\" put - \"$1\"", Program.path,
+                "\(bench.bucket)/\(place)piped.txt",
+            ])
+        #expect(await shell.exitStatus() == 0, "\(shell.errors)")
+        #expect(try await bench.downloadLink(place + "piped.txt").use().text == "hello")
+    }
+
+    @Test func `a terminal gets a bar, and a QR code whose text no other user can see`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        let key = bench.freshKey("x.bin")
+        _ = try folder.write("x.bin", Self.bytes(3 * Self.mebibyte))
+        // Runs a command on a terminal of its own.
+        let terminal = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+        let put = try start(
+            bench, folder,
+            ["/usr/bin/python3", "-c", terminal, Program.path, "put", "x.bin", "\(bench.bucket)/\(key)"])
+        #expect(await put.exitStatus() == 0, "\(put.output)")
+        #expect(put.output.contains("100 %") && put.output.contains("3.0 MiB of 3.0 MiB"), "\(put.output)")
+        let drawer = try folder.write(
+            "bin/qrencode", Array("#!/bin/sh\necho \"arguments: $*\"\necho \"drawn: $(cat)\"\n".utf8))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: drawer)
+        let share = try await run(bench, folder, ["share", "\(bench.bucket)/\(key)", "--qr"])
+        let lines = share.output.split(separator: "\n")
+        try #require(share.status == 0 && lines.count == 3, "\(share.errors)")
+        bench.deployment.keepSecret(String(lines[0]))
+        #expect(lines[1].hasPrefix("arguments: ") && !lines[1].contains("http"))
+        #expect(lines[2] == "drawn: \(lines[0])")
+    }
+
+    @Test func `each kind of failure has its exit status and says why`() async throws {
+        let (bench, folder) = (try StoreBench.at(.radosgw), try Folder())
+        _ = try folder.write("x.txt", [1])
+        let place = "\(bench.bucket)/\(bench.freshKey(""))"
+        let runs: [([String], Int32, String)] = [
+            (["get", place + "missing"], 4, "NoSuchKey"),
+            (["put", "missing.txt", place], 1, "cannot be read"),
+            (["put", "x.txt", "no-such-bucket/x"], 3, "AccessDenied (403)"),
+            (["put", "x.txt", place + "a//b"], 2, "InvalidArgument (400)"),
+            (["share", "x"], 64, "not an address"),
+            (["get", place + "x", "--url", "http://127.0.0.1:1", "--retries", "0"], 7, "onnect"),
+        ]
+        for (arguments, status, text) in runs {
+            let run = try await run(bench, folder, arguments)
+            #expect(run.status == status && run.errors.contains(text), "\(arguments): \(run.status) \(run.errors)")
+            #expect(!run.errors.contains("(4") || run.errors.contains("request id: ") || status == 4)
+        }
+        let json = try await run(bench, folder, ["put", "x.txt", "no-such-bucket/x", "--json"])
+        let error = try JSON(Array(json.errors.utf8))["error"]
+        #expect(error["code"] == "AccessDenied" && error["status"] == 403 && error["requestId"].text != nil)
+        #expect(!folder.files.contains { $0.hasSuffix(".sluice-part") })
+    }
+}

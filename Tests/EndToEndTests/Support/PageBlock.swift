@@ -1,0 +1,86 @@
+import ContractTesting
+import Foundation
+
+/// A block of code on a page of the documentation.
+struct PageBlock {
+    /// A block that is not treated as the others are.
+    struct Exception: Hashable {
+        /// The path of the page in the repository.
+        let page: String
+        /// A part of the block.
+        let text: String
+        let reason: String
+
+        func isAbout(_ block: PageBlock) -> Bool { page == block.page && block.text.contains(text) }
+    }
+
+    /// The path of the page in the repository.
+    let page: String
+    /// The word after the fence, or nothing.
+    let language: String
+    let text: String
+
+    /// The blocks of a page, in order.
+    static func all(of page: String) throws -> [PageBlock] {
+        let lines = try String(contentsOf: ContractDocument.repository.appending(path: page), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        var blocks: [PageBlock] = []
+        var open: (language: String, lines: [Substring])?
+        for line in lines {
+            guard line.hasPrefix("```") else {
+                open?.lines.append(line)
+                continue
+            }
+            if let block = open {
+                let text = block.lines.joined(separator: "\n") + "\n"
+                blocks.append(PageBlock(page: page, language: block.language, text: text))
+                open = nil
+            } else {
+                open = (String(line.dropFirst(3)), [])
+            }
+        }
+        return blocks
+    }
+
+    /// Whether `run_page.bash` runs such blocks.
+    var isForShells: Bool { ["sh", "json"].contains(language) }
+    /// Whether the block is not run.
+    var isLeftOut: Bool { Self.leftOut.contains { $0.isAbout(self) } }
+    /// Whether the block is run, but not repeated.
+    var runsOnce: Bool { Self.once.contains { $0.isAbout(self) } }
+
+    /// The languages whose blocks are not run, with the reason.
+    static let samples = [
+        "": "drawings and texts",
+        "swift": "apps on Apple's systems, with SDKs that Linux does not have",
+        "objc": "apps on Apple's systems, with SDKs that Linux does not have",
+        "kotlin": "apps on Android",
+        "js": "pages in a browser, with the SDK of Alibaba OSS",
+        "sql": "`docs/operations.md` prints the same statements for a shell",
+    ]
+
+    /// Blocks for a shell that are not run.
+    static let leftOut = [
+        Exception(
+            page: "README.md", text: "script/server",
+            reason: "builds a release and runs every test; this is one of them, and `sluice dev` is what it starts"),
+        Exception(
+            page: "docs/operations.md", text: "sluice qualify photos",
+            reason: "needs the store of the reader's bucket; QualifyCommandTests run it at stores"),
+        Exception(page: "docs/performance.md", text: "script/bench", reason: "builds a release and loads the machine"),
+        Exception(
+            page: "CONTRIBUTING.md", text: "script/stores/radosgw start",
+            reason: "script/test starts the stores, and the tests run beside them"),
+        Exception(page: "CONTRIBUTING.md", text: "SLUICE_TEST_STOPS", reason: "runs these tests for hours"),
+        Exception(page: "CONTRIBUTING.md", text: "script/bench", reason: "builds a release and loads the machine"),
+    ]
+
+    /// Blocks for a shell that run once.
+    static let once = [
+        Exception(
+            page: "docs/operations.md", text: "CREATE DATABASE", reason: "there is one such database on a server"),
+        Exception(
+            page: "docs/operations.md", text: "sluice serve\n",
+            reason: "the gateway keeps its terminal, and its port, until it ends"),
+    ]
+}

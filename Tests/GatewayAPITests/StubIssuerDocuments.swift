@@ -1,0 +1,38 @@
+import GatewayCore
+import Synchronization
+
+@testable import GatewayAPI
+
+/// Answers with documents that the test sets. Other URLs answer 404.
+final class StubIssuerDocuments: IssuerDocuments {
+    private let documents: [String: Result<[UInt8], ProbeFailure>]
+    private let requested = Mutex<[String]>([])
+
+    /// The URLs that were requested, in the order of their names.
+    var urls: [String] { requested.withLock { $0.sorted() } }
+
+    init(_ documents: [String: String] = [:], failures: [String: ProbeFailure] = [:]) {
+        self.documents = documents.mapValues { .success(Array($0.utf8)) }
+            .merging(failures.mapValues { .failure($0) }) { $1 }
+    }
+
+    func document(at url: String) async -> IssuerDocument {
+        requested.withLock { $0.append(url) }
+        let content = documents[url] ?? .failure(.refused(status: 404, code: nil))
+        var status: Int? = 200
+        if case .failure(let failure) = content {
+            status = nil
+            if case .refused(let refused, _) = failure { status = refused }
+        }
+        return IssuerDocument(content: content, status: status, duration: .milliseconds(3))
+    }
+}
+
+extension TestGateway {
+    /// Makes the row of an issuer, under the identifier that operations on rows use.
+    func makeIssuer(_ issuer: Issuer = IssuerFixture.issuer()) async throws {
+        var row = issuer
+        row.id = MemoryUploads.openID
+        _ = try await stores.issuers.create(row, by: ChangeContext(actor: .bootstrapAdmin, requestID: "r"))
+    }
+}

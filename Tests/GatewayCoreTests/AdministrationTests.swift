@@ -1,0 +1,241 @@
+import Foundation
+import GatewayCore
+import Synchronization
+import Testing
+
+/// The rules of changes that use cases keep, whoever calls them.
+@Suite struct AdministrationTests {
+    private static let now = Date(timeIntervalSince1970: 2_000_000_000)
+
+    private let keys = Rows<APIKey>(.apiKey) { $0.id.lowercaseText }
+    private let tickets = Rows<Ticket>(.ticket) { $0.id.lowercaseText }
+
+    private func change() throws -> ChangeContext {
+        ChangeContext(actor: try .user("admin"), requestID: "request-1")
+    }
+
+    private func invalid(_ field: String) -> (GatewayError) -> Bool {
+        { if case .invalidArgument(field, _) = $0 { true } else { false } }
+    }
+
+    private func refuses(_ field: String, _ body: () async throws -> Void) async {
+        let error = await #expect(throws: GatewayError.self) { try await body() }
+        #expect(error.map(invalid(field)) == true, "\(String(describing: error))")
+    }
+
+    // MARK: - API keys
+
+    private func keyChanges(_ bytes: @escaping @Sendable (Int) throws -> [UInt8]) -> APIKeyChanges {
+        APIKeyChanges(keys: keys, now: { Self.now }, randomBytes: bytes)
+    }
+
+    private var keyChanges: APIKeyChanges { keyChanges { (0..<$0).map { _ in .random(in: 0...255) } } }
+
+    private func key(expiringAfter seconds: TimeInterval? = nil) throws -> APIKey {
+        APIKey(
+            id: Fixture.id(1), prefix: "", hash: [], name: "app", principal: try .user("alice"),
+            expiresAt: seconds.map { Self.now.addingTimeInterval($0) }, createdAt: Self.now)
+    }
+
+    @Test func `the text of a new key is the one whose hash is stored`() async throws {
+        let made = try await keyChanges.create(key(), by: change())
+        #expect(made.stored.hash == made.text.hash && made.stored.prefix == made.text.prefix)
+        #expect(made.stored.hash.count == 32)
+    }
+
+    @Test func `a key does not begin expired, but an expired one may be renamed`() async throws {
+        for seconds in [-1.0, 0] {
+            await refuses("expiresAt") { _ = try await keyChanges.create(key(expiringAfter: seconds), by: change()) }
+        }
+        #expect(keys.count == 0)
+        let old = try await keys.create(key(expiringAfter: -60), by: change())
+        var renamed = old.row
+        renamed.name = "old app"
+        let kept = try await keyChanges.update(renamed, over: old, by: change())
+        #expect(kept.name == "old app")
+        renamed.expiresAt = Self.now.addingTimeInterval(-61)
+        await refuses("expiresAt") { _ = try await keyChanges.update(renamed, over: kept, by: change()) }
+    }
+
+    @Test(arguments: [(nil, nil), (0, nil), (1, 1), (604_800, 604_800)] as [(Int64?, TimeInterval?)])
+    func `a rotation ends the old secret after the overlap`(_ overlap: Int64?, _ life: TimeInterval?) async throws {
+        let old = try await keyChanges.create(key(), by: change()).stored
+        let rotated = try await keyChanges.rotate(old, overlap: .init(seconds: overlap), by: change())
+        #expect(rotated.stored.hash == rotated.text.hash && rotated.stored.hash != old.hash)
+        #expect(rotated.stored.previousKey?.expiresAt == life.map { Self.now.addingTimeInterval($0) })
+        #expect(rotated.stored.previousKey.map { $0.hash == old.hash } ?? true)
+    }
+
+    @Test(arguments: [-1, 604_801, .min, .max] as [Int64])
+    func `an overlap is at most a week`(_ seconds: Int64) async throws {
+        await refuses("overlapSeconds") { _ = try RotationOverlap(seconds: seconds) }
+    }
+
+    @Test func `without random bytes nothing is written`() async throws {
+        struct NoBytes: Error {}
+        for source in [{ @Sendable _ in throw NoBytes() }, { @Sendable _ in [] }] as [@Sendable (Int) throws -> [UInt8]]
+        {
+            let error = await #expect(throws: GatewayError.self) {
+                _ = try await keyChanges(source).create(key(), by: change())
+            }
+            if case .unavailable? = error {} else { Issue.record("\(String(describing: error))") }
+        }
+        #expect(keys.count == 0)
+    }
+
+    // MARK: - Tickets
+
+    private final class Revocations: TicketRevocation {
+        let principals = Mutex<[Principal]>([])
+
+        func revokeTickets(of principal: Principal, by change: ChangeContext) async throws(GatewayError) -> Int {
+            principals.withLock { $0.append(principal) }
+            return 3
+        }
+    }
+
+    private func useCase(maxLife: Int = 3600, revocation: Revocations = Revocations()) -> Tickets {
+        Tickets(
+            rows: tickets, revocation: revocation, maxLife: maxLife, now: { Self.now },
+            randomBytes: { (0..<$0).map { _ in .random(in: 0...255) } })
+    }
+
+    private func caller(_ name: String) throws -> Caller {
+        Caller(
+            principal: try .user(name), groups: [], roles: [], claims: [:], expiresAt: nil, token: Secret("t"),
+            scope: nil, position: .init(sequence: 1, tag: UUID()))
+    }
+
+    private func request() throws -> TicketRequest {
+        TicketRequest(bucket: try BucketName("photos"), prefix: ExactText("a/"))
+    }
+
+    @Test func `a ticket has limits, whether a client states them or not`() async throws {
+        let alice = try caller("alice")
+        let plain = try await useCase().create(request(), for: alice, by: change()).stored
+        #expect(plain.expiresAt == Self.now.addingTimeInterval(3600) && plain.maxUses == 1000)
+        #expect(plain.actions == Set(Action.allCases) && plain.responseKey == nil)
+        let long = try await useCase(maxLife: 604_800).create(request(), for: alice, by: change()).stored
+        #expect(long.expiresAt == Self.now.addingTimeInterval(43_200))
+        for (field, set) in [
+            ("expiresIn", { $0.expiresIn = 0 }), ("expiresIn", { $0.expiresIn = 3601 }),
+            ("maxUses", { $0.maxUses = 0 }), ("maxUses", { $0.maxUses = 100_001 }), ("actions", { $0.actions = [] }),
+        ] as [(String, (inout TicketRequest) -> Void)] {
+            var wrong = try request()
+            set(&wrong)
+            await refuses(field) { _ = try await useCase().create(wrong, for: alice, by: change()) }
+        }
+        #expect(tickets.count == 2)
+    }
+
+    @Test func `a user sees and revokes only tickets of their own, without an audit entry`() async throws {
+        let alice = try caller("alice")
+        let made = try await useCase().create(request(), for: alice, by: change()).stored
+        #expect(try await useCase().get(made.id, of: alice) == made)
+        await #expect(throws: GatewayError.notFound(.ticket)) { try await useCase().get(made.id, of: caller("bob")) }
+        try await useCase().revoke(made.row, revision: nil, by: change())
+        #expect(tickets.count == 0 && tickets.changes.last?.isAudited == false)
+    }
+
+    @Test func `tickets of a group cannot be revoked, because a group has none`() async throws {
+        let revocation = Revocations()
+        await refuses("principal") {
+            _ = try await useCase(revocation: revocation).revokeAll(of: Principal("group:staff"), by: change())
+        }
+        #expect(revocation.principals.withLock { $0.isEmpty })
+        #expect(try await useCase(revocation: revocation).revokeAll(of: .user("alice"), by: change()) == 3)
+    }
+
+    // MARK: - Entries
+
+    private static let role = SessionRole(
+        roleARN: "arn:aws:iam::1:role/a", service: .aws, endpoint: "https://sts.example.com", region: "us-east-1",
+        maxDuration: 3600, externalID: nil)
+
+    private func entry(_ set: (inout CredentialEntry) -> Void) -> CredentialEntry {
+        var entry = CredentialEntry(
+            name: "main", accessKeyID: nil, secretAccessKey: nil, serviceAccount: nil, sessionToken: nil,
+            expiresAt: nil, sessionRole: nil)
+        set(&entry)
+        return entry
+    }
+
+    @Test func `a credential changes its key and secret together, and never its kind`() async throws {
+        var old = Fixture.credential()
+        old.sessionRole = Self.role
+        let account = CredentialEntry.ServiceAccount(email: "a@b", privateKey: Secret("pem"))
+        var moved = Self.role
+        moved.endpoint = "https://elsewhere.example"
+        for (field, set) in [
+            ("secretAccessKey", { $0.accessKeyID = "ANOTHER" }),
+            ("secretAccessKey", { $0.sessionToken = Secret("token") }),
+            ("secretAccessKey", { $0.sessionRole = moved }),
+            ("accessKeyID", { $0.secretAccessKey = Secret("new") }),
+            ("serviceAccount", { $0.serviceAccount = account }),
+        ] as [(String, (inout CredentialEntry) -> Void)] {
+            await refuses(field) { _ = try entry(set).credential(over: old) }
+        }
+        let kept = try entry { $0.accessKeyID = old.accessKeyID }.credential(over: old)
+        #expect(kept.secretAccessKey.reveal() == old.secretAccessKey.reveal() && kept.id == old.id)
+        let replaced = try entry {
+            $0.accessKeyID = "ANOTHER"
+            $0.secretAccessKey = Secret("new")
+            $0.sessionRole = moved
+        }.credential(over: old)
+        #expect(replaced.secretAccessKey.reveal() == "new" && replaced.sessionRole == moved)
+    }
+
+    @Test func `a new credential has one whole key`() async throws {
+        let account = CredentialEntry.ServiceAccount(email: "a@b", privateKey: Secret("pem"))
+        for (field, set) in [
+            ("accessKeyID", { _ in }), ("secretAccessKey", { $0.accessKeyID = "A" }),
+            (
+                "accessKeyID",
+                {
+                    $0.serviceAccount = account
+                    $0.accessKeyID = "A"
+                }
+            ),
+        ] as [(String, (inout CredentialEntry) -> Void)] {
+            await refuses(field) { _ = try entry(set).credential(id: Fixture.id(1), createdAt: Self.now) }
+        }
+        let made = try entry { $0.serviceAccount = account }.credential(id: Fixture.id(1), createdAt: Self.now)
+        #expect(made.secretKind == .serviceAccount && made.accessKeyID == "a@b")
+    }
+
+    @Test func `an issuer has one kind of keys, and keeps only a secret`() async throws {
+        let secret = Issuer.Keys.secret(Secret("s"))
+        func keys(_ url: String?, _ inline: String?, _ new: String?, keeps: Bool) -> IssuerKeysEntry {
+            IssuerKeysEntry(url: url, inline: inline, secret: new.map { Secret($0) }, keepsSecret: keeps)
+        }
+        #expect(try keys(nil, nil, nil, keeps: true).keys(over: secret) == secret)
+        #expect(try keys("https://a", nil, nil, keeps: true).keys(over: secret) == .url("https://a"))
+        for (entry, old) in [
+            (keys(nil, nil, nil, keeps: false), secret), (keys(nil, nil, nil, keeps: true), .url("https://a")),
+            (keys(nil, nil, nil, keeps: true), nil), (keys("https://a", "{}", nil, keeps: false), nil),
+        ] as [(IssuerKeysEntry, Issuer.Keys?)] {
+            await refuses("keys") { _ = try entry.keys(over: old) }
+        }
+    }
+
+    @Test func `a reset of a quota says for whom`() async throws {
+        #expect(try QuotaHolders(holder: nil, isForAll: true) == .all)
+        #expect(try QuotaHolders(holder: .anyone, isForAll: false) == .one(.anyone))
+        await refuses("holder") { _ = try QuotaHolders(holder: nil, isForAll: false) }
+        await refuses("holder") { _ = try QuotaHolders(holder: .anyone, isForAll: true) }
+    }
+
+    @Test func `a batch and an import have limits`() async throws {
+        try GrantBatch.checkCounts(writes: 6000, deletes: 4000)
+        await refuses("deletes") { try GrantBatch.checkCounts(writes: 6000, deletes: 4001) }
+        await refuses("writes") { try GrantBatch.checkCounts(writes: nil, deletes: nil) }
+        var named = NamedGrants()
+        try named.add(Fixture.id(1))
+        await refuses("id") { try named.add(Fixture.id(1)) }
+        let options = GrantImportOptions(prunes: true, isDryRun: false)
+        try options.check(line: 10_000_000)
+        await refuses("line") { try options.check(line: 10_000_001) }
+        await refuses("prune") { try options.checkEnd(hasLines: false) }
+        try GrantImportOptions(prunes: false, isDryRun: false).checkEnd(hasLines: false)
+    }
+}

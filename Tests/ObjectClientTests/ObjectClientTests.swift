@@ -1,0 +1,201 @@
+import Foundation
+import LibCurl
+import Synchronization
+import Testing
+
+@testable import ObjectClient
+@testable import ObjectCommands
+
+/// The client of the public contract, without a gateway.
+@Suite struct ObjectClientTests {
+    @Test func `an address is a bucket and everything behind the first slash`() throws {
+        let address = try ObjectAddress("photos/a/b c+%41.png")
+        #expect(address.bucket == "photos" && address.key == "a/b c+%41.png" && address.name == "b c+%41.png")
+        #expect(try ObjectAddress("sluice://photos/x").key == "x")
+        #expect(try ObjectAddress("photos/").isPlace && ObjectAddress("photos/a/").isPlace && !address.isPlace)
+        // A combining mark behind the slash is part of the key, not of the slash.
+        #expect(try ObjectAddress("photos/\u{301}x").key == "\u{301}x")
+        for wrong in ["photos", "", "/key", "sluice://photos"] {
+            #expect(throws: ClientFailure.self, "\(wrong)") { try ObjectAddress(wrong) }
+        }
+    }
+
+    @Test func `parts cover a file, without gap or overlap, and are never too many`() {
+        for size in [1, 5 << 20, (5 << 20) + 1, 100 << 20, 1 << 40, 5 << 43] as [Int64] {
+            let parts = ObjectUpload.Partition(of: size, partSize: 5 << 20)
+            #expect(parts.count <= 10_000 && parts.partSize >= 5 << 20)
+            var end: Int64 = 0
+            for number in 1...parts.count {
+                #expect(parts.range(number).lowerBound == end && !parts.range(number).isEmpty)
+                end = parts.range(number).upperBound
+            }
+            #expect(end == size)
+        }
+    }
+
+    @Test func `pauses double, are drawn at random, and last at least as long as the other side asks`() {
+        for number in 0...40 {
+            let longest = min(20, 0.5 * Double(1 << min(number, 10)))
+            let shortest = Retries.pause(after: number, asked: nil, random: 0)
+            #expect(shortest == .seconds(longest / 2))
+            #expect(Retries.pause(after: number, asked: nil, random: 1) == .seconds(longest))
+            #expect(Retries.pause(after: number, asked: 7, random: 0) >= .seconds(7))
+        }
+    }
+
+    /// Runs a request that fails in one way until it succeeds at a given attempt; returns the number of attempts.
+    private func attempts(_ failure: ClientFailure, succeedsAt last: Int, limit: Int = 3) async -> Int {
+        let retries = Retries(limit: limit, stop: StopFlag()) { _ in }
+        var count = 0
+        try? await retries.run { () async throws(ClientFailure) in
+            count += 1
+            if count < last { throw failure }
+        }
+        return count
+    }
+
+    @Test func `only what may pass is tried again`() async {
+        func problem(_ status: Int, _ code: String, after: Int? = nil) -> ClientFailure {
+            .gateway(Problem(status: status, code: code), retryAfter: after)
+        }
+        func refusal(_ status: Int) -> ClientFailure { .store(StoreRefusal(status: status, body: []), retryAfter: nil) }
+        for failure in [
+            problem(503, "ServiceUnavailable"), problem(429, "TooManyRequests", after: 1),
+            problem(409, "IdempotencyKeyInUse"), refusal(500), refusal(503), refusal(429), .unreachable("cut"),
+        ] {
+            #expect(await attempts(failure, succeedsAt: 3) == 3, "\(failure)")
+            #expect(await attempts(failure, succeedsAt: 100) == 4, "\(failure)")
+        }
+        for failure in [
+            problem(403, "AccessDenied"), problem(429, "QuotaExceeded", after: 40_000), problem(409, "Conflict"),
+            problem(501, "StoreRefused"), refusal(403), refusal(412), refusal(501), .different(""), .stopped(""),
+        ] { #expect(await attempts(failure, succeedsAt: 3) == 1, "\(failure)") }
+    }
+
+    @Test func `a link that the store refuses is renewed once, and only once`() async throws {
+        let link = Link(id: "", method: "GET", url: "old", headers: [:], expiresAt: "", expiresIn: 900)
+        for (refusals, renewals, works) in [(0, 0, true), (1, 1, true), (2, 1, false)] {
+            var renewable = RenewableLink(link, now: .now)
+            var (asked, used) = (0, 0)
+            let result = try? await renewable.use(now: .now) { () async throws(ClientFailure) -> Link in
+                asked += 1
+                return Link(id: "", method: "GET", url: "new", headers: [:], expiresAt: "", expiresIn: 900)
+            } _: { (link) async throws(ClientFailure) -> String in
+                used += 1
+                if used <= refusals { throw .store(StoreRefusal(status: 403, body: []), retryAfter: nil) }
+                return link.url
+            }
+            #expect(asked == renewals && (result != nil) == works)
+            #expect(result == nil || result == (refusals == 0 ? "old" : "new"))
+        }
+        // A link whose life is over is not tried at all.
+        var late = RenewableLink(link, now: .now - .seconds(900))
+        let used = try await late.use(now: .now) { () async throws(ClientFailure) -> Link in
+            Link(id: "", method: "GET", url: "new", headers: [:], expiresAt: "", expiresIn: 900)
+        } _: { (link) async throws(ClientFailure) -> String in
+            link.url
+        }
+        #expect(used == "new")
+    }
+
+    @Test func `the part of an object that an answer holds is read exactly`() {
+        #expect(ContentRange("bytes 5-9/10")?.start == 5 && ContentRange("bytes 5-9/10")?.total == 10)
+        #expect(ContentRange("bytes 5-9/*")?.start == 5 && ContentRange("bytes 5-9/*")?.total == nil)
+        for wrong in ["", "bytes */10", "bytes 5-/10", "chars 5-9/10", "bytes -5-9/10", "bytes 5-9/10 "] {
+            #expect(ContentRange(wrong) == nil, "\(wrong)")
+        }
+    }
+
+    @Test func `a store's error gives its code and text`() {
+        let body = Array("<?xml version='1.0'?><Error><Code>NoSuchKey</Code><Message>gone</Message></Error>".utf8)
+        let refusal = StoreRefusal(status: 404, body: body)
+        #expect(refusal.code == "NoSuchKey" && refusal.message == "gone")
+        #expect(StoreRefusal(status: 502, body: Array("<html>".utf8)).code == "")
+    }
+
+    @Test func `amounts are read and written`() {
+        #expect(ByteCount.number("16M") == 16 << 20 && ByteCount.number("5MiB") == 5 << 20)
+        #expect(ByteCount.number("1g") == 1 << 30 && ByteCount.number("100") == 100)
+        for wrong in ["", "M", "1T", "-5M", "999999999999999G", "5.5M"] { #expect(ByteCount.number(wrong) == nil) }
+        #expect(ByteCount.text(1023) == "1023 B" && ByteCount.text(1536) == "1.5 KiB")
+        #expect(
+            TimeAmount.seconds("90") == 90 && TimeAmount.seconds("1h") == 3600 && TimeAmount.seconds("7d") == 604_800)
+        for wrong in ["", "0", "h", "1w", "-1h", "1h30m"] { #expect(TimeAmount.seconds(wrong) == nil) }
+    }
+
+    @Test func `the bar tells bytes, rate and the time that is left`() {
+        let reading = TransferMeter.Reading(total: 100 << 20, bytes: 50 << 20, earlier: 40 << 20)
+        // 10 of 100 MiB in 10 seconds; 40 MiB were there before.
+        let line = ProgressBar.line(reading, after: .seconds(10))
+        #expect(line.contains("50 %") && line.contains("50.0 MiB of 100.0 MiB"))
+        #expect(line.contains("1.0 MiB/s") && line.contains("0:50 left"))
+        let unknown = ProgressBar.line(.init(total: nil, bytes: 2048), after: .seconds(1))
+        #expect(unknown.contains("2.0 KiB") && !unknown.contains("%"))
+    }
+
+    @Test func `files and places are paired`() throws {
+        let place = try ObjectAddress("photos/a/")
+        let items = try UploadList.items(["x/cat.png", "dog.png"], at: place, recursive: false)
+        #expect(items.map(\.address.key) == ["a/cat.png", "a/dog.png"])
+        #expect(throws: ClientFailure.self) {
+            try UploadList.items(["a", "b"], at: ObjectAddress("photos/x"), recursive: false)
+        }
+        #expect(throws: ClientFailure.self) { try UploadList.items(["-"], at: place, recursive: false) }
+    }
+
+    @Test func `a directory gives its files, and none of what links in it lead to`() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appending(path: "sluice-list-\(UUID().uuidString)").path
+        defer { try? files.removeItem(atPath: folder) }
+        for name in ["album/sub", "empty", "secret"] {
+            try files.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+        }
+        for name in ["album/1.txt", "album/sub/a +%.txt", "secret/key"] {
+            try Data(name.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        }
+        for (link, target) in [("album/file", "secret/key"), ("album/folder", "secret"), ("linked", "album")] {
+            try files.createSymbolicLink(
+                atPath: "\(folder)/\(link)", withDestinationPath: "\(folder)/\(target)")
+        }
+        let place = try ObjectAddress("photos/a/")
+        for name in ["album", "linked"] {
+            let items = try UploadList.items(["\(folder)/\(name)"], at: place, recursive: true)
+            #expect(items.map(\.address.key) == ["a/1.txt", "a/sub/a +%.txt"], "\(name)")
+            #expect(items.allSatisfy { files.fileExists(atPath: $0.path) })
+        }
+        #expect(throws: ClientFailure.self) {
+            try UploadList.items(["\(folder)/empty"], at: place, recursive: true)
+        }
+    }
+
+    @Test func `an upload in parts cannot be bound to creation, so it does not begin`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "sluice-put-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data([1, 2, 3]).write(to: URL(fileURLWithPath: path))
+        let stop = StopFlag()
+        // No gateway listens there; nothing may be asked.
+        let client = try GatewayClient(
+            url: "http://127.0.0.1:9", key: "key", timeout: .seconds(1), retries: Retries(limit: 0, stop: stop))
+        var options = ObjectUpload.Options(contentType: "text/plain")
+        options.createsOnly = true
+        options.partSize = 2
+        let upload = ObjectUpload(
+            client: client, memory: TransferMemory(directory: "\(path)-memory"), options: options, stop: stop,
+            meter: TransferMeter { _ in })
+        let file = try LocalFile(path)
+        let failure = await #expect(throws: ClientFailure.self) {
+            _ = try await upload.send(file, to: ObjectAddress("photos/a"))
+        }
+        guard case .usage? = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+    }
+
+    @Test func `types follow the extension`() {
+        #expect(
+            ContentTypes.type(of: "a/CAT.PNG") == "image/png" && ContentTypes.type(of: "x.tar.gz") == "application/gzip"
+        )
+        #expect(ContentTypes.type(of: "README") == ContentTypes.unknown)
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import GatewayCore
+import Signing
+import Synchronization
+import Testing
+
+@testable import StoreQualification
+
+/// Qualifications of stores that keep nothing, everything, or one thing less.
+@Suite struct QualificationTests {
+    /// Opens no session.
+    private struct NoSessions: SessionOpener {
+        func open(_ order: SessionOrder) async throws(GatewayError) -> SessionCredential {
+            throw .unavailable(retryAfter: 1, cause: "none")
+        }
+    }
+
+    private func qualify(
+        _ transport: @escaping StoreTransport, schemes: [Bucket.Scheme] = [.awsV4], patience: Duration = .seconds(60)
+    ) async throws -> QualificationReport {
+        let id = UUID()
+        let bucket = Bucket(
+            name: try BucketName("photos"), provider: .s3, endpoint: "https://store.example", region: "eu-west-1",
+            addressing: .path, scheme: .awsV4, credentialID: id, createdAt: Date(timeIntervalSince1970: 0))
+        let credential = StorageCredential(
+            id: id, name: "main", accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("made-up"),
+            createdAt: Date(timeIntervalSince1970: 0))
+        return await Qualification(
+            bucket, credential, opener: NoSessions(), transport: transport,
+            now: { Date(timeIntervalSince1970: 1_900_000_000) }, patience: patience
+        ).run(schemes)
+    }
+
+    /// A store that checks no signature at all.
+    private final class CarelessStore: Sendable {
+        let objects = Mutex<[String: [UInt8]]>([:])
+        let calls = Mutex<[StoreCall]>([])
+
+        func answer(_ call: StoreCall) -> StoreAnswer {
+            calls.withLock { $0.append(call) }
+            let path = String(call.url.prefix { $0 != "?" })
+            return objects.withLock { objects in
+                switch call.method {
+                case "PUT":
+                    objects[path] = call.body ?? []
+                    return StoreAnswer(status: 200)
+                case "GET": return objects[path].map { StoreAnswer(status: 200, body: $0) } ?? StoreAnswer(status: 404)
+                case "DELETE":
+                    objects[path] = nil
+                    return StoreAnswer(status: 204)
+                default: return StoreAnswer(status: 200)
+                }
+            }
+        }
+    }
+
+    @Test func `a store that checks nothing breaks every promise that was tried`() async throws {
+        let store = CarelessStore()
+        let report = try await qualify { store.answer($0) }
+        #expect(report.isBroken)
+        for promise in [
+            .signature, .method, .key, .expiry, .contentType, .content, .size, .metadata, .nothingMore, .creationOnly,
+        ] as [StorePromise] { #expect(report.verdict(on: promise) == .broken, "\(promise)") }
+        #expect(report.verdict(on: .region) == .noted)
+        let links = report.judgements.filter { $0.delivery == .presignedURL && $0.promise != .works }
+        let kept = links.filter { $0.verdict == .kept }
+        // The careless store ignores headers, so it publishes and copies nothing by them. POST writes nothing, and what
+        // was not written cannot be read.
+        #expect(
+            kept.allSatisfy {
+                $0.check.contains("copy-source") || $0.check.hasPrefix("POST") || $0.check.hasPrefix("metadata")
+                    || $0.promise == .answerHeaders || $0.detail == "404"
+            }, "\(kept)")
+    }
+
+    @Test func `nothing outside the prefix is touched, and everything is removed`() async throws {
+        let store = CarelessStore()
+        let report = try await qualify({ store.answer($0) }, schemes: [.awsV4, .awsV2])
+        let place = "https://store.example/photos/" + report.prefix
+        for call in store.calls.withLock({ $0 }) where call.method != "POST" || call.body == nil {
+            #expect(call.url.hasPrefix(place), "\(call.method)")
+        }
+        #expect(store.objects.withLock { $0.keys.sorted() } == [])
+        #expect(report.leftBehind == [] && report.requests == store.calls.withLock { $0.count })
+        #expect(report.requests < 600)
+    }
+
+    /// A store that keeps versions: a removal without a version leaves a marker, which is a version itself.
+    private final class VersionedStore: Sendable {
+        private struct State {
+            var versions: [String: [(id: String, body: [UInt8]?)]] = [:]
+            var count = 0
+
+            mutating func add(_ path: String, _ body: [UInt8]?) -> NamedValue {
+                count += 1
+                versions[path, default: []].append(("v\(count)", body))
+                return NamedValue("x-amz-version-id", "v\(count)")
+            }
+        }
+
+        private let state = Mutex(State())
+
+        /// Paths that have versions or markers.
+        var paths: [String] { state.withLock { $0.versions.filter { !$0.value.isEmpty }.keys.sorted() } }
+
+        func answer(_ call: StoreCall) -> StoreAnswer {
+            let parts = call.url.split(separator: "?", maxSplits: 1)
+            let path = String(parts[0])
+            let query = parts.count > 1 ? parts[1] : ""
+            let version = query.split(separator: "&").first { $0.hasPrefix("versionId=") }?.dropFirst(10)
+            return state.withLock { state in
+                switch call.method {
+                case "PUT": return StoreAnswer(status: 200, fields: [state.add(path, call.body ?? [])])
+                case "GET":
+                    let body = state.versions[path]?.last?.body
+                    return body.map { StoreAnswer(status: 200, body: $0) } ?? StoreAnswer(status: 404)
+                case "DELETE":
+                    guard let version else { return StoreAnswer(status: 204, fields: [state.add(path, nil)]) }
+                    state.versions[path]?.removeAll { $0.id == version }
+                    return StoreAnswer(status: 204, fields: [NamedValue("x-amz-version-id", String(version))])
+                default: return StoreAnswer(status: 403)
+                }
+            }
+        }
+    }
+
+    @Test func `in a bucket that keeps versions, no version and no marker is left`() async throws {
+        let store = VersionedStore()
+        let report = try await qualify { store.answer($0) }
+        #expect(report.leftBehind == [] && report.requests > 20)
+        #expect(store.paths == [])
+    }
+
+    @Test func `a store that refuses everything does not work, and nothing else is said about it`() async throws {
+        let report = try await qualify { call in StoreAnswer(status: call.method == "DELETE" ? 404 : 403) }
+        #expect(report.isBroken && report.verdict(on: .works) == .broken)
+        #expect(StorePromise.allCases.allSatisfy { $0 == .works || report.verdict(on: $0) == nil })
+    }
+
+    @Test func `without an answer, or without time, nothing is judged`() async throws {
+        let silent = try await qualify { _ in nil }
+        #expect(!silent.isBroken && silent.judgements.allSatisfy { $0.verdict == .notJudged })
+        #expect(!silent.leftBehind.isEmpty, "what may have been written is named")
+        let store = CarelessStore()
+        let late = try await qualify({ store.answer($0) }, patience: .zero)
+        #expect(!late.isBroken && late.judgements.allSatisfy { $0.verdict == .notJudged })
+    }
+
+    @Test func `a URL is changed in one place at a time`() {
+        let url =
+            "https://s.example/b/k/object.bin?X-Amz-Credential=A%2F20300101%2Feu%2Fs3%2Faws4_request&X-Amz-Expires=60&X-Amz-Signature=0a"
+        let text = LinkText(url)
+        #expect(text.unsigned == url.replacing("&X-Amz-Signature=0a", with: ""))
+        #expect(text.wronglySigned == url.replacing("=0a", with: "=aa"))
+        #expect(text.longerLived == url.replacing("Expires=60", with: "Expires=3060"))
+        #expect(text.inRegion("us", insteadOf: "eu") == url.replacing("%2Feu%2F", with: "%2Fus%2F"))
+        #expect(text.inRegion("us", insteadOf: "cn") == nil)
+        #expect(text.forKey("k/other.bin", insteadOf: "k/object.bin") == url.replacing("object.bin", with: "other.bin"))
+        #expect(text.bare == "https://s.example/b/k/object.bin")
+    }
+}

@@ -110,7 +110,11 @@ extension Logger {
             outage.note("\(error)", "\(message)")
             return
         }
-        log(level: level, message, metadata: metadata.merging(["reason": "\(error)"]) { own, _ in own })
+        // Whoever stops a gateway cancels its work, and wants no warning of it.
+        let isWanted = if case .cancelled? = error as? PostgresError { true } else { false }
+        log(
+            level: isWanted ? .debug : level, message,
+            metadata: metadata.merging(["reason": "\(error)"]) { own, _ in own })
     }
 }
 

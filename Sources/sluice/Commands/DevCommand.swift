@@ -86,7 +86,7 @@ struct DevCommand: AsyncParsableCommand {
         _ postgres: EmbeddedPostgres, _ directory: DataDirectory, _ logger: Logger, _ requestLog: any RequestLog
     ) async throws {
         let keys = try DemoKeys.load(from: directory)
-        try await prepareSchema(postgres, logger)
+        let owner = try await prepareSchema(postgres, logger)
         let outlet = StoreOutlet(logger: logger)
         let store = try await listen(
             EmbeddedStore.demo(in: directory, keys: keys, outlet: outlet, logger: logger), logger)
@@ -94,16 +94,21 @@ struct DevCommand: AsyncParsableCommand {
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
         let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
+        try await DemoWeek.makeOnce(
+            settings, in: PastDatabase(connection: owner, role: Self.role), keys: keys, storeEndpoint: storeOrigin,
+            logger: logger)
+        await owner.close()
         let gateway = try await namingFlag("--port") {
             try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         }
         let origin = "http://127.0.0.1:\(gateway.server.port)"
-        let rows = try DemoRows(stores: gateway.stores, keys: keys)
+        let rows = try DemoRows(stores: gateway.stores, keys: keys, now: { Date.now })
         try await rows.make(storeEndpoint: storeOrigin)
         outlet.connect(to: origin, targets: try await rows.makeEventTargets(gateway.eventSecrets))
         let sample = try await servesOSSSample ? listenForSample(origin, keys, logger) : nil
         let greeting = Greeting(
-            gateway: origin, keys: keys, store: storeOrigin, ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
+            gateway: origin, keys: keys, store: storeOrigin, consoleKey: try await rows.makeConsoleKey(),
+            ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
         let services: [any Service] =
             [postgres, store] + gateway.services + [outlet] + (sample.map { [$0] } ?? []) + [greeting]
         try await ServiceGroup(running: services, logger: logger).run()
@@ -136,7 +141,8 @@ struct DevCommand: AsyncParsableCommand {
     /// The gateway's login. With it, the demo runs with the privileges of a real deployment.
     private static let role = "sluice_serve"
 
-    private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws {
+    /// Migrates the database and makes the gateway's login; returns a connection of the owner.
+    private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws -> PostgresConnection {
         let connection = PostgresConnection(
             try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
             logger: logger)
@@ -149,7 +155,7 @@ struct DevCommand: AsyncParsableCommand {
                 END IF;
             END $$
             """)
-        await connection.close()
+        return connection
     }
 
     private func listen(_ store: EmbeddedStore, _ logger: Logger) async throws -> HTTPServer {

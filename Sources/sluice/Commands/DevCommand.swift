@@ -21,9 +21,13 @@ struct DevCommand: AsyncParsableCommand {
         discussion: """
             Creates a PostgreSQL cluster, an object store, a bucket each for S3 and for
             Alibaba OSS, a user, grants and quotas in a directory of its own, and prints
-            three commands to paste into another terminal. The store also opens
-            temporary sessions and tells the gateway what arrives. It is for
-            development only: keep nothing in it that matters.
+            three commands to paste into another terminal, and the address of the
+            console. The store also opens temporary sessions and tells the gateway what
+            arrives. It is for development only: keep nothing in it that matters.
+
+            The first start also fills the ledger with a week of made-up people, who were
+            issued some twenty thousand links, so that lists and charts show something.
+            The store has none of their objects. '--empty' leaves the week out.
 
             The next start of the same build continues with the same data. Until the first
             release, a build with other tables refuses the data of an earlier one: delete
@@ -46,6 +50,9 @@ struct DevCommand: AsyncParsableCommand {
             credentials. It asks for no password: every program on this machine gets the demo user's credentials.
             """))
     var servesOSSSample = false
+
+    @Flag(help: ArgumentHelp("Leave out the week of made-up people that the first start makes."))
+    var empty = false
 
     @Option(
         name: .customLong("data-dir"),
@@ -94,9 +101,12 @@ struct DevCommand: AsyncParsableCommand {
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
         let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
-        try await DemoWeek.makeOnce(
-            settings, in: PastDatabase(connection: owner, role: Self.role), keys: keys, storeEndpoint: storeOrigin,
-            logger: logger)
+        let past = PastDatabase(connection: owner, role: Self.role)
+        // A start that was killed may have left the database in the past.
+        try await past.leave()
+        if !empty {
+            try await DemoWeek.makeOnce(settings, in: past, keys: keys, storeEndpoint: storeOrigin, logger: logger)
+        }
         await owner.close()
         let gateway = try await namingFlag("--port") {
             try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)

@@ -7,7 +7,7 @@ import LibPQ
 import Logging
 
 extension DemoWeek {
-    /// Makes the week of a demo, unless its ledger has rows: once for each data directory.
+    /// Makes the week of a demo at the first start with a data directory, before all other rows.
     ///
     /// - Parameters:
     ///   - settings: The settings of the gateway that will serve the demo.
@@ -17,7 +17,6 @@ extension DemoWeek {
     static func makeOnce(
         _ settings: Settings, in past: PastDatabase, keys: DemoKeys, storeEndpoint: String, logger: Logger
     ) async throws {
-        try await past.leave()
         guard try await past.isUnused() else { return }
         let end = Date.now
         let start = start(before: end)
@@ -66,7 +65,7 @@ private struct WeekParts {
         self.background = background
         let store = WeekStore(now: now)
         let sweeper = ReservationSweeper(
-            connection: background, verifier: store, clock: ledgerClock, logger: logger)
+            connection: background, verifier: store, clock: ledgerClock, schedule: .init(batch: 1_000), logger: logger)
         let authenticator = WeekAuthenticator(cache: cache)
         let dice = DemoWeek.dice()
         gateway = WeekGateway(

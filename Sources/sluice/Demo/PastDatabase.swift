@@ -15,7 +15,7 @@ struct PastDatabase: Sendable {
     /// The session setting with which a session lives in the past.
     static let searchPath = (name: "search_path", value: "demo_past, pg_catalog, public")
 
-    /// Whether nothing was ever issued.
+    /// Whether no start has made the demo's rows yet.
     func isUnused() async throws -> Bool {
         try await connection.execute(Self.isUnused).first ?? false
     }
@@ -87,7 +87,7 @@ struct PastDatabase: Sendable {
         """
     }
 
-    private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM issuances)", onlyReads: true) {
+    private static let isUnused = Statement<Void, Bool>("SELECT NOT EXISTS (SELECT FROM buckets)", onlyReads: true) {
         []
     } decode: { row throws(PostgresError) in
         try row.next()

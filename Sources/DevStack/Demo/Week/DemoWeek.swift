@@ -1,8 +1,8 @@
 public import Foundation
 import GatewayCore
 
-/// A week of the demo: thirty people in six groups ask for some twenty thousand links, forms, parts, redirects, sessions
-/// and signatures, by day more than by night. Some are refused, and some uploads never arrive.
+/// A week of the demo: thirty people in six groups ask for some twenty thousand links, forms, parts, redirects,
+/// sessions and signatures, by day more than by night. Some are refused, and some uploads never arrive.
 ///
 /// The rows are made up, but real: each was decided, signed, charged and recorded by the gateway's own use cases, whose
 /// clock was set back. The same end gives the same week.
@@ -66,5 +66,5 @@ public struct DemoWeek: Sendable {
     }
 
     /// Time between two rounds of settling.
-    private static let settling: TimeInterval = 3 * 3600
+    private static let settling: TimeInterval = 6 * 3600
 }

@@ -61,8 +61,8 @@ public struct DemoRows: Sendable {
         }
         let key = APIKey(
             id: try newID(), prefix: text.prefix, hash: text.hash, name: DemoWorld.consoleKeyName,
-            principal: change.actor, roles: [.admin], expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600),
-            createdAt: now())
+            principal: change.actor, roles: [.admin],
+            expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600), createdAt: now())
         _ = try await stores.apiKeys.create(key.validated(), by: change)
         return text.text
     }

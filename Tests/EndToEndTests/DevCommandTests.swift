@@ -31,9 +31,55 @@ import Testing
         #expect(await second.end(by: SIGINT) == 0)
     }
 
+    @Test func `the first start makes a week that agrees with itself, once, and each start a way into the console`()
+        async throws
+    {
+        let place = Place()
+        let first = try await DevProcess(at: place, "--log-level", "info")
+        let week = try await Week(first.admin)
+        #expect((15_000...25_000).contains(week.issued), "\(week)")
+        #expect(week.deliveries.count == 8, "\(week)")
+        #expect(week.callers >= 30 && week.refusals["AccessDenied", default: 0] > 50, "\(week)")
+        #expect(week.refusals["QuotaExceeded", default: 0] > 10 && week.neverLanded > 50, "\(week)")
+        #expect(week.nearLimit >= 3 && week.endSoon == ["Photo booth in the lobby", "partner-transfer"], "\(week)")
+        try await expectPastIsReal(of: first)
+
+        // The address lets in once: what the console does with it ends the key.
+        let key = try first.consoleKey
+        let console = APIClient(port: try first.port, token: key)
+        let prefix = String(key.split(separator: "_")[1])
+        let row = try await console.call("GET", "/admin/v1/api-keys?prefix=\(prefix)").json["items"].items.first
+        let id = try #require(row?["id"].text)
+        let rotated = try await console.call("POST", "/admin/v1/api-keys/\(id):rotate")
+        #expect(rotated.status == 200)
+        #expect(try await console.call("GET", "/admin/v1/buckets").status == 401)
+        let fresh = APIClient(port: try first.port, token: try #require(rotated.json["key"].text))
+        #expect(try await fresh.call("GET", "/admin/v1/buckets").status == 200)
+        #expect(await first.end(by: SIGKILL) != 0)
+
+        let second = try await DevProcess(at: place)
+        #expect(try await Week(second.admin).issued == week.issued)
+        #expect(try second.consoleKey != key)
+        let keys = try await second.admin.call("GET", "/admin/v1/api-keys?role=admin").json["items"].items
+        #expect(keys.count == 1, "the key of the earlier start is gone")
+        #expect(await second.end(by: SIGTERM) == 0)
+    }
+
+    /// Expects that past rows and the history of policy agree: the oldest issuance of the week can be explained.
+    private func expectPastIsReal(of dev: DevProcess) async throws {
+        let admin = try dev.admin
+        let from = Date(timeIntervalSinceNow: -8 * 86_400).formatted(.iso8601)
+        let to = Date(timeIntervalSinceNow: -6 * 86_400).formatted(.iso8601)
+        let page = try await admin.call("GET", "/admin/v1/issuances?from=\(from)&to=\(to)&pageSize=1")
+        let id = try #require(page.json["items"].items.first?["id"].text)
+        let explained = try await admin.call("POST", "/admin/v1/explain", ["issuanceID": .string(id)])
+        #expect(explained.status == 200 && explained.json["permitted"] == .bool(true), "\(explained.json)")
+    }
+
     @Test func `a start after a crash takes up as well`() async throws {
         let place = Place()
-        let first = try await DevProcess(at: place)
+        let first = try await DevProcess(at: place, "--empty")
+        #expect(try await Week(first.admin).issued == 0)
         #expect(try await first.paste().first == "201")
         _ = await first.end(by: SIGKILL)
         let second = try await DevProcess(at: place)
@@ -47,7 +93,8 @@ import Testing
             let taken = "\(site.gateways[0].port)"
             for (flag, other) in [("--port", "--store-port"), ("--store-port", "--port")] {
                 let process = try RunningProcess(
-                    [Program.path, "dev", flag, taken, other, "0", "--data-dir", place.directory], environment: [:])
+                    [Program.path, "dev", "--empty", flag, taken, other, "0", "--data-dir", place.directory],
+                    environment: [:])
                 #expect(await process.exitStatus() != 0)
                 #expect(process.errors.contains(flag), "\(process.errors)")
                 #expect(process.errors.contains(taken), "\(process.errors)")
@@ -98,15 +145,48 @@ import Testing
         }
     }
 
+    /// What the admin API tells of the last week.
+    struct Week {
+        var issued = 0
+        var deliveries: Set<String> = []
+        var callers = 0
+        var refusals: [String: Int] = [:]
+        var neverLanded = 0
+        var nearLimit = 0
+        var endSoon: [String] = []
+
+        init(_ admin: APIClient) async throws {
+            let from = Date(timeIntervalSinceNow: -8 * 86_400).formatted(.iso8601)
+            let soon = Date(timeIntervalSinceNow: 14 * 86_400).formatted(.iso8601)
+            let later = Date(timeIntervalSinceNow: 7_200).formatted(.iso8601)
+            func items(_ path: String) async throws -> [JSON] {
+                try await admin.call("GET", "/admin/v1/\(path)").json["items"].items
+            }
+            let usage = try await items("usage?by=range&from=\(from)&groupBy=delivery")
+            issued = usage.reduce(0) { $0 + ($1["urls"].integer ?? 0) }
+            deliveries = Set(usage.compactMap { $0["delivery"].text })
+            callers = try await items("usage?by=range&from=\(from)&groupBy=principal").count
+            for count in try await items("denials?by=day&from=\(from)&groupBy=code") {
+                refusals[count["code"].text ?? "", default: 0] += count["count"].integer ?? 0
+            }
+            neverLanded = try await items("uploads?state=expired&from=\(from)").count
+            nearLimit = try await items("quotas?nearLimit=0.8").count
+            endSoon =
+                try await
+                (items("api-keys?expiresBefore=\(soon)&activeAt=\(later)")
+                + items("storage-credentials?expiresBefore=\(soon)")).compactMap { $0["name"].text }
+        }
+    }
+
     /// A running `sluice dev`.
     struct DevProcess: Sendable {
         let process: RunningProcess
 
-        init(at place: Place) async throws {
+        init(at place: Place, _ options: String...) async throws {
             let process = try RunningProcess(
-                [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory],
+                [Program.path, "dev", "--port", "0", "--store-port", "0", "--data-dir", place.directory] + options,
                 environment: [:])
-            try await waitUntil("sluice dev is ready") {
+            try await waitUntil("sluice dev is ready", seconds: 120) {
                 guard process.isRunning else {
                     throw ProgramError(status: await process.exitStatus(), output: process.errors)
                 }
@@ -131,7 +211,16 @@ import Testing
             return shell.output.split(separator: "\n").filter { !$0.hasPrefix("http://") }.map(String.init)
         }
 
-        private var port: UInt16 {
+        /// The key in the console's address.
+        var consoleKey: String {
+            get throws {
+                let mark = "\(try port)/console#once="
+                let line = try #require(process.output.split(separator: "\n").first { $0.contains(mark) })
+                return String(line[try #require(line.firstRange(of: mark)).upperBound...])
+            }
+        }
+
+        var port: UInt16 {
             get throws {
                 let address = try #require(process.output.firstRange(of: "is ready at http://127.0.0.1:"))
                 return try #require(UInt16(process.output[address.upperBound...].prefix { $0.isNumber }))

@@ -187,6 +187,8 @@ struct EdgeTests {
         for (list, filter) in [
             ("grants", "action=Delete"), ("grants", "effect=Deny"), ("grants", "activeAt=2030-01-31"),
             ("buckets", "credentialID=7"), ("buckets", "provider="), ("quotas", "period=week"),
+            ("quotas", "nearLimit=0"), ("quotas", "nearLimit=1.1"), ("quotas", "nearLimit=nan"),
+            ("api-keys", "expiresBefore=soon"), ("storage-credentials", "expiresBefore=2030-01-31"),
             ("api-keys", "role=root"), ("storage-credentials", "kind=a&kind=b"), ("groups", "prefix=a"),
         ] {
             let answer = await gateway.send(.get, "/admin/v1/\(list)?\(filter)", token: "auditor-token")

@@ -57,7 +57,8 @@ struct LedgerEndpointTests {
             ("issuances?bucket=photos&bucket=other", "bucket"), ("issuances:export?format=xls", "format"),
             ("issuances:export?pageSize=9", "pageSize"), ("usage?by=year", "by"), ("usage?groupBy=colour", "groupBy"),
             ("usage?groupBy=principal,", "groupBy"), ("usage?alive=true", "alive"),
-            ("denials?principal=x", "principal"),
+            ("denials?principal=x", "principal"), ("denials?by=range", "by"), ("denials?groupBy=grant", "groupBy"),
+            ("settling-backlog?by=hour", "by"),
             ("grants:unused?includeUsed=1", "includeUsed"), ("grants:unused?unusedSince=x", "unusedSince"),
         ])
     func badFilters(_ path: String, _ field: String) async {

@@ -49,8 +49,13 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
 
     func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
         let denial = CountedDenial(
-            minute: TestGateway.now, principal: "user:alice", bucket: nil, code: "AccessDenied", count: 3)
+            start: TestGateway.now, principal: query.dimensions.contains(.principal) ? "user:alice" : nil, bucket: nil,
+            code: query.dimensions.contains(.code) ? "AccessDenied" : nil, count: query.step == .minute ? 3 : 30)
         return LedgerPage(items: [denial], nextPageToken: nil, range: Self.range)
+    }
+
+    func settlingBacklog() async throws(GatewayError) -> SettlingBacklog {
+        SettlingBacklog(reservations: 3, bytes: 300, expired: 1, expiredSince: TestGateway.now)
     }
 
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {

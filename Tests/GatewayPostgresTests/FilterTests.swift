@@ -56,10 +56,63 @@ import Testing
         for (filters, count) in [
             (["prefix": "abcdefghij01"], 1), (["prefix": "abcdefghij02"], 0), (["role": "auditor"], 1),
             (["role": "admin"], 0), (["activeAt": "2033-05-18T03:33:19Z"], 1),
-            (["activeAt": "2033-05-18T03:33:20Z"], 0),
+            (["activeAt": "2033-05-18T03:33:20Z"], 0), (["expiresBefore": "2033-05-18T03:33:20Z"], 0),
+            (["expiresBefore": "2033-05-18T03:33:21Z"], 1),
         ] {
             #expect(try await stores.apiKeys.list(ListQuery(filters: filters)).items.count == count, "\(filters)")
         }
+    }
+
+    @Test(.database(.migrated)) func `Temporary credentials are found before they end`() async throws {
+        let stores = try AdminWorld().stores
+        for (name, days) in [("soon", 2.0), ("late", 40), ("never", nil)] {
+            let credential = StorageCredential(
+                id: UUID(), name: name, accessKeyID: "AKIDEXAMPLE", secretAccessKey: Secret("not-a-real-secret"),
+                sessionToken: days.map { _ in Secret("not-a-real-token") },
+                expiresAt: days.map { Date(timeIntervalSinceNow: $0 * 86_400) }, createdAt: .now)
+            _ = try await stores.credentials.create(credential, by: AdminWorld.change)
+        }
+        func found(beforeDays days: Double) async throws -> Set<String> {
+            let end = Date(timeIntervalSinceNow: days * 86_400).formatted(.iso8601)
+            return Set(
+                try await stores.credentials.list(ListQuery(filters: ["expiresBefore": end])).items.map(\.name))
+        }
+        #expect(try await found(beforeDays: 1) == [])
+        #expect(try await found(beforeDays: 14) == ["soon"])
+        #expect(try await found(beforeDays: 100) == ["soon", "late"])
+    }
+
+    @Test(.database(.migrated)) func `Quotas near their limit are those of which one holder has used so much now`()
+        async throws
+    {
+        let world = try AdminWorld()
+        let stores = world.stores
+        let limits: [(principal: String, limit: Int64)] = [
+            ("user:a", 100), ("user:b", 100), ("user:c", 100), ("user:d", 0),
+        ]
+        for (principal, limit) in limits {
+            _ = try await stores.quotas.create(
+                .sample(limit: limit, principal: try Principal(principal)), by: AdminWorld.change)
+        }
+        // The second has two holders, who are far from the limit each; the third was used in an earlier period.
+        try await world.connection.runScript(
+            """
+            INSERT INTO quota_usage (quota_id, holder, period_start, shared, used)
+            SELECT q.id, u.holder, quota_period_start(q.period, now() - u.ago), false, u.used
+            FROM quotas q
+            JOIN (VALUES
+                ('user:a', 'user:a', interval '0', 80), ('user:b', 'user:b', interval '0', 60),
+                ('user:b', 'user:x', interval '0', 60), ('user:c', 'user:c', interval '40 days', 100)
+            ) AS u (principal, holder, ago, used) ON u.principal = q.principal
+            """)
+        func near(_ share: String) async throws -> [String] {
+            try await stores.quotas.list(ListQuery(filters: ["nearLimit": share])).items.map(\.principal.rawValue)
+                .sorted()
+        }
+        #expect(try await near("0.8") == ["user:a"])
+        #expect(try await near("0.81") == [])
+        #expect(try await near("0.6") == ["user:a", "user:b"])
+        await #expect(throws: GatewayError.self) { try await near("much") }
     }
 
     @Test(.database(.migrated)) func aTokenGoesOnUnderItsOwnFiltersOnly() async throws {

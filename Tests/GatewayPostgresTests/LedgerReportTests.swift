@@ -72,6 +72,92 @@ import Testing
         #expect(try await world.reports.denials(bob).items.map(\.count) == [2, 9])
     }
 
+    @Test(.database(.migrated)) func `Refusals are added up by time and by what is asked for`() async throws {
+        let world = try LedgerWorld()
+        try await world.connection.runScript(
+            """
+            INSERT INTO denials (principal, bucket, code, minute, count)
+            SELECT d.principal, d.bucket, d.code, date_trunc('day', now(), 'UTC') - interval '2 days' + d.after, d.count
+            FROM (VALUES
+                ('user:a', 'demo', 'AccessDenied', interval '10 h 5 min', 1),
+                ('user:b', '', 'AccessDenied', interval '10 h 59 min', 2),
+                ('user:b', 'demo', 'QuotaExceeded', interval '10 h 6 min', 4),
+                ('user:b', 'demo', 'QuotaExceeded', interval '11 h', 8),
+                ('user:b', 'demo', 'QuotaExceeded', interval '25 h', 16)
+            ) AS d (principal, bucket, code, after, count)
+            """)
+        let from = Date(timeIntervalSinceNow: -4 * 86_400)
+        func counts(
+            _ step: DenialQuery.Step, _ dimensions: Set<DenialQuery.Dimension>, pageSize: Int
+        ) async throws -> [String] {
+            var query = DenialQuery(from: from, by: step, dimensions, pageSize: pageSize)
+            var seen: [CountedDenial] = []
+            repeat {
+                let page = try await world.reports.denials(query)
+                seen += page.items
+                query.pageToken = page.nextPageToken
+            } while query.pageToken != nil
+            return seen.map { denial in
+                [denial.principal, denial.bucket, denial.code].compactMap(\.self).joined(separator: " ")
+                    + " \(denial.count)"
+            }
+        }
+        for pageSize in [1, 2, 100] {
+            #expect(
+                try await counts(.hour, [.code], pageSize: pageSize) == [
+                    "QuotaExceeded 16", "QuotaExceeded 8", "QuotaExceeded 4", "AccessDenied 3",
+                ])
+            #expect(try await counts(.day, [], pageSize: pageSize) == [" 16", " 15"])
+            #expect(
+                try await counts(.day, [.principal, .bucket], pageSize: pageSize) == [
+                    "user:b demo 16", "user:b demo 12", "user:b 2", "user:a demo 1",
+                ])
+        }
+    }
+
+    @Test(.database(.migrated)) func `Counts of a whole range come largest first, page by page`() async throws {
+        let world = try LedgerWorld()
+        let noon = LedgerWorld.noon
+        let callers = ["user:a", "user:b", "user:b", "user:c", "user:c", "user:d", "user:d", "user:d"]
+        _ = try await world.write(
+            callers.enumerated().map { place, caller in
+                Row(at: noon.addingTimeInterval(-86_400 * Double(place % 3)), principal: caller)
+            })
+        for pageSize in [1, 2, 100] {
+            var query = UsageQuery(.lately(), by: .range, [.principal], pageSize: pageSize)
+            var seen: [Usage] = []
+            repeat {
+                let page = try await world.reports.usage(query)
+                seen += page.items
+                query.pageToken = page.nextPageToken
+            } while query.pageToken != nil
+            #expect(seen.map(\.principal) == ["user:d", "user:c", "user:b", "user:a"])
+            #expect(seen.map(\.urls) == [3, 2, 2, 1])
+        }
+        let all = try await world.reports.usage(UsageQuery(.lately(), by: .range))
+        #expect(all.items.map(\.urls) == [8] && all.items.first?.start == all.range.from)
+    }
+
+    @Test(.database(.migrated)) func `The backlog of settling has every reservation, and since when some are due`()
+        async throws
+    {
+        let world = try LedgerWorld()
+        #expect(
+            try await world.reports.settlingBacklog()
+                == SettlingBacklog(reservations: 0, bytes: 0, expired: 0, expiredSince: nil))
+        try await world.connection.runScript(
+            """
+            INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at, check_at)
+            SELECT gen_random_uuid(), gen_random_uuid(), 'user:a', now(), 10 * n, 'demo', 'k',
+                to_timestamp(CASE n WHEN 3 THEN 4000000000 ELSE 1000 * n END), now()
+            FROM generate_series(1, 3) AS n
+            """)
+        #expect(
+            try await world.reports.settlingBacklog()
+                == SettlingBacklog(
+                    reservations: 3, bytes: 60, expired: 2, expiredSince: Date(timeIntervalSince1970: 1000)))
+    }
+
     @Test(.database(.migrated)) func showsUnusedGrantsAndThePrefixThatWouldDo() async throws {
         let world = try LedgerWorld()
         let admin = try AdminWorld()

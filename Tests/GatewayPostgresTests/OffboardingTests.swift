@@ -211,6 +211,10 @@ private struct NothingAlive: LedgerReports {
         throw .unavailable(retryAfter: 1)
     }
 
+    func settlingBacklog() async throws(GatewayError) -> SettlingBacklog {
+        throw .unavailable(retryAfter: 1)
+    }
+
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse> {
         throw .unavailable(retryAfter: 1)
     }

@@ -31,6 +31,7 @@ import Testing
             LedgerPool.days.text, PostgresIssuances.replay.text,
             PostgresIssuances.templates.text, UsageRequest.counted.text, UsageRequest.summed.text,
             UsageUpkeep.sum.text, PostgresLedgerReports.denials.text,
+            PostgresLedgerReports.summedDenials.text, PostgresLedgerReports.backlog.text,
             PostgresLedgerReports.grantUse.text, PolicyHistoryStatements.momentAt.text,
             PolicyHistoryStatements.moment.text, PolicyHistoryStatements.groups.text,
             PolicyHistoryStatements.grants.text,

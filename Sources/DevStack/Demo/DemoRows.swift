@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import GatewayAPI
 public import GatewayCore
 import LibCrypto
@@ -10,13 +10,19 @@ public struct DemoRows: Sendable {
 
     private let change: ChangeContext
     private let buckets: BucketChanges
+    private let now: @Sendable () -> Date
 
     /// Prepares the creation of the rows.
     ///
+    /// - Parameters:
+    ///   - stores: The stores of the admin API.
+    ///   - keys: The secrets of the demo.
+    ///   - now: The clock that the rows are created by.
     /// - Throws: `GatewayError` for an invalid name; the names of ``DemoWorld`` are valid.
-    public init(stores: AdminStores, keys: DemoKeys) throws {
+    public init(stores: AdminStores, keys: DemoKeys, now: @escaping @Sendable () -> Date) throws {
         self.stores = stores
         self.keys = keys
+        self.now = now
         change = ChangeContext(actor: try .user("dev"), requestID: "sluice-dev")
         buckets = BucketChanges(
             buckets: stores.buckets, credentials: stores.credentials, dependency: stores.dependency)
@@ -39,6 +45,28 @@ public struct DemoRows: Sendable {
         try await makeKey(keys.strangerToken, name: "demo stranger", for: try Principal(DemoWorld.stranger))
     }
 
+    /// Makes the admin key of the console's one-time address, and removes the one of an earlier start.
+    ///
+    /// The console replaces the key as soon as it has read it from the address, so that the address opens nothing a
+    /// second time. It expires after ``DemoWorld/consoleHours``, used or not.
+    ///
+    /// - Returns: The key.
+    public func makeConsoleKey() async throws -> Secret<String> {
+        let mine = ListQuery(filters: ["principal": change.actor.rawValue], pageSize: 1_000)
+        for old in try await stores.apiKeys.list(mine).items where old.name == DemoWorld.consoleKeyName {
+            try await stores.apiKeys.delete(old.id.uuidString.lowercased(), by: change)
+        }
+        guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
+            throw CocoaError(.coderInvalidValue)
+        }
+        let key = APIKey(
+            id: try newID(), prefix: text.prefix, hash: text.hash, name: DemoWorld.consoleKeyName,
+            principal: change.actor, roles: [.admin],
+            expiresAt: now().addingTimeInterval(DemoWorld.consoleHours * 3600), createdAt: now())
+        _ = try await stores.apiKeys.create(key.validated(), by: change)
+        return text.text
+    }
+
     /// Gives the store a new secret for its notifications about each bucket. Earlier secrets remain valid for a week,
     /// so that a secret that the user made remains usable.
     ///
@@ -59,14 +87,14 @@ public struct DemoRows: Sendable {
             id: try newID(), principal: user, bucket: bucket, prefix: try KeyPrefix(literal: DemoWorld.prefix),
             actions: [.putObject, .getObject], effect: .allow,
             conditions: GrantConditions(allowResponseContentType: true), note: "Demo",
-            createdBy: change.actor.rawValue, createdAt: .now)
+            createdBy: change.actor.rawValue, createdAt: now())
         _ = try await stores.grants.create(grant.validated(), by: change)
     }
 
     private func makeQuota(of user: Principal, in bucket: BucketName) async throws {
         let quota = Quota(
             id: try newID(), principal: user, bucket: bucket, action: nil, metric: .urls, period: .day,
-            sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: .now)
+            sharing: .each, limit: Int64(DemoWorld.urlsPerDay), createdAt: now())
         _ = try await stores.quotas.create(quota.validated(), by: change)
     }
 
@@ -85,7 +113,7 @@ public struct DemoRows: Sendable {
             let bucket = Bucket(
                 name: name, provider: isOSS ? .oss : .s3, endpoint: endpoint,
                 region: isOSS ? DemoWorld.ossRegion : DemoWorld.region, addressing: .path,
-                scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, createdAt: .now)
+                scheme: isOSS ? .ossV4 : .awsV4, credentialID: credential, createdAt: now())
             _ = try await buckets.create(bucket, showing: storeSecret, by: change)
         }
         return name
@@ -103,7 +131,7 @@ public struct DemoRows: Sendable {
         guard let found else {
             let credential = StorageCredential(
                 id: try newID(), name: name, accessKeyID: keys.storeAccessKeyID, secretAccessKey: storeSecret,
-                sessionRole: role, createdAt: .now)
+                sessionRole: role, createdAt: now())
             return try await stores.credentials.create(credential.validated(), by: change).id
         }
         if found.sessionRole != role {
@@ -120,7 +148,7 @@ public struct DemoRows: Sendable {
     private func makeKey(_ token: String, name: String, for principal: Principal) async throws {
         guard let text = APIKeyText(parsing: Secret(token)) else { return }
         let key = APIKey(
-            id: try newID(), prefix: text.prefix, hash: text.hash, name: name, principal: principal, createdAt: .now)
+            id: try newID(), prefix: text.prefix, hash: text.hash, name: name, principal: principal, createdAt: now())
         do throws(GatewayError) {
             _ = try await stores.apiKeys.create(key.validated(), by: change)
         } catch .alreadyExists {
@@ -129,7 +157,7 @@ public struct DemoRows: Sendable {
     }
 
     private func newID() throws -> UUID {
-        .version7(at: .now, randomBytes: try randomBytes(count: 10))
+        .version7(at: now(), randomBytes: try randomBytes(count: 10))
     }
 }
 

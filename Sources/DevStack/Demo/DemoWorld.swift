@@ -26,6 +26,11 @@ public enum DemoWorld {
     /// Number of URLs that the user may get per day: enough to experiment, and few enough to reach the limit.
     public static let urlsPerDay = 1_000
 
+    /// The name of the API key in the console's one-time address.
+    static let consoleKeyName = "Console, one-time address"
+    /// How long that key is valid, in hours.
+    static let consoleHours = 1.0
+
     /// Returns the three commands of a first try: ask for an upload link, upload, ask for a download link and follow
     /// it.
     ///

@@ -1,4 +1,5 @@
 import Foundation
+public import GatewayCore
 public import ServiceLifecycle
 
 /// Prints instructions as soon as the services started before it are running.
@@ -11,13 +12,24 @@ public struct Greeting: Service {
     ///   - gateway: Origin of the gateway, such as `http://127.0.0.1:8080`, without a trailing slash.
     ///   - keys: The tokens to print. Each start prints them, so that a lost terminal loses none.
     ///   - store: Origin of the store.
+    ///   - consoleKey: The admin key that the console's address contains.
     ///   - ossSample: Origin at which the sample of the OSS SDK gets credentials, if it is served.
-    public init(gateway: String, keys: DemoKeys, store: String, ossSample: String?) {
+    public init(gateway: String, keys: DemoKeys, store: String, consoleKey: Secret<String>, ossSample: String?) {
         var text = DemoWorld.instructions(
             gateway: gateway, token: keys.userToken, strangerToken: keys.strangerToken, store: store,
             ossSample: ossSample)
+        text += "\n" + Self.console(gateway: gateway, key: consoleKey)
         text += "\n" + Self.exports(gateway: gateway, keys: keys)
         self.text = text + "\nCtrl-C stops everything.\n"
+    }
+
+    /// The console's address, which signs in once.
+    private static func console(gateway: String, key: Secret<String>) -> String {
+        """
+        The console, which is signed in when you open this address; it works once, within an hour:
+        \(gateway)/console#once=\(key.reveal())
+
+        """
     }
 
     /// The lines that let commands and examples use this gateway. Its address is needed only where it is not the usual

@@ -143,6 +143,7 @@ struct Routes {
             Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, uploads.adminConfirm),
             Route(.get, "/admin/v1/usage", .auditor, usage.usage),
             Route(.get, "/admin/v1/denials", .auditor, usage.denials),
+            Route(.get, "/admin/v1/settling-backlog", .auditor, usage.settlingBacklog),
             Route(.get, "/admin/v1/requests/{requestId}", .auditor, requests.get),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),
             Route(.post, "/admin/v1/tickets:revoke", .admin, tickets.revokeAll),

@@ -8,6 +8,7 @@ struct ListFilter: Sendable {
         case uuid
         case instant
         case action
+        case share
         case words([String])
     }
 
@@ -26,6 +27,9 @@ struct ListFilter: Sendable {
 
     /// An action, in any of the forms that grants accept.
     static func action(_ name: String) -> ListFilter { ListFilter(name: name, form: .action) }
+
+    /// A share of a whole, from a hundredth to all of it.
+    static func share(_ name: String) -> ListFilter { ListFilter(name: name, form: .share) }
 
     /// One of the words of a type.
     static func word<Word: RawRepresentable & CaseIterable>(
@@ -56,6 +60,11 @@ struct ListFilter: Sendable {
                 throw .invalidArgument(field: name, reason: "The action must be 'PutObject' or 'GetObject'.")
             }
             return action.rawValue
+        case .share:
+            guard let share = Double(text), 0.01...1 ~= share else {
+                throw .invalidArgument(field: name, reason: "The value must be a number from 0.01 to 1.")
+            }
+            return "\(share)"
         case .words(let words):
             guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
                 let list = words.map { "'\($0)'" }.joined(separator: ", ")

@@ -6,6 +6,8 @@ public struct UsageQuery: Sendable {
     public enum Step: String, Sendable, CaseIterable {
         case hour
         case day
+        /// The whole period at once.
+        case range
     }
 
     /// Properties to group by, besides time.
@@ -17,8 +19,8 @@ public struct UsageQuery: Sendable {
         case delivery
     }
 
-    /// The issuances to count. Without `from`, the period begins one day before its end for hours, and 31 days before
-    /// it for days.
+    /// The issuances to count. Without `from`, the period begins one day before its end for hours and for the whole
+    /// period, and 31 days before it for days.
     public var filter: IssuanceFilter
     /// The length of an interval.
     public var step: Step
@@ -42,9 +44,9 @@ public struct UsageQuery: Sendable {
     }
 }
 
-/// The issuances of one hour or day, for one combination of the requested dimensions.
+/// The issuances of one hour, one day or the whole period, for one combination of the requested dimensions.
 public struct Usage: Sendable, Equatable {
-    /// Start of the hour or day.
+    /// Start of the hour, the day or the period.
     public var start: Date
     /// The caller, if grouped by principal.
     public var principal: String?
@@ -85,6 +87,20 @@ public struct Usage: Sendable, Equatable {
 
 /// A request for a page of refusals.
 public struct DenialQuery: Sendable {
+    /// The length of a counting interval, in UTC.
+    public enum Step: String, Sendable, CaseIterable {
+        case minute
+        case hour
+        case day
+    }
+
+    /// Properties to group by, besides time.
+    public enum Dimension: String, Sendable, CaseIterable {
+        case principal
+        case bucket
+        case code
+    }
+
     /// Start of the period, inclusive; one day before its end if absent.
     public var from: Date?
     /// End of the period, exclusive.
@@ -95,6 +111,10 @@ public struct DenialQuery: Sendable {
     public var bucket: BucketName?
     /// Only refusals with this answer code.
     public var code: String?
+    /// The length of an interval.
+    public var step: Step
+    /// The properties to group by, besides time.
+    public var dimensions: Set<Dimension>
     /// Rows per page, 1…1,000.
     public var pageSize: Int
     /// Token from the previous page of the same query; `nil` for the first page.
@@ -103,38 +123,61 @@ public struct DenialQuery: Sendable {
     /// Creates a query; by default it matches all refusals.
     public init(
         from: Date? = nil, to: Date? = nil, principal: Principal? = nil, bucket: BucketName? = nil, code: String? = nil,
-        pageSize: Int = 100, pageToken: String? = nil
+        by step: Step = .minute, _ dimensions: Set<Dimension> = Set(Dimension.allCases), pageSize: Int = 100,
+        pageToken: String? = nil
     ) {
         self.from = from
         self.to = to
         self.principal = principal
         self.bucket = bucket
         self.code = code
+        self.step = step
+        self.dimensions = dimensions
         self.pageSize = pageSize
         self.pageToken = pageToken
     }
 }
 
-/// The number of equal refusals in one minute.
+/// The number of refusals in one minute, hour or day that agree in the requested dimensions.
 public struct CountedDenial: Sendable, Equatable {
-    /// Start of the minute.
-    public var minute: Date
-    /// The caller; `*` if too many different callers were refused at the same time.
-    public var principal: String
-    /// The requested bucket, if it exists.
+    /// Start of the minute, hour or day.
+    public var start: Date
+    /// The caller, if grouped by principal; `*` if too many different callers were refused at the same time.
+    public var principal: String?
+    /// The requested bucket, if grouped by bucket and if it exists.
     public var bucket: String?
-    /// The code of the answer.
-    public var code: String
+    /// The code of the answer, if grouped by code.
+    public var code: String?
     /// Number of refusals.
     public var count: Int64
 
     /// Creates a count.
-    public init(minute: Date, principal: String, bucket: String?, code: String, count: Int64) {
-        self.minute = minute
+    public init(start: Date, principal: String?, bucket: String?, code: String?, count: Int64) {
+        self.start = start
         self.principal = principal
         self.bucket = bucket
         self.code = code
         self.count = count
+    }
+}
+
+/// The reservations of byte quotas that are not settled yet.
+public struct SettlingBacklog: Sendable, Equatable {
+    /// Number of reservations. An upload has one for each byte quota that it was charged to.
+    public var reservations: Int64
+    /// Bytes that they hold.
+    public var bytes: Int64
+    /// Number of reservations whose credential has expired, so that they can be settled.
+    public var expired: Int64
+    /// When the first of these expired; `nil` if there are none.
+    public var expiredSince: Date?
+
+    /// Creates a report.
+    public init(reservations: Int64, bytes: Int64, expired: Int64, expiredSince: Date?) {
+        self.reservations = reservations
+        self.bytes = bytes
+        self.expired = expired
+        self.expiredSince = expiredSince
     }
 }
 

@@ -72,11 +72,13 @@ enum ListColumn: Sendable {
     case text(String)
     case uuid(String)
     case instant(String)
+    /// A number that a column is compared with.
+    case number(String)
 
     /// The column's name in queries.
     var name: String {
         switch self {
-        case .text(let name), .uuid(let name), .instant(let name): name
+        case .text(let name), .uuid(let name), .instant(let name), .number(let name): name
         }
     }
 
@@ -86,6 +88,7 @@ enum ListColumn: Sendable {
         case .text: !value.utf8.contains(0)
         case .uuid: UUID(uuidString: value) != nil
         case .instant: Self.isInstant(value)
+        case .number: Double(value)?.isFinite ?? false
         }
     }
 

@@ -7,9 +7,13 @@ struct DenialRequest: Sendable {
     var query: DenialQuery
     var from: PostgresTimestamp
     var to: PostgresTimestamp
-    /// The last row of the previous page: its minute, then principal, bucket and code.
+    /// The last row of the previous page: its start, then principal, bucket and code. A dimension that is not counted
+    /// separately is empty.
     var before: (minute: PostgresTimestamp, names: [String])?
     var limit: Int
+
+    /// Whether the table's rows are what is asked for, so that nothing needs to be added up.
+    var isDetailed: Bool { query.step == .minute && query.dimensions.count == DenialQuery.Dimension.allCases.count }
 }
 
 /// Parameters of a page of grants and their use.
@@ -38,9 +42,51 @@ extension PostgresLedgerReports {
             request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
         ]
     } decode: { row throws(PostgresError) in
-        CountedDenial(
-            minute: try row.next(), principal: try row.next(), bucket: try row.next(),
-            code: try row.next(), count: try row.next())
+        try CountedDenial(&row)
+    }
+
+    /// Adds up refusals by time and by some of the dimensions.
+    static let summedDenials = Statement<DenialRequest, CountedDenial>(
+        """
+        SELECT s.start, s.principal, nullif(s.bucket, ''), s.code, sum(s.count)::bigint
+        FROM (
+            SELECT date_trunc($11, d.minute, 'UTC') AS start, CASE WHEN $12 THEN d.principal END AS principal,
+                CASE WHEN $13 THEN d.bucket END AS bucket, CASE WHEN $14 THEN d.code END AS code, d.count
+            FROM denials d
+            WHERE d.minute >= $1 AND d.minute < $2 AND ($3::text IS NULL OR d.principal = $3)
+                AND ($4::text IS NULL OR d.bucket = $4) AND ($5::text IS NULL OR d.code = $5)
+        ) s
+        WHERE $6::timestamptz IS NULL OR (s.start, coalesce(s.principal, ''), coalesce(s.bucket, ''), coalesce(s.code, ''))
+            < ($6, $7::text, $8::text, $9::text)
+        GROUP BY s.start, s.principal, s.bucket, s.code
+        ORDER BY s.start DESC, coalesce(s.principal, '') DESC, coalesce(s.bucket, '') DESC, coalesce(s.code, '') DESC
+        LIMIT $10
+        """, onlyReads: true
+    ) { request in
+        let names = request.before?.names
+        let dimensions = request.query.dimensions
+        return [
+            request.from, request.to, request.query.principal?.rawValue, request.query.bucket?.rawValue,
+            request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
+            request.query.step.rawValue, dimensions.contains(.principal), dimensions.contains(.bucket),
+            dimensions.contains(.code),
+        ]
+    } decode: { row throws(PostgresError) in
+        try CountedDenial(&row)
+    }
+
+    /// Counts reservations.
+    static let backlog = Statement<Void, SettlingBacklog>(
+        """
+        SELECT count(*), coalesce(sum(r.amount), 0)::bigint, count(*) FILTER (WHERE r.dead_at < statement_timestamp()),
+            min(r.dead_at) FILTER (WHERE r.dead_at < statement_timestamp())
+        FROM reservations r
+        """, onlyReads: true
+    ) {
+        []
+    } decode: { row throws(PostgresError) in
+        SettlingBacklog(
+            reservations: try row.next(), bytes: try row.next(), expired: try row.next(), expiredSince: try row.next())
     }
 
     /// Reads a page of grants with their use. Deny grants are left out, because they are never the reason for an
@@ -76,6 +122,15 @@ extension PostgresLedgerReports {
                 GrantUse.Use(
                     urls: try row.next(), lastAt: try row.next(), firstKey: try row.next(), lastKey: try row.next())
             })
+    }
+}
+
+extension CountedDenial {
+    /// Reads start, principal, bucket, code and count.
+    fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
+        self.init(
+            start: try row.next(), principal: try row.next(), bucket: try row.next(), code: try row.next(),
+            count: try row.next())
     }
 }
 

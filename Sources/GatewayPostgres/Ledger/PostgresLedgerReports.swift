@@ -17,18 +17,20 @@ public struct PostgresLedgerReports: LedgerReports {
         ledger = LedgerPool(pool: pool, logger: logger, now: now)
     }
 
-    /// Counts issuances by hour or day and by the dimensions of the query, newest first.
+    /// Counts issuances by hour or day and by the dimensions of the query, newest first; or those of the whole period,
+    /// the largest counts first.
     public func usage(_ query: UsageQuery) async throws(GatewayError) -> LedgerPage<Usage> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "usage", filters: query.texts)
         var range = try LedgerRange(
             from: query.filter.from, to: query.filter.to,
-            span: query.step == .hour ? LedgerRange.day : 31 * LedgerRange.day, now: ledger.now())
+            span: query.step == .day ? 31 * LedgerRange.day : LedgerRange.day, now: ledger.now())
         var after: UsageRequest.Place?
         if let text = query.pageToken {
-            let values = try token.values(in: text, count: 7)
+            let values = try token.values(in: text, count: 8)
+            guard let urls = Int64(values[2]) else { throw PageToken.foreign }
             range.from = try PostgresTimestamp(token: values[0]).date
-            after = .init(start: try PostgresTimestamp(token: values[1]), names: Array(values[2...]))
+            after = .init(start: try PostgresTimestamp(token: values[1]), urls: urls, names: Array(values[3...]))
         }
         let request = UsageRequest(
             query: query, from: PostgresTimestamp(range.from),
@@ -38,7 +40,9 @@ public struct PostgresLedgerReports: LedgerReports {
         rows.removeLast()
         let next = rows.last.map { last in
             token.text(
-                after: [PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText]
+                after: [
+                    PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText, String(last.urls),
+                ]
                     + [last.principal, last.bucket, last.grantID?.lowercaseText, last.action, last.delivery].map {
                         $0 ?? ""
                     })
@@ -46,7 +50,7 @@ public struct PostgresLedgerReports: LedgerReports {
         return LedgerPage(items: rows, nextPageToken: next, range: range)
     }
 
-    /// Reads a page of refusals, counted by minute, newest first.
+    /// Reads a page of refusals, counted by time and by the dimensions of the query, newest first.
     public func denials(_ query: DenialQuery) async throws(GatewayError) -> LedgerPage<CountedDenial> {
         let limit = LedgerPool.limit(query.pageSize)
         let token = PageToken(of: "denials", filters: query.texts)
@@ -57,20 +61,27 @@ public struct PostgresLedgerReports: LedgerReports {
             range.from = try PostgresTimestamp(token: values[0]).date
             before = (try PostgresTimestamp(token: values[1]), Array(values[2...]))
         }
-        var rows = try await ledger.execute(
-            Self.denials,
-            DenialRequest(
-                query: query, from: PostgresTimestamp(range.from),
-                to: PostgresTimestamp(range.to ?? ledger.openEnd), before: before, limit: limit + 1))
+        let request = DenialRequest(
+            query: query, from: PostgresTimestamp(range.from), to: PostgresTimestamp(range.to ?? ledger.openEnd),
+            before: before, limit: limit + 1)
+        var rows = try await ledger.execute(request.isDetailed ? Self.denials : Self.summedDenials, request)
         guard rows.count > limit else { return LedgerPage(items: rows, nextPageToken: nil, range: range) }
         rows.removeLast()
         let next = rows.last.map { last in
             token.text(after: [
-                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.minute).tokenText, last.principal,
-                last.bucket ?? "", last.code,
+                PostgresTimestamp(range.from).tokenText, PostgresTimestamp(last.start).tokenText,
+                last.principal ?? "", last.bucket ?? "", last.code ?? "",
             ])
         }
         return LedgerPage(items: rows, nextPageToken: next, range: range)
+    }
+
+    /// Counts the reservations that are not settled yet.
+    public func settlingBacklog() async throws(GatewayError) -> SettlingBacklog {
+        guard let backlog = try await ledger.execute(Self.backlog, ()).first else {
+            throw .noRow(of: "the backlog of settling")
+        }
+        return backlog
     }
 
     /// Reads a page of live allow grants with their use, newest first.
@@ -146,6 +157,8 @@ extension DenialQuery {
         texts["principal"] = principal?.rawValue
         texts["bucket"] = bucket?.rawValue
         texts["code"] = code
+        texts["by"] = step.rawValue
+        texts["groupBy"] = dimensions.map(\.rawValue).sorted().joined(separator: ",")
         return texts
     }
 }

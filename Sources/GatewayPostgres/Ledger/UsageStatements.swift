@@ -7,6 +7,7 @@ struct UsageRequest: Sendable {
     /// The last row of the previous page.
     struct Place: Sendable {
         var start: PostgresTimestamp
+        var urls: Int64
         /// Principal, bucket, grant, action and delivery. A dimension that is not counted separately is empty.
         var names: [String]
     }
@@ -21,12 +22,13 @@ struct UsageRequest: Sendable {
 
     private var parameters: [any PostgresValue] {
         var values = query.filter.parameters(
-            from: from, to: after.map { min($0.start.advanced(by: query.step), to) } ?? to)
+            from: from, to: after.flatMap { $0.start.advanced(by: query.step) }.map { min($0, to) } ?? to)
         values.append(query.step.rawValue)
         for dimension in Self.dimensions { values.append(query.dimensions.contains(dimension)) }
         values.append(after?.start)
         for index in Self.dimensions.indices { values.append(after?.names[index]) }
         values.append(Int64(limit))
+        values.append(query.step == .range ? after?.urls : nil)
         return values
     }
 
@@ -72,7 +74,7 @@ struct UsageRequest: Sendable {
         """,
         """
         (
-            SELECT date_trunc($11, m.minute, 'UTC') AS start, NULL::text AS principal,
+            SELECT \(start(of: "m.minute")) AS start, NULL::text AS principal,
                 CASE WHEN $13 THEN m.bucket END AS bucket, NULL::uuid AS grant_id, CASE WHEN $15 THEN m.action END AS action,
                 CASE WHEN $16 THEN m.delivery END AS delivery, m.urls, m.bytes_bound AS bound,
                 CASE WHEN m.byte_quotas <> '{}' AND EXISTS (SELECT FROM quotas q WHERE q.id = ANY (m.byte_quotas))
@@ -84,7 +86,7 @@ struct UsageRequest: Sendable {
                 AND ($6::text IS NULL OR m.action IN ($6, 'PutObject,GetObject')) AND ($7::text IS NULL OR m.delivery = $7)
                 AND ($9::uuid IS NULL OR m.credential_id = $9)
             UNION ALL
-            SELECT date_trunc($11, i.issued_at, 'UTC'), NULL, CASE WHEN $13 THEN i.bucket END, NULL,
+            SELECT \(start(of: "i.issued_at")), NULL, CASE WHEN $13 THEN i.bucket END, NULL,
                 CASE WHEN $15 THEN i.action END, CASE WHEN $16 THEN i.delivery END, 0, NULL, NULL, r.amount
             FROM (
                 SELECT r.issuance_id, max(r.amount) AS amount, max(r.dead_at) AS dead_at
@@ -105,6 +107,11 @@ struct UsageRequest: Sendable {
         )
         """)
 
+    /// Returns the start of the period that an instant is counted in.
+    private static func start(of instant: String) -> String {
+        "CASE $11 WHEN 'range' THEN $1 ELSE date_trunc($11, \(instant), 'UTC') END"
+    }
+
     /// Returns a table of counts by all dimensions, for ledger rows that meet the filter and a further condition.
     ///
     /// The charge of a byte quota is the number of bytes reserved. Several charges of one upload reserve the same
@@ -118,7 +125,7 @@ struct UsageRequest: Sendable {
                     JOIN quotas q ON q.id = a.quota_id AND q.metric = 'bytes'
                 ) AS reserved
             FROM (
-                SELECT date_trunc($11, i.issued_at, 'UTC') AS start, CASE WHEN $12 THEN i.principal END AS principal,
+                SELECT \(start(of: "i.issued_at")) AS start, CASE WHEN $12 THEN i.principal END AS principal,
                     CASE WHEN $13 THEN i.bucket END AS bucket, CASE WHEN $14 THEN i.grant_id END AS grant_id,
                     CASE WHEN $15 THEN i.action END AS action, CASE WHEN $16 THEN i.delivery END AS delivery,
                     CASE WHEN i.action <> 'GetObject' THEN i.quota_ids END AS quota_ids,
@@ -145,11 +152,14 @@ struct UsageRequest: Sendable {
                 SELECT t.start, t.principal, t.bucket, t.grant_id, t.action, t.delivery, t.urls, t.bound, t.reserved, t.unsettled
                 FROM \(counts) t
             ) u
-            WHERE $17::timestamptz IS NULL OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
+            WHERE $17::timestamptz IS NULL OR $11 = 'range' OR (u.start, coalesce(u.principal, ''), coalesce(u.bucket, ''),
                 coalesce(u.grant_id::text, ''), coalesce(u.action, ''), coalesce(u.delivery, ''))
                 < ($17, $18::text, $19::text, $20::text, $21::text, $22::text)
             GROUP BY u.start, u.principal, u.bucket, u.grant_id, u.action, u.delivery
-            ORDER BY u.start DESC, coalesce(u.principal, '') DESC, coalesce(u.bucket, '') DESC,
+            HAVING $24::bigint IS NULL OR (sum(u.urls), coalesce(u.principal, ''), coalesce(u.bucket, ''),
+                coalesce(u.grant_id::text, ''), coalesce(u.action, ''), coalesce(u.delivery, ''))
+                < ($24, $18, $19, $20, $21, $22)
+            ORDER BY CASE $11 WHEN 'range' THEN sum(u.urls) END DESC, u.start DESC, coalesce(u.principal, '') DESC, coalesce(u.bucket, '') DESC,
                 coalesce(u.grant_id::text, '') DESC, coalesce(u.action, '') DESC, coalesce(u.delivery, '') DESC
             LIMIT $23
             """, onlyReads: true
@@ -166,9 +176,14 @@ struct UsageRequest: Sendable {
 }
 
 extension PostgresTimestamp {
-    /// The end of the hour or day, in UTC, that begins at this instant.
-    fileprivate func advanced(by step: UsageQuery.Step) -> PostgresTimestamp {
-        let seconds: Int64 = step == .hour ? 3600 : 86_400
+    /// The end of the hour or day, in UTC, that begins at this instant; `nil` for the whole period.
+    fileprivate func advanced(by step: UsageQuery.Step) -> PostgresTimestamp? {
+        let seconds: Int64
+        switch step {
+        case .hour: seconds = 3600
+        case .day: seconds = 86_400
+        case .range: return nil
+        }
         return PostgresTimestamp(microsecondsSince1970: microsecondsSince1970 + seconds * 1_000_000)
     }
 }

@@ -52,7 +52,7 @@ public final class DenialCounter: Service {
     }
 
     /// Writes the counts. Keeps them for the next time if nothing was written.
-    func flush() async {
+    package func flush() async {
         let taken = counts.withLock { counts in
             defer { counts.removeAll(keepingCapacity: true) }
             return counts

@@ -52,7 +52,7 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     }
 
     /// Writes the refusals. Keeps those for the next time that were not written.
-    func flush() async {
+    package func flush() async {
         let batch = sampler.withLock { $0.take() }
         guard !batch.isEmpty else { return }
         do throws(PostgresError) {

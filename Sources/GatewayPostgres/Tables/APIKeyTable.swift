@@ -54,8 +54,9 @@ enum APIKeyTable {
         WHERE ($1::text IS NULL OR k.principal = $1) AND ($2::text IS NULL OR k.prefix = $2)
             AND ($3::text IS NULL OR k.roles @> ARRAY[$3::text])
             AND ($4::text IS NULL OR coalesce(k.expires_at > $4::text::timestamptz, true))
-            AND ($5::text IS NULL OR k.id < $5::text::uuid)
-        ORDER BY k.id DESC LIMIT $6
+            AND ($5::text IS NULL OR k.expires_at < $5::text::timestamptz)
+            AND ($6::text IS NULL OR k.id < $6::text::uuid)
+        ORDER BY k.id DESC LIMIT $7
         """, onlyReads: true
     ) {
         $0.parameters
@@ -97,7 +98,11 @@ extension AdminTable<APIKey> {
         AdminTable(
             kind: .apiKey,
             listing: Listing(
-                of: .apiKey, filters: [.text("principal"), .text("prefix"), .text("role"), .instant("activeAt")],
+                of: .apiKey,
+                filters: [
+                    .text("principal"), .text("prefix"), .text("role"), .instant("activeAt"),
+                    .instant("expiresBefore"),
+                ],
                 order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "Something refers to the key.",

@@ -34,8 +34,14 @@ enum QuotaTable {
         SELECT \(columns.selected(of: "q")) FROM quotas q
         WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
             AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
-            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id < $6::text::uuid)
-        ORDER BY q.id DESC LIMIT $7
+            AND ($5::text IS NULL OR q.period = $5)
+            AND ($6::text IS NULL OR EXISTS (
+                SELECT FROM quota_usage c
+                WHERE c.quota_id = q.id AND c.period_start = quota_period_start(q.period, statement_timestamp())
+                    AND c.used > 0 AND c.used >= $6::text::float8 * q.quota_limit
+            ))
+            AND ($7::text IS NULL OR q.id < $7::text::uuid)
+        ORDER BY q.id DESC LIMIT $8
         """, onlyReads: true
     ) {
         $0.parameters
@@ -139,7 +145,10 @@ extension AdminTable<Quota> {
             kind: .quota,
             listing: Listing(
                 of: .quota,
-                filters: [.text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period")],
+                filters: [
+                    .text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period"),
+                    .number("nearLimit"),
+                ],
                 order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID,

@@ -52,8 +52,9 @@ struct StorageCredentialTable: Sendable {
             """
             SELECT \(Self.all.selected(of: "c")) FROM storage_credentials c
             WHERE ($1::text IS NULL OR c.name = $1) AND ($2::text IS NULL OR c.kind = $2)
-                AND ($3::text IS NULL OR c.id < $3::text::uuid)
-            ORDER BY c.id DESC LIMIT $4
+                AND ($3::text IS NULL OR c.expires_at < $3::text::timestamptz)
+                AND ($4::text IS NULL OR c.id < $4::text::uuid)
+            ORDER BY c.id DESC LIMIT $5
             """, onlyReads: true
         ) {
             $0.parameters
@@ -164,7 +165,9 @@ extension AdminTable<StorageCredential> {
         let table = StorageCredentialTable(keys: keys)
         return AdminTable(
             kind: .storageCredential,
-            listing: Listing(of: .storageCredential, filters: [.text("name"), .text("kind")], order: [.uuid("id")]),
+            listing: Listing(
+                of: .storageCredential, filters: [.text("name"), .text("kind"), .instant("expiresBefore")],
+                order: [.uuid("id")]),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID, referenceConflict: "A bucket uses the credential.",
             insert: { credential, transaction in

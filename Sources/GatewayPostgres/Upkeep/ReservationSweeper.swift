@@ -68,7 +68,7 @@ public struct ReservationSweeper: Service {
     }
 
     /// Settles all reservations that are due.
-    func runRound() async {
+    package func runRound() async {
         do throws(PostgresError) {
             while !Task.isCancelled {
                 let due = try await connection.execute(

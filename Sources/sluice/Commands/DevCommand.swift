@@ -21,9 +21,13 @@ struct DevCommand: AsyncParsableCommand {
         discussion: """
             Creates a PostgreSQL cluster, an object store, a bucket each for S3 and for
             Alibaba OSS, a user, grants and quotas in a directory of its own, and prints
-            three commands to paste into another terminal. The store also opens
-            temporary sessions and tells the gateway what arrives. It is for
-            development only: keep nothing in it that matters.
+            three commands to paste into another terminal, and the address of the
+            console. The store also opens temporary sessions and tells the gateway what
+            arrives. It is for development only: keep nothing in it that matters.
+
+            The first start also fills the ledger with a week of made-up people, who were
+            issued some twenty thousand links, so that lists and charts show something.
+            The store has none of their objects. '--empty' leaves the week out.
 
             The next start of the same build continues with the same data. Until the first
             release, a build with other tables refuses the data of an earlier one: delete
@@ -46,6 +50,9 @@ struct DevCommand: AsyncParsableCommand {
             credentials. It asks for no password: every program on this machine gets the demo user's credentials.
             """))
     var servesOSSSample = false
+
+    @Flag(help: ArgumentHelp("Leave out the week of made-up people that the first start makes."))
+    var empty = false
 
     @Option(
         name: .customLong("data-dir"),
@@ -86,7 +93,7 @@ struct DevCommand: AsyncParsableCommand {
         _ postgres: EmbeddedPostgres, _ directory: DataDirectory, _ logger: Logger, _ requestLog: any RequestLog
     ) async throws {
         let keys = try DemoKeys.load(from: directory)
-        try await prepareSchema(postgres, logger)
+        let owner = try await prepareSchema(postgres, logger)
         let outlet = StoreOutlet(logger: logger)
         let store = try await listen(
             EmbeddedStore.demo(in: directory, keys: keys, outlet: outlet, logger: logger), logger)
@@ -94,16 +101,24 @@ struct DevCommand: AsyncParsableCommand {
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
         let settings = try settings(postgres, keys, storeOrigin: storeOrigin)
+        let past = PastDatabase(connection: owner, role: Self.role)
+        // A start that was killed may have left the database in the past.
+        try await past.leave()
+        if !empty {
+            try await DemoWeek.makeOnce(settings, in: past, keys: keys, storeEndpoint: storeOrigin, logger: logger)
+        }
+        await owner.close()
         let gateway = try await namingFlag("--port") {
             try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         }
         let origin = "http://127.0.0.1:\(gateway.server.port)"
-        let rows = try DemoRows(stores: gateway.stores, keys: keys)
+        let rows = try DemoRows(stores: gateway.stores, keys: keys, now: { Date.now })
         try await rows.make(storeEndpoint: storeOrigin)
         outlet.connect(to: origin, targets: try await rows.makeEventTargets(gateway.eventSecrets))
         let sample = try await servesOSSSample ? listenForSample(origin, keys, logger) : nil
         let greeting = Greeting(
-            gateway: origin, keys: keys, store: storeOrigin, ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
+            gateway: origin, keys: keys, store: storeOrigin, consoleKey: try await rows.makeConsoleKey(),
+            ossSample: sample.map { "http://127.0.0.1:\($0.port)" })
         let services: [any Service] =
             [postgres, store] + gateway.services + [outlet] + (sample.map { [$0] } ?? []) + [greeting]
         try await ServiceGroup(running: services, logger: logger).run()
@@ -136,7 +151,8 @@ struct DevCommand: AsyncParsableCommand {
     /// The gateway's login. With it, the demo runs with the privileges of a real deployment.
     private static let role = "sluice_serve"
 
-    private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws {
+    /// Migrates the database and makes the gateway's login; returns a connection of the owner.
+    private func prepareSchema(_ postgres: EmbeddedPostgres, _ logger: Logger) async throws -> PostgresConnection {
         let connection = PostgresConnection(
             try PostgresConfiguration(connectionString: postgres.connectionString(), applicationName: "sluice-dev"),
             logger: logger)
@@ -149,7 +165,7 @@ struct DevCommand: AsyncParsableCommand {
                 END IF;
             END $$
             """)
-        await connection.close()
+        return connection
     }
 
     private func listen(_ store: EmbeddedStore, _ logger: Logger) async throws -> HTTPServer {

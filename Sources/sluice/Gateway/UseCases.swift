@@ -102,7 +102,7 @@ extension SharedParts {
 
 extension AdminStores {
     /// Collects the stores in PostgreSQL.
-    fileprivate init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
+    init(_ stores: PostgresAdminStores, _ grantBulk: any GrantBulkStore) {
         self.init(
             buckets: stores.buckets, credentials: stores.credentials, grants: stores.grants, grantBulk: grantBulk,
             members: stores.members, quotas: stores.quotas, issuers: stores.issuers, apiKeys: stores.apiKeys,

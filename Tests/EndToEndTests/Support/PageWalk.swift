@@ -56,7 +56,7 @@ struct PageWalk: Sendable, CustomTestStringConvertible {
         promises: [
             "/issuances?": ["\"items\":["],
             "sluice admin requests get": ["refusals:", "noGrant", "team/"],
-            "/usage?": ["\"items\":["],
+            "/usage?": ["\"items\":[", "\"principal\":", "\"code\":", "\"used\":", "\"reservations\":"],
             "/explain": ["\"permitted\":false", "\"nearMisses\":"],
             "/access?": ["\"origin\":\"caller\"", "\"outcome\":\"allowed\"", "\"relation\":\"below\""],
             "/simulate": ["\"isComplete\":true"],

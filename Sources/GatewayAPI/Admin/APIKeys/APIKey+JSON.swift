@@ -5,7 +5,10 @@ import StrictJSON
 extension APIKey: AdminResource {
     static var kind: ResourceKind { .apiKey }
     static var filters: [ListFilter] {
-        [.text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
+        [
+            .text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt"),
+            .instant("expiresBefore"),
+        ]
     }
     static var collectionPath: String { "/admin/v1/api-keys" }
     static var ownMembers: Set<String> { ["id", "prefix", "previousKey", "createdAt"] }

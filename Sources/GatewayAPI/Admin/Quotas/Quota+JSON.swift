@@ -7,7 +7,7 @@ extension Quota: AdminResource {
     static var filters: [ListFilter] {
         [
             .text("principal"), .text("bucket"), .action("action"), .word("metric", Metric.self),
-            .word("period", Period.self),
+            .word("period", Period.self), .share("nearLimit"),
         ]
     }
     static var collectionPath: String { "/admin/v1/quotas" }

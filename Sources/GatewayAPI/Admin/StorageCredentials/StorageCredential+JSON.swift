@@ -4,7 +4,7 @@ import StrictJSON
 
 extension StorageCredential: AdminResource {
     static var kind: ResourceKind { .storageCredential }
-    static var filters: [ListFilter] { [.text("name"), .word("kind", Kind.self)] }
+    static var filters: [ListFilter] { [.text("name"), .word("kind", Kind.self), .instant("expiresBefore")] }
     static var collectionPath: String { "/admin/v1/storage-credentials" }
     static var ownMembers: Set<String> { ["id", "kind", "hasSessionToken", "previousKey", "createdAt"] }
 

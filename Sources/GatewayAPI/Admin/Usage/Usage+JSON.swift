@@ -25,11 +25,21 @@ extension Usage {
 extension CountedDenial {
     /// Writes the members of a count.
     func write(to json: inout JSONWriter) {
-        json.member("startsAt", minute)
+        json.member("startsAt", start)
         json.member("principal", principal)
         json.member("bucket", bucket)
         json.member("code", code)
         json.member("count", count)
+    }
+}
+
+extension SettlingBacklog {
+    /// Writes the members of a report.
+    func write(to json: inout JSONWriter) {
+        json.member("reservations", reservations)
+        json.member("bytes", bytes)
+        json.member("expired", expired)
+        json.member("expiredSince", expiredSince)
     }
 }
 

@@ -23,15 +23,27 @@ struct UsageEndpoints: Sendable {
 
     /// `GET /admin/v1/denials`.
     @Sendable func denials(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["from", "to", "principal", "bucket", "code", "pageSize", "pageToken"])
+        try request.allowQuery([
+            "from", "to", "principal", "bucket", "code", "by", "groupBy", "pageSize", "pageToken",
+        ])
         let page = try request.listQuery([:])
         let query = DenialQuery(
             from: try request.instant("from"), to: try request.instant("to"),
             principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
             bucket: try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) },
-            code: try request.query("code"), pageSize: page.pageSize, pageToken: page.pageToken)
+            code: try request.query("code"), by: try request.word("by", DenialQuery.Step.self) ?? .minute,
+            try request.query("groupBy") == nil
+                ? Set(DenialQuery.Dimension.allCases) : try request.words("groupBy", DenialQuery.Dimension.self),
+            pageSize: page.pageSize, pageToken: page.pageToken)
         let found = try await reports.denials(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
+    }
+
+    /// `GET /admin/v1/settling-backlog`.
+    @Sendable func settlingBacklog(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
+        try request.allowQuery([])
+        let backlog = try await reports.settlingBacklog()
+        return .json(.ok) { backlog.write(to: &$0) }
     }
 
     /// `GET /admin/v1/grants:unused`.

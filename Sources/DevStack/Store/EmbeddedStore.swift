@@ -128,12 +128,12 @@ public final class EmbeddedStore: HTTPResponder {
             case .requestTimeout: StoreError.requestTimeout
             case .contentTooLarge(let maxBytes): StoreError.entityTooLarge(maxBytes: maxBytes)
             case .uriTooLong:
-                StoreError(status: failure.status, code: "KeyTooLongError", message: "The URL is too long.")
+                StoreError(failure.status, "KeyTooLongError", "The URL is too long.")
             case .expectationFailed: StoreError.notImplemented("No expectation but 100-continue is met.")
             case .headerFieldsTooLarge:
                 StoreError(
-                    status: failure.status, code: "RequestHeaderSectionTooLarge",
-                    message: "Your request header section exceeds the maximum allowed size.")
+                    failure.status, "RequestHeaderSectionTooLarge",
+                    "Your request header section exceeds the maximum allowed size.")
             case .unavailable: StoreError.unavailable
             }
         return response(to: error, .s3, path: nil, UUID().uuidString)

@@ -47,8 +47,8 @@ extension ObjectService {
                 value += bytes
                 guard byteCount + value.count <= Self.maxFieldBytes else {
                     throw StoreError(
-                        status: .badRequest, code: "MaxPostPreDataLengthExceeded",
-                        message: "Your POST request fields preceding the upload file were too large.")
+                        .badRequest, "MaxPostPreDataLengthExceeded",
+                        "Your POST request fields preceding the upload file were too large.")
                 }
             }
             byteCount += value.count

@@ -217,24 +217,26 @@ import Testing
         CREATE TEMP TABLE issued (n integer, principal text, quotas integer[], amount bigint, released integer[]);
         INSERT INTO issued VALUES
             (1, 'user:early', '{1}', 30, '{}'), (2, 'user:early', '{1,2,3}', 20, '{}'),
-            (3, 'user:reset', '{1,2,3}', 7, '{1,2}'), (4, 'user:gone', '{1}', 5, '{}'), (5, 'user:late', '{3}', 2, '{}');
-        INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id, delivery,
-            action, method, bucket, object_key, expires_at, request_id, quota_ids, quota_amounts)
+            (3, 'user:reset', '{1,2,3}', 7, '{1,2}'), (4, 'user:gone', '{1}', 5, '{}'),
+            (5, 'user:late', '{3}', 2, '{}');
+        INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
+            delivery, action, method, bucket, object_key, expires_at, request_id, quota_ids, quota_amounts)
         SELECT ('00000000-0000-7000-8000-00000000000' || i.n)::uuid, now(), 0, i.principal, '*', gen_random_uuid(),
             gen_random_uuid(), 'presigned-url', 'PutObject', 'PUT', 'demo', 'key', now(), '',
             ARRAY(SELECT ('00000000-0000-4000-8000-00000000000' || q)::uuid FROM unnest(i.quotas) q),
             ARRAY(SELECT i.amount FROM unnest(i.quotas) q)
         FROM issued i;
         INSERT INTO quota_usage (quota_id, holder, period_start, shared, used, released)
-        SELECT ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal, quota_period_start('month', now()), false,
+        SELECT ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal, quota_period_start('month', now()),
+            false,
             sum(CASE WHEN q = ANY (i.released) THEN 0 ELSE i.amount END),
             sum(CASE WHEN q = ANY (i.released) THEN i.amount ELSE 0 END)
         FROM issued i, unnest(i.quotas) q GROUP BY q, i.principal;
         INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
             check_at)
         SELECT ('00000000-0000-7000-8000-00000000000' || i.n)::uuid,
-            ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal, quota_period_start('month', now()), i.amount,
-            'demo', 'key', now(), now()
+            ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal,
+            quota_period_start('month', now()), i.amount, 'demo', 'key', now(), now()
         FROM issued i, unnest(i.quotas) q WHERE NOT q = ANY (i.released);
         SELECT append_policy_log('{all}', 'test', '');
         """

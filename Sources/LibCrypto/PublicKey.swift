@@ -42,6 +42,8 @@ import CLibCrypto
 
     /// Allowed length of an RSA modulus in bits. The time of one verification grows with the square of the length.
     public static let rsaBits = 2048...8192
+    /// Allowed length of the modulus of a key that verifies MD5, in bits. The key of Alibaba OSS has 512 bits.
+    public static let md5Bits = 512...8192
     /// Length of a key and of each half of a signature of Ed25519, in bytes (RFC 8032).
     public static let ed25519ByteCount = 32
 
@@ -66,9 +68,28 @@ import CLibCrypto
             let lowest = exponent.last, 1...4 ~= exponent.count, !lowest.isMultiple(of: 2), exponent != [1]
         else { throw .invalidPublicKey }
         let key = try PublicKeyData.rsa(modulus: modulus, exponent: exponent)
-        guard let context = unsafe Self.context(verifyingWith: key, hash, padding) else { throw .invalidPublicKey }
+        guard let context = unsafe Self.context(verifyingWith: key, hash.pointer, padding) else {
+            throw .invalidPublicKey
+        }
         unsafe self.context = context
         form = .plain(byteCount: modulus.count)
+    }
+
+    /// Reads an RSA key that verifies RSASSA-PKCS1-v1_5 with MD5, as Alibaba OSS signs its callbacks.
+    ///
+    /// Whoever can make two messages with the same MD5 can have one of them signed and present the other. A verified
+    /// message is therefore only a hint.
+    ///
+    /// - Parameter pem: The key, `BEGIN PUBLIC KEY`, with a modulus of ``md5Bits``.
+    /// - Throws: ``CryptoError/invalidPublicKey`` for anything else.
+    public init(md5PEM pem: String) throws(CryptoError) {
+        let key = try PublicKeyData.pem(pem)
+        guard unsafe EVP_PKEY_is_a(key.pointer, "RSA") == 1,
+            unsafe Self.md5Bits.contains(Int(EVP_PKEY_get_bits(key.pointer))),
+            let context = unsafe Self.context(verifyingWith: key, EVP_md5(), .pkcs1)
+        else { throw .invalidPublicKey }
+        unsafe self.context = context
+        form = unsafe .plain(byteCount: Int(EVP_PKEY_get_size(key.pointer)))
     }
 
     /// Takes a point on a curve as the key of ECDSA.
@@ -83,7 +104,7 @@ import CLibCrypto
     public init(x: [UInt8], y: [UInt8], on curve: Curve, hash: Hash) throws(CryptoError) {
         guard x.count == curve.byteCount, y.count == curve.byteCount else { throw .invalidPublicKey }
         let key = try PublicKeyData.point(x: x, y: y, on: curve)
-        guard let context = unsafe Self.context(verifyingWith: key, hash, nil) else { throw .invalidPublicKey }
+        guard let context = unsafe Self.context(verifyingWith: key, hash.pointer, nil) else { throw .invalidPublicKey }
         unsafe self.context = context
         form = .pair(byteCount: curve.byteCount)
     }
@@ -131,11 +152,11 @@ import CLibCrypto
 
     /// A context that is ready to verify; `nil` if libcrypto does not take the key for this kind of signature.
     private static func context(
-        verifyingWith key: borrowing PublicKeyData, _ hash: Hash?, _ padding: RSAPadding?
+        verifyingWith key: borrowing PublicKeyData, _ hash: OpaquePointer?, _ padding: RSAPadding?
     ) -> OpaquePointer? {
         guard let context = unsafe EVP_MD_CTX_new() else { preconditionFailure("Out of memory") }
         var parameters: OpaquePointer?
-        guard unsafe EVP_DigestVerifyInit(context, &parameters, hash?.pointer, nil, key.pointer) == 1,
+        guard unsafe EVP_DigestVerifyInit(context, &parameters, hash, nil, key.pointer) == 1,
             unsafe padding == nil || isSet(padding, in: parameters)
         else {
             unsafe EVP_MD_CTX_free(context)

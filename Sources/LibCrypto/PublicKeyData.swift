@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// Owns one `EVP_PKEY` that is made from the numbers of a public key.
+/// Owns one `EVP_PKEY` that is made from a public key.
 @safe struct PublicKeyData: ~Copyable {
     let pointer: OpaquePointer
 
@@ -54,6 +54,17 @@ import CLibCrypto
     /// A key of Ed25519. libcrypto finds out only while it verifies whether the bytes encode a point.
     static func ed25519(_ key: [UInt8]) throws(CryptoError) -> PublicKeyData {
         try unsafe PublicKeyData(owning: EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nil, key, key.count))
+    }
+
+    /// A key of any type in PEM, `BEGIN PUBLIC KEY`.
+    static func pem(_ text: String) throws(CryptoError) -> PublicKeyData {
+        let key = unsafe Array(text.utf8).withUnsafeBufferPointer { text -> OpaquePointer? in
+            guard let count = Int32(exactly: text.count), let source = unsafe BIO_new_mem_buf(text.baseAddress, count)
+            else { return nil }
+            defer { unsafe BIO_free(source) }
+            return unsafe PEM_read_bio_PUBKEY(source, nil, nil, nil)
+        }
+        return try unsafe PublicKeyData(owning: key)
     }
 
     /// A key of a type from its parameters; `nil` if libcrypto refuses them.

@@ -180,7 +180,7 @@ import Testing
 
     @Test func `a reader always finds the bytes that the record names`() async throws {
         let fixture = try StoreFixture()
-        let files = fixture.store.files
+        let files = fixture.store.objects.files
         try replaceObject(of: files)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -311,7 +311,7 @@ import Testing
     @Test func `what an earlier run left half uploaded is cleared, objects stay`() async throws {
         let fixture = try StoreFixture()
         try await fixture.put("k", "kept")
-        let orphan = try fixture.store.files.beginUpload()
+        let orphan = try fixture.store.objects.files.beginUpload()
         try orphan.write([1, 2, 3])
         #expect(fixture.fileCount == 3)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: fixture.directory)

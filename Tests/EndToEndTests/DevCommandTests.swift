@@ -98,6 +98,8 @@ import Testing
                 #expect(await process.exitStatus() != 0)
                 #expect(process.errors.contains(flag), "\(process.errors)")
                 #expect(process.errors.contains(taken), "\(process.errors)")
+                let last = process.errors.split(separator: "\n").last ?? ""
+                #expect(last.contains(" critical sluice: cause=") && last.hasSuffix(" [sluice] The demo failed"))
                 #expect(!process.output.contains("is ready"))
             }
         }

@@ -100,6 +100,29 @@ import Testing
         return databaseAilments(superuser) + keyAilments(own, other) + networkAilments(site)
     }
 
+    /// The group lacks a right that gateways need.
+    private func lacking(_ right: String, message: String, advice: String = "") -> Ailment {
+        Ailment(
+            name: "without \(right)", check: "roles", outcome: "failed", message: message, advice: advice,
+            begin: "REVOKE \(right) FROM sluice_gateway", end: "GRANT \(right) TO sluice_gateway")
+    }
+
+    /// Somebody has a right that gateways must not have.
+    private func having(
+        _ right: String, _ role: String, outcome: String = "failed", message: String, advice: String = ""
+    ) -> Ailment {
+        Ailment(
+            name: "\(right) for \(role)", check: "roles", outcome: outcome, message: message, advice: advice,
+            begin: "GRANT \(right) TO \(role)", end: "REVOKE \(right) FROM \(role)")
+    }
+
+    /// The login's sessions begin with another value of a parameter.
+    private func standard(_ parameter: String, _ value: String, message: String) -> Ailment {
+        Ailment(
+            name: "\(parameter) is \(value)", check: "database", outcome: "failed", message: message,
+            begin: "ALTER ROLE LOGIN SET \(parameter) = '\(value)'", end: "ALTER ROLE LOGIN RESET \(parameter)")
+    }
+
     private func databaseAilments(_ superuser: String) -> [Ailment] {
         func url(_ from: String, _ to: String) -> [String: String] {
             ["SLUICE_DATABASE_URL": superuser.replacing(from, with: to)]
@@ -129,33 +152,13 @@ import Testing
             Ailment(
                 name: "no member of the group", check: "database", outcome: "failed", message: "permission denied",
                 advice: "member of sluice_gateway", settings: url("user=postgres", "user=bare")),
-            Ailment(
-                name: "a right is missing", check: "roles", outcome: "failed", message: "lacks rights on landings",
-                advice: "sluice migrate", begin: "REVOKE SELECT ON landings FROM sluice_gateway",
-                end: "GRANT SELECT ON landings TO sluice_gateway"),
-            Ailment(
-                name: "a function is out of reach", check: "roles", outcome: "failed", message: "record_issuance",
-                begin: "REVOKE EXECUTE ON FUNCTION record_issuance FROM sluice_gateway",
-                end: "GRANT EXECUTE ON FUNCTION record_issuance TO sluice_gateway"),
-            Ailment(
-                name: "may delete", check: "roles", outcome: "failed", message: "DELETE on issuances",
-                advice: "Revoke", begin: "GRANT DELETE ON issuances TO LOGIN",
-                end: "REVOKE DELETE ON issuances FROM LOGIN"),
-            Ailment(
-                name: "may change the audit", check: "roles", outcome: "failed", message: "UPDATE on admin_audit",
-                begin: "GRANT UPDATE ON admin_audit TO sluice_gateway",
-                end: "REVOKE UPDATE ON admin_audit FROM sluice_gateway"),
-            Ailment(
-                name: "may create", check: "roles", outcome: "warning", message: "create objects",
-                begin: "GRANT CREATE ON SCHEMA public TO PUBLIC", end: "REVOKE CREATE ON SCHEMA public FROM PUBLIC"),
-            Ailment(
-                name: "isolation", check: "database", outcome: "failed", message: "'repeatable read' by default",
-                begin: "ALTER ROLE LOGIN SET default_transaction_isolation = 'repeatable read'",
-                end: "ALTER ROLE LOGIN RESET default_transaction_isolation"),
-            Ailment(
-                name: "read-only", check: "database", outcome: "failed", message: "read-only",
-                begin: "ALTER ROLE LOGIN SET default_transaction_read_only = on",
-                end: "ALTER ROLE LOGIN RESET default_transaction_read_only"),
+            lacking("SELECT ON landings", message: "lacks rights on landings", advice: "sluice migrate"),
+            lacking("EXECUTE ON FUNCTION record_issuance", message: "record_issuance"),
+            having("DELETE ON issuances", "LOGIN", message: "DELETE on issuances", advice: "Revoke"),
+            having("UPDATE ON admin_audit", "sluice_gateway", message: "UPDATE on admin_audit"),
+            having("CREATE ON SCHEMA public", "PUBLIC", outcome: "warning", message: "create objects"),
+            standard("default_transaction_isolation", "repeatable read", message: "'repeatable read' by default"),
+            standard("default_transaction_read_only", "on", message: "read-only"),
             Ailment(
                 name: "locks that do not exclude", check: "locks", outcome: "failed", message: "revoked grant",
                 begin: """

@@ -78,6 +78,69 @@ import Testing
             #expect(try await site.admin.at(gateway.port).call("GET", "/admin/v1/buckets").status == 401)
         }
     }
+
+    /// Runs a command that fails, and returns the one line that it wrote, as the members of its JSON.
+    private func lastLine(
+        _ command: [String], _ environment: [String: String], status: Int32 = 1
+    ) async throws -> JSON {
+        let settings = ["SLUICE_LOG_FORMAT": "json", "SLUICE_LOG_LEVEL": "critical", "SLUICE_LISTEN": "127.0.0.1:0"]
+        let process = try RunningProcess(
+            [Program.path] + command, environment: settings.merging(environment) { $1 })
+        #expect(await process.exitStatus() == status)
+        #expect(process.output == "")
+        let lines = process.errors.split(separator: "\n")
+        #expect(lines.count == 1, "\(process.errors)")
+        return try #require(try? JSON(Array((lines.last ?? "").utf8)), "\(process.errors)")
+    }
+
+    @Test func `a command that cannot start ends with one line of the log, with cause and advice`() async throws {
+        let site = try Deployment.current
+        let login = "\(site.databaseName)_bare"
+        let session = try site.session()
+        try await session.runScript(
+            "CREATE ROLE \(login) LOGIN; CREATE ROLE \(login)_member IN ROLE sluice_gateway LOGIN")
+        await session.close()
+        let superuser = try #require(site.environment["SLUICE_DATABASE_URL"])
+        func settings(_ from: String, _ to: String) -> [String: String] {
+            site.environment.merging(["SLUICE_DATABASE_URL": superuser.replacing(from, with: to)]) { $1 }
+        }
+        let bare = settings("user=postgres", "user=\(login)")
+        let cases: [(command: String, settings: [String: String], cause: String, advice: String?)] = [
+            ("serve", bare, "PostgreSQL: ERROR 42501: permission denied", "GRANT sluice_gateway TO the login"),
+            ("migrate", bare, "PostgreSQL: ERROR 42501: permission denied", "must own the database"),
+            (
+                "migrate", settings("user=postgres", "user=\(login)_member"),
+                "PostgreSQL: ERROR 42501: permission denied", "sluice_owner"
+            ),
+            ("serve", settings("user=postgres", "user=\(login)_no"), "does not exist", "Check the role"),
+            ("migrate", settings("dbname=", "dbname=no_"), "does not exist", "Create the database"),
+            (
+                "serve", settings("dbname=\(site.databaseName)", "dbname=template1"), "run 'sluice migrate'", nil
+            ),
+            (
+                "serve", site.environment.merging(["SLUICE_LISTEN": "127.0.0.1:\(site.gateways[0].port)"]) { $1 },
+                "Address already in use", nil
+            ),
+            (
+                "migrate", ["SLUICE_DATABASE_URL": "", "SLUICE_LISTEM": "1"],
+                "there is no such setting; did you mean SLUICE_LISTEN?; SLUICE_DATABASE_URL: must be set",
+                "sluice serve --help"
+            ),
+        ]
+        for (command, settings, cause, advice) in cases {
+            let line = try await lastLine([command], settings)
+            #expect(line["level"] == "critical")
+            #expect(line["message"] == .string(command == "serve" ? "The gateway failed" : "The migration failed"))
+            #expect(line["cause"].text?.contains(cause) == true, "\(command): \(line)")
+            #expect(advice.map { line["advice"].text?.contains($0) == true } ?? (line["advice"] == .null), "\(line)")
+        }
+        // Mistakes of the command line are not for the log.
+        for arguments in [["serve", "--bogus"], ["serve", "--set", "nothing"], ["dev", "--log-level", "loud"]] {
+            let process = try RunningProcess([Program.path] + arguments, environment: ["SLUICE_LOG_FORMAT": "json"])
+            #expect(await process.exitStatus() == 64)
+            #expect(process.errors.hasPrefix("Error: "), "\(process.errors)")
+        }
+    }
 }
 
 extension Deployment {

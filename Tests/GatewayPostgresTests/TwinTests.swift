@@ -177,6 +177,70 @@ import Testing
                 "SELECT count(*) FROM admin_audit WHERE actor = 'migration' AND operation = 'delete'") == 3)
     }
 
+    /// The first quota is the oldest, the third has the lowest limit and stays, and the second was made in between.
+    @Test(.database) func `a quota that stays goes on from the largest counter, and may be audited`() async throws {
+        let connection = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let files = try Self.files()
+        try await connection.runScript(files.first)
+        for function in files.functions {
+            try await connection.runScript("SET check_function_bodies = off; " + function)
+        }
+        try await connection.runScript(Self.counters)
+        #expect(try await connection.number("SELECT count(*) FROM audit_quotas()") == 0)
+        try await connection.runScript(
+            "BEGIN; \(files.third); SELECT append_policy_log('{all}', 'sluice migrate', ''); COMMIT")
+        #expect(try await connection.number("SELECT quota_limit FROM quotas") == 50)
+        for (holder, used) in [("user:early", 50), ("user:reset", 7), ("user:gone", 5), ("user:late", 2)] {
+            let kept = "'00000000-0000-4000-8000-000000000003', '\(holder)', quota_period_start('month', now())"
+            #expect(
+                try await connection.number(
+                    "SELECT used FROM quota_usage WHERE (quota_id, holder, period_start) = (\(kept))") == Int64(used),
+                "\(holder)")
+            #expect(
+                try await connection.number("SELECT repair_quota_usage(\(kept))") == Int64(used),
+                "\(holder) after an audit")
+        }
+        #expect(try await connection.number("SELECT count(*) FROM audit_quotas()") == 0)
+        // What is given back is counted: both reservations of the larger counter, and that of the own counter.
+        let held = "SELECT sum(amount) FROM reservations WHERE quota_id = '00000000-0000-4000-8000-000000000003'"
+        #expect(try await connection.number(held + " AND holder = 'user:early'") == 50)
+        #expect(try await connection.number(held + " AND holder = 'user:reset'") == 7)
+    }
+
+    /// Byte quotas with the same rule, what four callers were issued, and what the quotas counted of it.
+    private static let counters = """
+        SELECT prepare_issuances_partitions(1);
+        INSERT INTO quotas (id, principal, action, metric, period, sharing, quota_limit, created_at)
+        SELECT ('00000000-0000-4000-8000-00000000000' || n)::uuid, '*', 'PutObject', 'bytes', 'month', 'each',
+            (ARRAY[100, 70, 50])[n], now() + make_interval(secs => n)
+        FROM generate_series(1, 3) n;
+        CREATE TEMP TABLE issued (n integer, principal text, quotas integer[], amount bigint, released integer[]);
+        INSERT INTO issued VALUES
+            (1, 'user:early', '{1}', 30, '{}'), (2, 'user:early', '{1,2,3}', 20, '{}'),
+            (3, 'user:reset', '{1,2,3}', 7, '{1,2}'), (4, 'user:gone', '{1}', 5, '{}'),
+            (5, 'user:late', '{3}', 2, '{}');
+        INSERT INTO issuances (id, issued_at, policy_seq, principal, matched_principal, grant_id, credential_id,
+            delivery, action, method, bucket, object_key, expires_at, request_id, quota_ids, quota_amounts)
+        SELECT ('00000000-0000-7000-8000-00000000000' || i.n)::uuid, now(), 0, i.principal, '*', gen_random_uuid(),
+            gen_random_uuid(), 'presigned-url', 'PutObject', 'PUT', 'demo', 'key', now(), '',
+            ARRAY(SELECT ('00000000-0000-4000-8000-00000000000' || q)::uuid FROM unnest(i.quotas) q),
+            ARRAY(SELECT i.amount FROM unnest(i.quotas) q)
+        FROM issued i;
+        INSERT INTO quota_usage (quota_id, holder, period_start, shared, used, released)
+        SELECT ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal, quota_period_start('month', now()),
+            false,
+            sum(CASE WHEN q = ANY (i.released) THEN 0 ELSE i.amount END),
+            sum(CASE WHEN q = ANY (i.released) THEN i.amount ELSE 0 END)
+        FROM issued i, unnest(i.quotas) q GROUP BY q, i.principal;
+        INSERT INTO reservations (issuance_id, quota_id, holder, period_start, amount, bucket, object_key, dead_at,
+            check_at)
+        SELECT ('00000000-0000-7000-8000-00000000000' || i.n)::uuid,
+            ('00000000-0000-4000-8000-00000000000' || q)::uuid, i.principal,
+            quota_period_start('month', now()), i.amount, 'demo', 'key', now(), now()
+        FROM issued i, unnest(i.quotas) q WHERE NOT q = ANY (i.released);
+        SELECT append_policy_log('{all}', 'test', '');
+        """
+
     private static func files() throws -> (first: String, third: String, functions: [String]) {
         func migration(_ version: Int32) throws -> String {
             String(decoding: try #require(Migration.all.first { $0.version == version }).sql, as: UTF8.self)

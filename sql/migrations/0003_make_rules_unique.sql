@@ -6,6 +6,10 @@
 -- A database may hold such rows already. Of the same grants, the oldest stays; the others end, as if an admin had
 -- removed them, and their history is kept. What is allowed and refused stays as it is. Of the same quotas, the one with
 -- the lowest limit stays, and of these the oldest; the others are deleted. The audit lists each row that goes.
+--
+-- Each of the same quotas counted what was issued since it was made or reset, and all of them counted each issuance in
+-- that time. So the quota that stays goes on from the largest of their counters. Their sum would count an issuance
+-- several times; its own counter may lack what was issued before it was made.
 
 CREATE TEMP TABLE surplus_grants ON COMMIT DROP AS
 SELECT n.id FROM (
@@ -19,14 +23,14 @@ SELECT n.id FROM (
 WHERE n.number > 1;
 
 CREATE TEMP TABLE surplus_quotas ON COMMIT DROP AS
-SELECT n.id FROM (
-    SELECT q.id, row_number() OVER (
+SELECT n.id, n.kept_id FROM (
+    SELECT q.id, first_value(q.id) OVER (
         PARTITION BY q.principal, q.bucket, q.action, q.metric, q.period, q.sharing
         ORDER BY q.quota_limit, q.created_at, q.id
-    ) AS number
+    ) AS kept_id
     FROM quotas q
 ) n
-WHERE n.number > 1;
+WHERE n.id <> n.kept_id;
 
 -- Identifiers of the audit are UUIDs of version 7.
 INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
@@ -57,6 +61,32 @@ FROM surplus_grants s
 WHERE g.id = s.id AND g.removed_at IS NULL;
 
 DELETE FROM quotas q USING surplus_quotas s WHERE q.id = s.id;
+
+-- Nothing is recorded meanwhile, as the migration holds the policy lock. Nothing may be settled either.
+LOCK TABLE reservations, quota_usage IN SHARE ROW EXCLUSIVE MODE;
+
+-- The counters that take the place of one of a quota that stays.
+CREATE TEMP TABLE larger_counters ON COMMIT DROP AS
+SELECT l.* FROM (
+    SELECT DISTINCT ON (s.kept_id, u.holder, u.period_start)
+        s.kept_id, u.quota_id, u.holder, u.period_start, u.shared, u.used
+    FROM (SELECT id, kept_id FROM surplus_quotas UNION SELECT kept_id, kept_id FROM surplus_quotas) s
+    JOIN quota_usage u ON u.quota_id = s.id
+    ORDER BY s.kept_id, u.holder, u.period_start, u.used DESC, u.quota_id <> s.kept_id, u.quota_id
+) l
+WHERE l.quota_id <> l.kept_id;
+
+-- A counter equals its charges plus archived less released. Charges to the other quota become archived.
+INSERT INTO quota_usage (quota_id, holder, period_start, shared, used, archived)
+SELECT l.kept_id, l.holder, l.period_start, l.shared, l.used, l.used FROM larger_counters l
+ON CONFLICT (quota_id, holder, period_start) DO UPDATE
+SET archived = quota_usage.archived + excluded.used - quota_usage.used, used = excluded.used;
+
+-- What may be given back is what is reserved on the counter that was taken.
+DELETE FROM reservations r USING larger_counters l
+WHERE r.quota_id = l.kept_id AND r.holder = l.holder AND r.period_start = l.period_start;
+UPDATE reservations r SET quota_id = l.kept_id FROM larger_counters l
+WHERE r.quota_id = l.quota_id AND r.holder = l.holder AND r.period_start = l.period_start;
 
 -- What this principal may do, the lookup of the candidates of one key, and that no two live grants say the same. Prefix
 -- and conditions together are too long for an index, so conditions are compared by a digest of their text, which is the

@@ -141,16 +141,4 @@ extension ContractValue {
         if let action = self["action"], let outcome = self["outcome"] { return "\(action.cell) \(outcome.cell)" }
         return members.map { "\($0.name)=\($0.value.summary)" }.joined(separator: " ")
     }
-
-    /// The text of the value for one line.
-    var cell: String {
-        switch self {
-        case .null: "-"
-        case .string(let text): text.isEmpty ? "''" : text
-        case .array(let items) where !items.contains { !$0.members.isEmpty }:
-            items.isEmpty ? "-" : items.map(\.cell).joined(separator: ",")
-        case .object(let members) where members.isEmpty: "-"
-        default: json()
-        }
-    }
 }

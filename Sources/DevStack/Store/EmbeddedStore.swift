@@ -44,16 +44,14 @@ public final class EmbeddedStore: HTTPResponder {
         }
     }
 
-    let configuration: Configuration
-    let files: ObjectFiles
-    let now: @Sendable () -> SigningInstant
+    private let configuration: Configuration
+    let objects: ObjectService
+    private let now: @Sendable () -> SigningInstant
     let verifier: StoreVerifier
     private let awsTokens: AWSTokenService
     private let alibabaTokens: AlibabaTokenService
     private let logger: Logger
 
-    /// Maximum size of a document or form in a body, in bytes: a list of 10,000 parts fits.
-    static let maxDocumentBytes = 2 << 20
     /// What a form may have besides its file, in bytes.
     private static let maxFormExtra: Int64 = 64 << 10
 
@@ -65,7 +63,9 @@ public final class EmbeddedStore: HTTPResponder {
         self.configuration = configuration
         self.now = now
         self.logger = logger
-        files = try ObjectFiles(directory: configuration.directory)
+        objects = ObjectService(
+            files: try ObjectFiles(directory: configuration.directory),
+            maxObjectBytes: configuration.maxObjectBytes, outlet: configuration.outlet)
         let keys = StoreKeys(configuration.credential)
         verifier = StoreVerifier(keys: keys, region: configuration.region, ossRegion: configuration.ossRegion)
         awsTokens = AWSTokenService(verifier: verifier)
@@ -77,7 +77,7 @@ public final class EmbeddedStore: HTTPResponder {
     /// - Throws: ``EmbeddedStoreError/invalidBucketName(_:)``, or an error of the file system.
     public func makeBucket(_ name: String) throws {
         guard ObjectName.isValidBucket(name) else { throw EmbeddedStoreError.invalidBucketName(name) }
-        try files.makeBucket(name)
+        try objects.files.makeBucket(name)
     }
 
     /// Plans a request: uploads and forms are streamed, documents are collected, and other methods have no body.
@@ -89,7 +89,7 @@ public final class EmbeddedStore: HTTPResponder {
             return RequestPlan(
                 isForm
                     ? .stream(maxBytes: configuration.maxObjectBytes + Self.maxFormExtra)
-                    : .collect(maxBytes: Self.maxDocumentBytes))
+                    : .collect(maxBytes: ObjectService.maxDocumentBytes))
         default: return RequestPlan(.collect(maxBytes: 0))
         }
     }
@@ -128,12 +128,12 @@ public final class EmbeddedStore: HTTPResponder {
             case .requestTimeout: StoreError.requestTimeout
             case .contentTooLarge(let maxBytes): StoreError.entityTooLarge(maxBytes: maxBytes)
             case .uriTooLong:
-                StoreError(status: failure.status, code: "KeyTooLongError", message: "The URL is too long.")
+                StoreError(failure.status, "KeyTooLongError", "The URL is too long.")
             case .expectationFailed: StoreError.notImplemented("No expectation but 100-continue is met.")
             case .headerFieldsTooLarge:
                 StoreError(
-                    status: failure.status, code: "RequestHeaderSectionTooLarge",
-                    message: "Your request header section exceeds the maximum allowed size.")
+                    failure.status, "RequestHeaderSectionTooLarge",
+                    "Your request header section exceeds the maximum allowed size.")
             case .unavailable: StoreError.unavailable
             }
         return response(to: error, .s3, path: nil, UUID().uuidString)
@@ -150,7 +150,7 @@ public final class EmbeddedStore: HTTPResponder {
             request.headers["content-type"]?.lowercased().hasPrefix("multipart/form-data") == true
         {
             guard hasBucket(bucket) else { throw StoreError.noSuchBucket }
-            return try await postForm(bucket, request, body, at: instant)
+            return try await objects.postForm(bucket, request, body, verifier, at: instant)
         }
         guard StoreOperation.table.contains(where: { $0.method == request.method }) else {
             throw StoreError.notImplemented("This store does not have this operation.")
@@ -169,13 +169,13 @@ public final class EmbeddedStore: HTTPResponder {
     }
 
     private func hasBucket(_ name: String) -> Bool {
-        ObjectName.isValidBucket(name) && files.hasBucket(name)
+        ObjectName.isValidBucket(name) && objects.files.hasBucket(name)
     }
 
     private func openSession(
         _ request: StoreRequest, _ body: RequestBody, at instant: SigningInstant
     ) async throws -> ServerResponse {
-        let bytes = try await body.bytes(atMost: Self.maxDocumentBytes)
+        let bytes = try await body.bytes(atMost: ObjectService.maxDocumentBytes)
         let isForm = request.headers["content-type"]?.hasPrefix("application/x-www-form-urlencoded") ?? false
         guard let pairs = isForm ? PercentText.pairs(bytes) : [] else {
             throw StoreError.invalidRequest("The form in the body cannot be decoded.")
@@ -194,14 +194,14 @@ public final class EmbeddedStore: HTTPResponder {
         _ body: RequestBody, at instant: SigningInstant
     ) async throws -> ServerResponse {
         switch operation {
-        case .getObject, .headObject: try get(name, fields, query: request.query)
-        case .putObject: try await put(name, fields, body, of: request, at: instant)
-        case .deleteObject: try delete(name, fields)
-        case .startUpload: try startUpload(name, fields, at: instant)
-        case .putPart: try await putPart(name, fields, body, of: request, at: instant)
-        case .listParts: try listParts(name, request, fields.dialect)
-        case .completeUpload: try await completeUpload(name, fields, body, of: request, at: instant)
-        case .abortUpload: try abortUpload(name, request)
+        case .getObject, .headObject: try objects.get(name, fields, query: request.query)
+        case .putObject: try await objects.put(name, fields, body, of: request, at: instant)
+        case .deleteObject: try objects.delete(name, fields, at: instant)
+        case .startUpload: try objects.startUpload(name, fields, at: instant)
+        case .putPart: try await objects.putPart(name, fields, body, of: request, at: instant)
+        case .listParts: try objects.listParts(name, request, fields.dialect)
+        case .completeUpload: try await objects.completeUpload(name, fields, body, of: request, at: instant)
+        case .abortUpload: try objects.abortUpload(name, request)
         case .headBucket, .listObjects, .listUploads, .getVersioning, .getLocation, .postObject:
             preconditionFailure("\(operation) is not on objects.")
         }
@@ -212,8 +212,8 @@ public final class EmbeddedStore: HTTPResponder {
     ) throws -> ServerResponse {
         switch operation {
         case .headBucket: return ServerResponse(head: ResponseHead(status: .ok))
-        case .listObjects: return try list(bucket, request, dialect)
-        case .listUploads: return try listUploads(bucket, request, dialect)
+        case .listObjects: return try objects.list(bucket, request, dialect)
+        case .listUploads: return try objects.listUploads(bucket, request, dialect)
         // Without a status, versioning was never switched on.
         case .getVersioning:
             return StoreXML("VersioningConfiguration", namespace: dialect.namespace, []).response()
@@ -225,21 +225,6 @@ public final class EmbeddedStore: HTTPResponder {
             .abortUpload:
             preconditionFailure("\(operation) is not on buckets.")
         }
-    }
-
-    /// Reports a change to the gateway.
-    func report(_ record: ObjectRecord, in bucket: String, as kind: ObjectChange.Kind) {
-        let milliseconds = now().epochSeconds * 1000
-        configuration.outlet?.add(
-            ObjectChange(kind: kind, bucket: bucket, record: record, milliseconds: milliseconds))
-    }
-
-    /// Sends the callback of an upload; `nil` if it asked for none.
-    func answer(
-        to callback: OSSCallback?, _ record: ObjectRecord, in bucket: String
-    ) async throws -> ServerResponse? {
-        try await callback?.send(
-            through: configuration.outlet, record, in: bucket, requestID: UUID().uuidString)
     }
 
     private func storeError(for error: RequestBodyError) -> StoreError {

@@ -13,7 +13,7 @@ public final class CallbackKeys: Sendable {
     static let maxURLBytes = 1024
 
     private struct Held {
-        let key: RSAPublicKey
+        let key: PublicKey
         let fetchedAt: Date
     }
 
@@ -56,7 +56,7 @@ public final class CallbackKeys: Sendable {
             let bytes = Base64.decode(keyURL), let text = String(validating: bytes, as: UTF8.self),
             let address = address(text)
         else { throw refusal }
-        guard try await key(at: address).verifiesMD5(signature, of: message) else { throw refusal }
+        guard try await key(at: address).verifies(signature, of: message.span) else { throw refusal }
     }
 
     /// Returns the address to fetch a key from; `nil` if its origin is not listed. OSS names an `http` address but also
@@ -72,7 +72,7 @@ public final class CallbackKeys: Sendable {
         return nil
     }
 
-    private func key(at address: String) async throws(GatewayError) -> RSAPublicKey {
+    private func key(at address: String) async throws(GatewayError) -> PublicKey {
         let start = now()
         guard let known = held.withLock({ $0.value(for: address) }) else {
             guard allowance.withLock({ $0.take(at: start) }) else {
@@ -85,12 +85,12 @@ public final class CallbackKeys: Sendable {
         do throws(GatewayError) { return try await fetch(address, through: refetches) } catch { return known.key }
     }
 
-    private func fetch(_ address: String, through gate: Gate) async throws(GatewayError) -> RSAPublicKey {
+    private func fetch(_ address: String, through gate: Gate) async throws(GatewayError) -> PublicKey {
         let start = now()
         let document = try await gate.pass { () async throws(GatewayError) in
             try await fetcher.keySet(at: address)
         }
-        guard let text = String(validating: document, as: UTF8.self), let key = try? RSAPublicKey(pem: text) else {
+        guard let text = String(validating: document, as: UTF8.self), let key = try? PublicKey(md5PEM: text) else {
             // The error asks the store to call again, because the address is one of the store's own.
             throw .unavailable(retryAfter: 5, cause: "the public key of a callback cannot be read")
         }

@@ -74,6 +74,14 @@ struct DevCommand: AsyncParsableCommand {
         var logs = LogSetup()
         logs.level = Logger.Level(rawValue: logLevel) ?? logs.level
         let logger = logs.install()
+        do {
+            try await start(logger, logs.requests)
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The demo failed", as: nil)
+        }
+    }
+
+    private func start(_ logger: Logger, _ requestLog: any RequestLog) async throws {
         let environment = ProcessInfo.processInfo.environment
         let here = FileManager.default.currentDirectoryPath
         let directory =
@@ -82,7 +90,7 @@ struct DevCommand: AsyncParsableCommand {
         say("Starting PostgreSQL in \(directory.path) …")
         let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
         do {
-            try await serve(postgres, directory, logger, logs.requests)
+            try await serve(postgres, directory, logger, requestLog)
         } catch {
             await postgres.stop()
             throw error

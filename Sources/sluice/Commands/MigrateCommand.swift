@@ -2,6 +2,7 @@ import ArgumentParser
 import GatewayPostgres
 import LibPQ
 import LineLogging
+import Logging
 
 /// `sluice migrate`: brings the database's schema up to date.
 struct MigrateCommand: AsyncParsableCommand {
@@ -23,6 +24,14 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         var reader = try await options.reader()
         let logger = LogSetup(reading: &reader).install()
+        do {
+            try await migrate(&reader, logger)
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The migration failed", as: .owner)
+        }
+    }
+
+    private func migrate(_ reader: inout SettingReader, _ logger: Logger) async throws {
         let connection = try PostgresConnection(maintaining: &reader, logger: logger)
         let outcome = try await Migrator(connection: connection, logger: logger).migrate()
         await connection.close()

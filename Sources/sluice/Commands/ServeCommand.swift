@@ -1,4 +1,5 @@
 import ArgumentParser
+import GatewayAPI
 import LineLogging
 import Logging
 import Metrics
@@ -35,11 +36,18 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         var reader = try await options.reader()
         let logs = LogSetup(reading: &reader)
-        let settings = try Settings(&reader)
         let logger = logs.install()
+        do {
+            try await serve(Settings(&reader), logger, logs.requests)
+        } catch {
+            throw ExitCode(logging: error, to: logger, "The gateway failed", as: .gateway)
+        }
+    }
+
+    private func serve(_ settings: Settings, _ logger: Logger, _ requestLog: any RequestLog) async throws {
         let metrics = PrometheusFactory()
         MetricsSystem.bootstrap(metrics)
-        let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: logs.requests)
+        let gateway = try await Gateway(settings, metrics: metrics, logger: logger, requestLog: requestLog)
         try await ServiceGroup(running: gateway.services, logger: logger).run()
     }
 }

@@ -51,37 +51,12 @@ extension Doctor {
             judge(gateways)
             return try await diagnosis.endpoints()
         } catch let error as PostgresError {
-            report.note(.database, .failed, "\(error)", advice: Self.advice(for: error))
+            report.note(.database, .failed, "\(error)", advice: error.advice(for: .gateway))
         } catch {
             report.note(.database, .failed, "\(error)")
         }
         return nil
     }
-
-    /// What to do about a database that does not answer as it should.
-    private static func advice(for error: PostgresError) -> String {
-        let text = "\(error)"
-        return switch error.sqlState {
-        case "3D000"?: "Create the database as docs/operations.md shows, or correct its name in SLUICE_DATABASE_URL."
-        case "42501"?:
-            if case .refused = error {
-                "As the owner of the database: GRANT CONNECT ON DATABASE … TO sluice_gateway"
-            } else {
-                "The login lacks a right: run 'sluice migrate', and make the login a member of sluice_gateway."
-            }
-        case "57014"?: "The server ended the statement. Find out what keeps it busy."
-        // Class 28 is a login that is not accepted.
-        case let state? where state.hasPrefix("28"): Self.adviceOnLogin
-        case nil where text.contains("password"): Self.adviceOnLogin
-        case nil where text.contains("too many") || text.contains("slots"):
-            "Raise max_connections on the server, or run fewer clients."
-        case nil: "Check the host and port in SLUICE_DATABASE_URL, and whether PostgreSQL runs there."
-        default: "The server's log tells more."
-        }
-    }
-
-    private static let adviceOnLogin =
-        "Check the role and the password in SLUICE_DATABASE_URL, and pg_hba.conf on the server."
 
     private mutating func judge(_ facts: ServerFacts) {
         if facts.versionNumber < 150_000 {

@@ -8,10 +8,13 @@ def flaws(table_path, sources):
     """All flaws, a line each: of the table, and of files that name what they may not."""
     table = Table(table_path, sources)
     found = list(table.flaws)
+    listed = {target.name for target in table.targets}
     files = {}  # Target's name -> its files.
     for folder in sorted(path for path in sources.iterdir() if path.is_dir()):
         paths = sorted(folder.rglob("*.swift"))
         files[folder.name] = [SwiftFile(path, path.read_text()) for path in paths]
+        if folder.name not in listed and any(path.parent != folder for path in paths):
+            found.append(f"{folder}: the target has folders, and the table does not list it")
     for target in table.targets:
         if target.folder.is_dir():
             found += TargetCheck(target, files, table_path).flaws()

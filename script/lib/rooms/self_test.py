@@ -37,6 +37,8 @@ CASES = [
       "Cellar/Foreign.swift": "func ask(_ other: Other) -> Bool { other.isForeign }\n"}, []),
     # Folders and table disagree.
     ({"Attic/Box.swift": "struct Box {}\n"}, ["House/Attic: the table has no room for this folder"]),
+    ({"../Shed/Saw.swift": "struct Saw {}\n"}, []),
+    ({"../Shed/Tools/Saw.swift": "struct Saw {}\n"}, ["Shed: the target has folders, and the table does not list it"]),
     ({"Garden/Tree.swift": None}, ["table.txt:3: House has no folder Garden with Swift files"]),
 ]
 

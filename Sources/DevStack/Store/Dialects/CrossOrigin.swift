@@ -18,14 +18,10 @@ struct StoreOrigins: Sendable {
     func preflight(_ head: RequestHead) throws(StoreError) -> ServerResponse {
         guard let origin = head.headerFields[.origin], let method = head.headerFields[.accessControlRequestMethod]
         else {
-            throw StoreError(
-                status: .badRequest, code: "BadRequest",
-                message: "Insufficient information. Origin request header needed.")
+            throw StoreError(.badRequest, "BadRequest", "Insufficient information. Origin request header needed.")
         }
         guard isAllowed(origin), Self.methods.contains(method) else {
-            throw StoreError(
-                status: .forbidden, code: "AccessForbidden",
-                message: "CORSResponse: This CORS request is not allowed.")
+            throw StoreError(.forbidden, "AccessForbidden", "CORSResponse: This CORS request is not allowed.")
         }
         var fields: HeaderFields = [
             .accessControlAllowMethods: Self.methods.joined(separator: ", "), .accessControlMaxAge: "600",

@@ -131,7 +131,7 @@ struct FormPolicy: Sendable {
     }
 
     private static func invalid(_ reason: String) -> StoreError {
-        StoreError(status: .badRequest, code: "InvalidPolicyDocument", message: "Invalid Policy: \(reason).")
+        StoreError(.badRequest, "InvalidPolicyDocument", "Invalid Policy: \(reason).")
     }
 
     private static func refused(_ reason: String) -> StoreError {

@@ -41,9 +41,7 @@ struct AWSTokenService: Sendable {
     ) throws -> ServerResponse {
         let rules = V4Rules.aws(region: verifier.region, service: "sts")
         guard let found = try SignatureClaim.of(request) else {
-            throw StoreError(
-                status: .forbidden, code: "MissingAuthenticationToken",
-                message: "Request is missing Authentication Token")
+            throw StoreError(.forbidden, "MissingAuthenticationToken", "Request is missing Authentication Token")
         }
         guard found.scheme == .awsV4 else { throw StoreError.invalidAccessKey }
         let claim =
@@ -57,8 +55,7 @@ struct AWSTokenService: Sendable {
         guard parameters.count == pairs.count, parameters["Action"] == "AssumeRole",
             parameters["Version"] == "2011-06-15"
         else {
-            throw StoreError(
-                status: .badRequest, code: "InvalidAction", message: "The store knows AssumeRole of 2011-06-15 only.")
+            throw StoreError(.badRequest, "InvalidAction", "The store knows AssumeRole of 2011-06-15 only.")
         }
         let call = try AssumeRoleCall(parameters, .aws)
         let session = try call.open(verifier.keys.tokens, at: now)

@@ -8,22 +8,19 @@ extension StoreError {
         guard dialect == .oss else { return self }
         switch code {
         case "AuthorizationQueryParametersError", "AuthorizationHeaderMalformed", "InvalidRequest":
-            return StoreError(status: .badRequest, code: "InvalidArgument", message: message, details: details)
+            return StoreError(.badRequest, "InvalidArgument", message, details: details)
         case "InvalidAccessKeyId":
-            return StoreError(
-                status: .forbidden, code: code, message: "The OSS Access Key Id you provided does not exist.")
+            return StoreError(.forbidden, code, "The OSS Access Key Id you provided does not exist.")
         case "InvalidToken":
             return StoreError(
-                status: .forbidden, code: "InvalidSecurityToken", message: "The security token you provided is invalid."
+                .forbidden, "InvalidSecurityToken", "The security token you provided is invalid."
             )
         case "ExpiredToken":
-            return StoreError(
-                status: .forbidden, code: "SecurityTokenExpired",
-                message: "The security token you provided has expired.")
+            return StoreError(.forbidden, "SecurityTokenExpired", "The security token you provided has expired.")
         case "BadDigest":
-            return StoreError(status: .badRequest, code: "InvalidDigest", message: message)
+            return StoreError(.badRequest, "InvalidDigest", message)
         case "KeyTooLongError", "InvalidURI":
-            return StoreError(status: .badRequest, code: "InvalidObjectName", message: message)
+            return StoreError(.badRequest, "InvalidObjectName", message)
         default: return self
         }
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 import LibCrypto
 import Signing
 
-extension EmbeddedStore {
+extension ObjectService {
     /// Starts an upload in parts.
     func startUpload(
         _ name: ObjectName, _ fields: RequestFields, at instant: SigningInstant
@@ -38,7 +38,7 @@ extension EmbeddedStore {
         let upload = try upload(of: request, name)
         let received = try files.beginUpload()
         defer { received.discard() }
-        var check = ContentCheck(try ContentClaims(fields, maxBytes: configuration.maxObjectBytes))
+        var check = ContentCheck(try ContentClaims(fields, maxBytes: maxObjectBytes))
         for try await chunk in body.chunks {
             try check.add(chunk)
             try received.write(chunk)
@@ -103,7 +103,7 @@ extension EmbeddedStore {
         } catch let error as StoreError where error.code == "PreconditionFailed" && forbids {
             throw StoreError.fileAlreadyExists
         }
-        report(record, in: name.bucket, as: .completeUpload)
+        report(record, in: name.bucket, as: .completeUpload, at: instant)
         if let answer = try await answer(to: callback, record, in: name.bucket) { return answer }
         return StoreXML(
             "CompleteMultipartUploadResult", namespace: fields.dialect.namespace,

@@ -3,13 +3,13 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-extension EmbeddedStore {
+extension ObjectService {
     /// Stores an object. If it fails, nothing is left behind.
     func put(
         _ name: ObjectName, _ fields: RequestFields, _ body: RequestBody, of request: StoreRequest,
         at instant: SigningInstant
     ) async throws -> ServerResponse {
-        let put = try PutRequest(fields, maxBytes: configuration.maxObjectBytes)
+        let put = try PutRequest(fields, maxBytes: maxObjectBytes)
         let callback = try OSSCallback(request, fields)
         try refuseOverwriting(name, put.overwriting)
         let upload = try files.beginUpload()
@@ -21,7 +21,7 @@ extension EmbeddedStore {
         }
         let content = try check.finish()
         let record = try keep(upload, name, content, put, at: instant)
-        report(record, in: name.bucket, as: .put)
+        report(record, in: name.bucket, as: .put, at: instant)
         var head = HeaderFields()
         head[.eTag] = record.entityTag
         if fields.dialect == .s3 { head.set("x-amz-checksum-sha256", to: record.sha256) }
@@ -52,35 +52,11 @@ extension EmbeddedStore {
     }
 
     /// Removes an object. The answer is the same if there was none.
-    func delete(_ name: ObjectName, _ fields: RequestFields) throws -> ServerResponse {
+    func delete(_ name: ObjectName, _ fields: RequestFields, at instant: SigningInstant) throws -> ServerResponse {
         try fields.refuseVendorHeaders(except: ["content-sha256", "date", "security-token", "user-agent"])
         if let record = try files.record(name.bucket, name.key), try files.remove(name.bucket, name.key) {
-            report(record, in: name.bucket, as: .delete)
+            report(record, in: name.bucket, as: .delete, at: instant)
         }
         return ServerResponse(head: ResponseHead(status: .noContent))
-    }
-}
-
-extension RequestBody {
-    /// The pieces of the body, whether it was collected or not.
-    var chunks: RequestBodyStream {
-        switch self {
-        case .stream(let stream): return stream
-        case .collected(let bytes):
-            let rest = OnePiece(bytes)
-            return RequestBodyStream { rest.take() }
-        }
-    }
-
-    /// Reads the whole body.
-    ///
-    /// - Throws: ``StoreError`` if it is longer than `maxBytes`.
-    func bytes(atMost maxBytes: Int) async throws -> [UInt8] {
-        var bytes: [UInt8] = []
-        for try await chunk in chunks {
-            bytes += chunk
-            guard bytes.count <= maxBytes else { throw StoreError.entityTooLarge(maxBytes: Int64(maxBytes)) }
-        }
-        return bytes
     }
 }

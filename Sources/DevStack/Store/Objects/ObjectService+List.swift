@@ -2,10 +2,7 @@ import HTTPServing
 import LibCrypto
 import Signing
 
-extension EmbeddedStore {
-    /// The most entries of one answer.
-    static let maxListed = 1000
-
+extension ObjectService {
     /// Lists the objects of a bucket, in version 2 of the operation or, without `list-type`, in version 1.
     func list(_ bucket: String, _ request: StoreRequest, _ dialect: StoreDialect) throws -> ServerResponse {
         let query = try ListingQuery(request)
@@ -78,13 +75,13 @@ struct ListingQuery: Sendable {
         }
     }
 
-    /// Reads a number of entries; the most are ``EmbeddedStore/maxListed``.
+    /// Reads a number of entries; the most are ``ObjectService/maxListed``.
     static func count(_ text: String?, _ name: String) throws(StoreError) -> Int {
-        guard let text else { return EmbeddedStore.maxListed }
+        guard let text else { return ObjectService.maxListed }
         guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(text) else {
             throw .invalidArgument("Argument \(name) must be an integer between 0 and 2147483647")
         }
-        return min(number, EmbeddedStore.maxListed)
+        return min(number, ObjectService.maxListed)
     }
 }
 

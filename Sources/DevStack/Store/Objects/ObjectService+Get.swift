@@ -4,7 +4,7 @@ import HTTPTypes
 import LibCrypto
 import Signing
 
-extension EmbeddedStore {
+extension ObjectService {
     private static let chunkBytes = 64 << 10
 
     /// Headers of the vendors that downloads may have.

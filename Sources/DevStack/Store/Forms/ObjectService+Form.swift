@@ -3,12 +3,13 @@ import HTTPServing
 import HTTPTypes
 import Signing
 
-extension EmbeddedStore {
+extension ObjectService {
     private static let maxFieldBytes = 20 << 10
 
     /// Stores the file of a form. The form's own policy is verified, because the request itself has no signature.
     func postForm(
-        _ bucket: String, _ request: StoreRequest, _ body: RequestBody, at instant: SigningInstant
+        _ bucket: String, _ request: StoreRequest, _ body: RequestBody, _ verifier: StoreVerifier,
+        at instant: SigningInstant
     ) async throws -> ServerResponse {
         var reader = try FormReader(body, contentType: request.headers["content-type"] ?? "")
         var (form, file) = try await fields(&reader)
@@ -30,7 +31,7 @@ extension EmbeddedStore {
         let put = try PutRequest(form: RequestFields(form: form, dialect: dialect))
         try refuseOverwriting(name, put.overwriting)
         let record = try await receive(&reader, name, put, form, policy, dialect, at: instant)
-        report(record, in: bucket, as: .post)
+        report(record, in: bucket, as: .post, at: instant)
         return Self.answer(to: form, record, in: bucket)
     }
 
@@ -46,8 +47,8 @@ extension EmbeddedStore {
                 value += bytes
                 guard byteCount + value.count <= Self.maxFieldBytes else {
                     throw StoreError(
-                        status: .badRequest, code: "MaxPostPreDataLengthExceeded",
-                        message: "Your POST request fields preceding the upload file were too large.")
+                        .badRequest, "MaxPostPreDataLengthExceeded",
+                        "Your POST request fields preceding the upload file were too large.")
                 }
             }
             byteCount += value.count
@@ -66,7 +67,7 @@ extension EmbeddedStore {
         defer { upload.discard() }
         let lengths = policy.lengths
         var check = ContentCheck(
-            try ContentClaims(form: form, maxBytes: min(lengths.upperBound, configuration.maxObjectBytes)))
+            try ContentClaims(form: form, maxBytes: min(lengths.upperBound, maxObjectBytes)))
         while let bytes = try await reader.read() {
             try check.add(bytes)
             try upload.write(bytes)

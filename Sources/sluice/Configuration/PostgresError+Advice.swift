@@ -1,0 +1,47 @@
+import LibPQ
+
+extension PostgresError {
+    /// The roles that commands log in with.
+    enum Login {
+        /// A member of the role `sluice_gateway`.
+        case gateway
+        /// The owner of the schema.
+        case owner
+    }
+
+    /// What to do about a database that does not answer as it should.
+    ///
+    /// - Parameter login: The role that SLUICE_DATABASE_URL has to name.
+    func advice(for login: Login) -> String {
+        let text = "\(self)"
+        return switch sqlState {
+        case "3D000"?: "Create the database as docs/operations.md shows, or correct its name in SLUICE_DATABASE_URL."
+        // insufficient_privilege
+        case "42501"?: adviceOnRights(login)
+        case "57014"?: "The server ended the statement. Find out what keeps it busy."
+        // Class 28 is a login that is not accepted.
+        case let state? where state.hasPrefix("28"): Self.adviceOnLogin
+        case nil where text.contains("password"): Self.adviceOnLogin
+        case nil where text.contains("too many") || text.contains("slots"):
+            "Raise max_connections on the server, or run fewer clients."
+        case nil: "Check the host and port in SLUICE_DATABASE_URL, and whether PostgreSQL runs there."
+        default: "The server's log tells more."
+        }
+    }
+
+    private func adviceOnRights(_ login: Login) -> String {
+        switch (self, login) {
+        case (.refused, .gateway): "As the owner of the database: GRANT CONNECT ON DATABASE … TO sluice_gateway"
+        case (.refused, .owner): "As the owner of the database: GRANT CONNECT ON DATABASE … TO the schema's owner"
+        case (_, .gateway):
+            "The login of SLUICE_DATABASE_URL must be a member of sluice_gateway, which has the gateway's rights. "
+                + "As a superuser: GRANT sluice_gateway TO the login. As the owner of the schema: 'sluice migrate'"
+        case (_, .owner):
+            "The login of SLUICE_DATABASE_URL must own the database, or the schema's tables: name that role. "
+                + "docs/operations.md creates it as sluice_owner"
+        }
+    }
+
+    private static let adviceOnLogin =
+        "Check the role and the password in SLUICE_DATABASE_URL, and pg_hba.conf on the server."
+}

@@ -8,6 +8,7 @@ struct ListFilter: Sendable {
         case uuid
         case instant
         case action
+        case principal
         case words([String])
     }
 
@@ -26,6 +27,9 @@ struct ListFilter: Sendable {
 
     /// An action, in any of the forms that grants accept.
     static func action(_ name: String) -> ListFilter { ListFilter(name: name, form: .action) }
+
+    /// A principal with its kind, such as `user:alice`.
+    static func principal(_ name: String) -> ListFilter { ListFilter(name: name, form: .principal) }
 
     /// One of the words of a type.
     static func word<Word: RawRepresentable & CaseIterable>(
@@ -56,6 +60,12 @@ struct ListFilter: Sendable {
                 throw .invalidArgument(field: name, reason: "The action must be 'PutObject' or 'GetObject'.")
             }
             return action.rawValue
+        case .principal:
+            do throws(GatewayError) {
+                return try Principal(text).rawValue
+            } catch .invalidArgument(_, let reason) {
+                throw .invalidArgument(field: name, reason: reason)
+            }
         case .words(let words):
             guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
                 let list = words.map { "'\($0)'" }.joined(separator: ", ")

@@ -5,7 +5,7 @@ import StrictJSON
 extension APIKey: AdminResource {
     static var kind: ResourceKind { .apiKey }
     static var filters: [ListFilter] {
-        [.text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
+        [.principal("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt")]
     }
     static var collectionPath: String { "/admin/v1/api-keys" }
     static var ownMembers: Set<String> { ["id", "prefix", "previousKey", "createdAt"] }

@@ -57,6 +57,27 @@ import Testing
             try await connection.number("SELECT count(*) FROM refusals r WHERE r::text LIKE '%secret-name%'") == 0)
     }
 
+    @Test(.database(.migrated)) func `what is being written is found as well`() async throws {
+        let (journal, connection) = try journal()
+        let row = try Self.record("request-leaving")
+        #expect(journal.keep(row))
+        // Writers wait for this lock, and readers do not.
+        try await connection.runScript("BEGIN; LOCK TABLE refusals IN EXCLUSIVE MODE")
+        async let flush: Void = journal.flush()
+        let watcher = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let waiting = """
+            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND NOT l.granted
+            """
+        while try await watcher.number(waiting) == 0 { await Task.yield() }
+        let found = try await journal.refusals(ofRequest: row.requestID, around: .now)
+        #expect(found.rows == [row] && found.keptSince == row.at)
+        try await connection.runScript("COMMIT")
+        await flush
+        #expect(try await journal.refusals(ofRequest: row.requestID, around: .now).rows == [row])
+        #expect(try await connection.number("SELECT count(*) FROM refusals") == 1)
+    }
+
     @Test(.database(.migrated)) func `a flood is sampled by its origin and in all, and the answer says so`()
         async throws
     {

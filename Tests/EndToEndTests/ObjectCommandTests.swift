@@ -172,6 +172,28 @@ import Testing
         }
     }
 
+    @Test func `an interrupted upload of standard input leaves nothing, and does not promise to go on`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            Self.isPart(line) && earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let target = "\(bench.bucket)/\(bench.freshKey("piped.bin"))"
+            _ = try folder.write("large.bin", Self.bytes(11 * Self.mebibyte))
+            let put = try start(
+                bench, folder,
+                ["/bin/sh", "-c", "exec \"$0\" put - \"$1\" --part-size 5M < large.bin", Program.path, target])
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            put.signal(SIGINT)
+            #expect(await put.exitStatus() == 130, "\(put.errors)")
+            #expect(put.errors.contains("Standard input is not kept"), "\(put.errors)")
+            #expect(!put.errors.contains("--abort") && !put.errors.contains("same command"), "\(put.errors)")
+            let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
+            #expect(states == ["aborted"])
+            let kept = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/state")
+            #expect(!kept.contains { $0.hasSuffix(".json") }, "\(kept)")
+        }
+    }
+
     @Test func `an interrupted upload is given up, and its parts are removed`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in

@@ -168,7 +168,7 @@ let package = Package(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
             swiftSettings: strict),
         .testTarget(
-            name: "ObjectClientTests", dependencies: ["LibCurl", "ObjectClient", "ObjectCommands"],
+            name: "ObjectClientTests", dependencies: ["LibCrypto", "LibCurl", "ObjectClient", "ObjectCommands"],
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",

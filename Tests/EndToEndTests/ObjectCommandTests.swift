@@ -237,6 +237,28 @@ import Testing
         }
     }
 
+    @Test func `a store that keeps nothing, and a file that changes meanwhile, are found out`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            guard line.hasPrefix("PUT") else { return .pass }
+            if line.contains("lost.bin") { return .answer(200) }
+            if line.contains("changing.bin"), let file = FileHandle(forWritingAtPath: "\(folder.path)/changing.bin") {
+                _ = try? file.seekToEnd()
+                try? file.write(contentsOf: Data("more".utf8))
+            }
+            return .pass
+        } _: { bench, proxy in
+            for (name, status, text) in [
+                ("lost.bin", 8, "not what was sent"), ("changing.bin", 1, "changed while it was uploaded"),
+            ] as [(String, Int32, String)] {
+                _ = try folder.write(name, Self.bytes(1000))
+                let put = try await run(bench, folder, ["put", name, "\(bench.bucket)/\(bench.freshKey(name))"])
+                #expect(put.status == status && put.errors.contains(text), "\(name): \(put.status) \(put.errors)")
+                #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == 1, "\(name)")
+            }
+        }
+    }
+
     @Test func `a download that is cut off goes on with a range, in one run and in two`() async throws {
         let folder = try Folder()
         let marker = "\(folder.path)/goes-on"

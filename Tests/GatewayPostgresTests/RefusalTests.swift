@@ -97,8 +97,12 @@ import Testing
         #expect(try await journal.refusals(ofRequest: "request-9", around: .now).droppedNearby == 50)
         #expect(try await journal.refusals(ofRequest: "request-9", around: later).droppedNearby == 0)
         #expect(try await journal.refusals(ofRequest: "request-9", around: nil).droppedNearby == 50)
-        // The next batch has room again.
-        #expect(journal.keep(one[19]))
+        // The next batch has room again, and what it drops is added.
+        let next = one.filter { journal.keep($0) }.count
+        #expect(next == 3)
+        await journal.flush()
+        #expect(try await connection.number("SELECT count(*) FROM refusals") == 13)
+        #expect(try await connection.number("SELECT sum(dropped) FROM refusal_gaps") == 67)
     }
 
     @Test(.database(.migrated)) func `a batch that the database refuses is counted, one that it misses is kept`()

@@ -157,7 +157,7 @@ let package = Package(
             name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SigningTests",
-            dependencies: ["Signing", "TestSupport"],
+            dependencies: ["Signing", "SigningTesting", "TestSupport"],
             resources: [.copy("Vectors")],
             swiftSettings: strict
         ),
@@ -168,7 +168,7 @@ let package = Package(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
             swiftSettings: strict),
         .testTarget(
-            name: "ObjectClientTests", dependencies: ["LibCurl", "ObjectClient", "ObjectCommands"],
+            name: "ObjectClientTests", dependencies: ["LibCrypto", "LibCurl", "ObjectClient", "ObjectCommands"],
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
@@ -216,6 +216,10 @@ let package = Package(
         .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
         // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, the openssl command.
         .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
+        // Support of tests: verifies signatures as stores do, with the stages that signing uses.
+        .target(
+            name: "SigningTesting", dependencies: ["LibCrypto", "Signing"], path: "Tests/SigningTesting",
+            swiftSettings: strict),
         // Support of tests: HTTP/1.1 byte by byte.
         .target(name: "HTTPTesting", path: "Tests/HTTPTesting", swiftSettings: strict),
         .testTarget(
@@ -243,7 +247,7 @@ let package = Package(
             name: "GatewayAPITests",
             dependencies: [
                 "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto",
-                "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
+                "PrometheusMetrics", "Signing", "SigningTesting", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, logging, metrics,
             ],
             swiftSettings: strict
@@ -252,7 +256,7 @@ let package = Package(
             name: "GatewayCloudTests",
             dependencies: [
                 "GatewayCloud", "GatewayCore", "HTTPServing", "HTTPTesting", "LibCrypto", "LibCurl", "MicroHTTPD",
-                "Signing",
+                "Signing", "SigningTesting",
                 httpTypes, inMemoryLogging, logging, serviceLifecycle,
             ],
             resources: [.copy("Vectors")],

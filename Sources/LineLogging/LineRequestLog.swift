@@ -31,7 +31,7 @@ public struct LineRequestLog: RequestLog {
             128 + label.utf8.count + request.id.utf8.count + request.route.utf8.count
             + (principal?.utf8.count ?? 0) + (request.code?.utf8.count ?? 0)
             + (request.cause?.description.utf8.count ?? 0)
-        let refusal = request.refusal.map { LoggedRefusal($0, of: request) }
+        let refusal = LoggedRefusal(of: request)
         let room = LogLine.room(fields: 8 + LoggedRefusal.maxFields, bytes: bytes + (refusal?.byteCount ?? 0))
         lines.append(addingCapacity: room) { output in
             var line = LogLine(
@@ -49,6 +49,7 @@ public struct LineRequestLog: RequestLog {
             if let principal { line.field("principal", principal, in: &output) }
             line.field("reason", ifSet: refusal?.reason, in: &output)
             line.field("reason.subject", ifSet: refusal?.subject, in: &output)
+            line.field("reasons", ifSet: refusal?.reasons, in: &output)
             line.field("refusals", ifSet: refusal?.count, in: &output)
             line.field("request.id", verbatim: request.id, in: &output)
             line.field("route", verbatim: request.route, in: &output)

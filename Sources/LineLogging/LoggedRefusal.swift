@@ -5,7 +5,7 @@ import LibCrypto
 /// The fields of a refusal in the line of its request, as texts.
 struct LoggedRefusal {
     /// Most fields that a refusal adds to a line.
-    static let maxFields = 8
+    static let maxFields = 9
 
     let bucket: String?
     let client: String?
@@ -17,8 +17,12 @@ struct LoggedRefusal {
     let subject: String?
     /// Number of refusals, where a batch has several.
     let count: String?
+    /// The reasons of a batch's first refusals, each once and in their order, where there are several.
+    let reasons: String?
 
-    init(_ note: RefusalNote, of request: AnsweredRequest) {
+    /// Reads the fields; `nil` where nothing was refused. Those of one refusal are the first one's.
+    init?(of request: AnsweredRequest) {
+        guard let note = request.refusals.first else { return nil }
         bucket = note.target?.bucket.rawValue
         client = request.sourceAddress?.description
         grant = note.grantID?.lowercaseText
@@ -27,11 +31,17 @@ struct LoggedRefusal {
         reason = note.reason.rawValue
         subject = request.cause == nil ? note.subject : nil
         count = request.refusalCount > 1 ? String(request.refusalCount) : nil
+        var names: [String] = []
+        for refusal in request.refusals where !names.contains(refusal.reason.rawValue) {
+            names.append(refusal.reason.rawValue)
+        }
+        reasons = names.count > 1 ? names.joined(separator: ",") : nil
     }
 
     /// Length of all names and texts in bytes.
     var byteCount: Int {
-        [bucket, client, grant, keyPrefix, keySHA256, reason, subject, count].reduce(128) { $0 + ($1?.utf8.count ?? 0) }
+        [bucket, client, grant, keyPrefix, keySHA256, reason, subject, count, reasons]
+            .reduce(128) { $0 + ($1?.utf8.count ?? 0) }
     }
 }
 

@@ -98,7 +98,10 @@ public struct PutCommand: AsyncParsableCommand {
                     try await giveUp(upload, file, item)
                     continue
                 }
-                let outcome = try await upload.send(file, to: item.address)
+                let outcome: ObjectUpload.Outcome
+                do throws(ClientFailure) { outcome = try await upload.send(file, to: item.address) } catch {
+                    throw item.isTemporary ? await withoutRest(error, file, item, meter) : error
+                }
                 bar.end()
                 tell(outcome, item)
             }
@@ -132,6 +135,29 @@ public struct PutCommand: AsyncParsableCommand {
             ["aborted": wasThere],
             wasThere
                 ? "\(item.address): aborted" : "\(item.address): there is no interrupted upload of '\(file.path)'")
+    }
+
+    /// Removes what an upload of standard input left at the store: no later run can go on with it.
+    ///
+    /// - Returns: The failure that the user is told.
+    private func withoutRest(
+        _ failure: ClientFailure, _ file: LocalFile, _ item: UploadList.Item, _ meter: TransferMeter
+    ) async -> ClientFailure {
+        var isRemoved = true
+        // The flag of the upload is set by the first Ctrl-C; a second one ends the process.
+        let stop = StopFlag()
+        do throws(ClientFailure) {
+            let upload = ObjectUpload(
+                client: try options.client(stop: stop), memory: options.memory, options: try uploadOptions(for: item),
+                stop: stop, meter: meter)
+            _ = try await upload.abort(file, to: item.address)
+        } catch {
+            isRemoved = false
+        }
+        guard case .stopped = failure else { return failure }
+        return .stopped(
+            "Interrupted. Standard input is not kept: send it again from its beginning."
+                + (isRemoved ? "" : " The gateway removes the parts that have arrived when the upload expires."))
     }
 
     private func tell(_ outcome: ObjectUpload.Outcome, _ item: UploadList.Item) {

@@ -172,6 +172,28 @@ import Testing
         }
     }
 
+    @Test func `an interrupted upload of standard input leaves nothing, and does not promise to go on`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            Self.isPart(line) && earlier.contains(where: Self.isPart) ? .hold : .pass
+        } _: { bench, proxy in
+            let target = "\(bench.bucket)/\(bench.freshKey("piped.bin"))"
+            _ = try folder.write("large.bin", Self.bytes(11 * Self.mebibyte))
+            let put = try start(
+                bench, folder,
+                ["/bin/sh", "-c", "exec \"$0\" put - \"$1\" --part-size 5M < large.bin", Program.path, target])
+            try await waitUntil("a part is held", seconds: 30) { proxy.lines.count { Self.isPart($0) } >= 2 }
+            put.signal(SIGINT)
+            #expect(await put.exitStatus() == 130, "\(put.errors)")
+            #expect(put.errors.contains("Standard input is not kept"), "\(put.errors)")
+            #expect(!put.errors.contains("--abort") && !put.errors.contains("same command"), "\(put.errors)")
+            let states = try await bench.deployment.session().texts("SELECT state FROM multipart_uploads")
+            #expect(states == ["aborted"])
+            let kept = try FileManager.default.subpathsOfDirectory(atPath: "\(folder.path)/state")
+            #expect(!kept.contains { $0.hasSuffix(".json") }, "\(kept)")
+        }
+    }
+
     @Test func `an interrupted upload is given up, and its parts are removed`() async throws {
         let folder = try Folder()
         try await behind { line, earlier in
@@ -211,6 +233,28 @@ import Testing
                 #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == attempts, "\(name)")
                 let issued = "SELECT count(*) FROM issuances WHERE object_key = '\(key)' AND method = 'PUT'"
                 #expect(try await bench.deployment.number(issued) == links, "\(name)")
+            }
+        }
+    }
+
+    @Test func `a store that keeps nothing, and a file that changes meanwhile, are found out`() async throws {
+        let folder = try Folder()
+        try await behind { line, earlier in
+            guard line.hasPrefix("PUT") else { return .pass }
+            if line.contains("lost.bin") { return .answer(200) }
+            if line.contains("changing.bin"), let file = FileHandle(forWritingAtPath: "\(folder.path)/changing.bin") {
+                _ = try? file.seekToEnd()
+                try? file.write(contentsOf: Data("more".utf8))
+            }
+            return .pass
+        } _: { bench, proxy in
+            for (name, status, text) in [
+                ("lost.bin", 8, "not what was sent"), ("changing.bin", 1, "changed while it was uploaded"),
+            ] as [(String, Int32, String)] {
+                _ = try folder.write(name, Self.bytes(1000))
+                let put = try await run(bench, folder, ["put", name, "\(bench.bucket)/\(bench.freshKey(name))"])
+                #expect(put.status == status && put.errors.contains(text), "\(name): \(put.status) \(put.errors)")
+                #expect(proxy.lines.count { $0.contains(name) && $0.hasPrefix("PUT") } == 1, "\(name)")
             }
         }
     }

@@ -3,6 +3,7 @@ import GatewayCore
 import HTTPServing
 import HTTPTypes
 import Signing
+import SigningTesting
 import Testing
 
 @testable import GatewayAPI

@@ -20,7 +20,7 @@ import Testing
         #expect(answer.string("requestId") == id)
         let rows = gateway.refusals.rows.withLock { $0.filter { $0.requestID == id } }
         let line = try #require(gateway.requestLog.requests.withLock { $0.last { $0.id == id } })
-        #expect(rows.count == 1 && line.refusal == rows.first?.note)
+        #expect(rows.count == 1 && line.refusals == rows.map(\.note))
         #expect(line.sourceAddress?.description == "192.0.2.7")
         let row = try #require(rows.first)
         #expect(row.status == answer.status && row.note.code == answer.string("code"))

@@ -237,4 +237,19 @@ import Testing
         #expect(field("user:a", ["user:b"]) == "groups")
         #expect(field("user:a", name: "") == "name")
     }
+
+    @Test(arguments: [
+        ("*", true), ("a/*", true), ("a/b/*", true), ("a*", false), ("a/b*", false), ("a/*/", false), ("a/**", false),
+        ("", false), ("a/", false), ("*/a", false),
+    ])
+    func `a prefix that ends like a pattern is refused, and other stars are part of a key`(
+        prefix: String, isRefused: Bool
+    ) throws {
+        for effect in Grant.Effect.allCases {
+            let grant = try Fixture.grant(1, on: prefix, effect: effect)
+            #expect(refusedField { try grant.validated() } == (isRefused ? "prefix" : nil))
+            let below = try Fixture.grant(1, on: "${sub}/\(prefix)", effect: effect)
+            #expect(refusedField { try below.validated() } == (isRefused ? "template" : nil))
+        }
+    }
 }

@@ -57,6 +57,27 @@ import Testing
             try await connection.number("SELECT count(*) FROM refusals r WHERE r::text LIKE '%secret-name%'") == 0)
     }
 
+    @Test(.database(.migrated)) func `what is being written is found as well`() async throws {
+        let (journal, connection) = try journal()
+        let row = try Self.record("request-leaving")
+        #expect(journal.keep(row))
+        // Writers wait for this lock, and readers do not.
+        try await connection.runScript("BEGIN; LOCK TABLE refusals IN EXCLUSIVE MODE")
+        async let flush: Void = journal.flush()
+        let watcher = try PostgresConnection(testing: TestDatabase.current.connectionString)
+        let waiting = """
+            SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+            WHERE d.datname = current_database() AND NOT l.granted
+            """
+        while try await watcher.number(waiting) == 0 { await Task.yield() }
+        let found = try await journal.refusals(ofRequest: row.requestID, around: .now)
+        #expect(found.rows == [row] && found.keptSince == row.at)
+        try await connection.runScript("COMMIT")
+        await flush
+        #expect(try await journal.refusals(ofRequest: row.requestID, around: .now).rows == [row])
+        #expect(try await connection.number("SELECT count(*) FROM refusals") == 1)
+    }
+
     @Test(.database(.migrated)) func `a flood is sampled by its origin and in all, and the answer says so`()
         async throws
     {
@@ -76,8 +97,12 @@ import Testing
         #expect(try await journal.refusals(ofRequest: "request-9", around: .now).droppedNearby == 50)
         #expect(try await journal.refusals(ofRequest: "request-9", around: later).droppedNearby == 0)
         #expect(try await journal.refusals(ofRequest: "request-9", around: nil).droppedNearby == 50)
-        // The next batch has room again.
-        #expect(journal.keep(one[19]))
+        // The next batch has room again, and what it drops is added.
+        let next = one.filter { journal.keep($0) }.count
+        #expect(next == 3)
+        await journal.flush()
+        #expect(try await connection.number("SELECT count(*) FROM refusals") == 13)
+        #expect(try await connection.number("SELECT sum(dropped) FROM refusal_gaps") == 67)
     }
 
     @Test(.database(.migrated)) func `a batch that the database refuses is counted, one that it misses is kept`()

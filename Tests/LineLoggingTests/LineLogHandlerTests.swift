@@ -106,9 +106,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [LogFormat.text, .json])
+    func `the line of a batch has the number of refusals and their reasons`(format: LogFormat) throws {
+        let target = RefusalTarget(.getObject, on: "a/b", in: try BucketName("photos"))
+        let notes = [
+            RefusalNote(code: "AccessDenied", .noGrant, target: target), RefusalNote(code: "AccessDenied", .noGrant),
+            RefusalNote(code: "AccessDenied", .conditionFailed, subject: "validity"),
+        ]
+        var metadata: Logger.Metadata = [
+            "request.id": "018f", "method": "POST", "route": "/v1/{id}", "status": "201", "duration.us": "1234",
+            "bucket": "photos", "key.prefix": "a/", "reason": "noGrant",
+            // printf a/b | sha256sum
+            "key.sha256": "c14cddc033f64b9dea80ea675cf280a015e672516090a5626781153dc68fea11",
+        ]
+        let handler = LineLogHandler(label: "sluice", format: format)
+        for (count, total, reasons) in [(1, 1, nil), (2, 2, nil), (3, 30, "noGrant,conditionFailed")]
+            as [(Int, Int, String?)]
+        {
+            metadata["refusals"] = total > 1 ? "\(total)" : nil
+            metadata["reasons"] = reasons.map { "\($0)" }
+            let event = LogEvent(
+                level: .info, message: "Request answered", metadata: metadata, source: "GatewayAPI", file: #fileID,
+                function: #function, line: #line)
+            #expect(
+                requestLine(format, refusals: Array(notes.prefix(count)), refusalCount: total)
+                    == String(decoding: handler.line(for: event, at: time), as: UTF8.self))
+        }
+    }
+
     private func requestLine(
         _ format: LogFormat, microseconds: Int64 = 1234, principal: Principal? = nil, code: String? = nil,
-        cause: Cause? = nil
+        cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0
     ) -> String {
         let log = LineRequestLog(label: "sluice", format: format, logLevel: .info)
         var clock = LogClock()
@@ -116,7 +144,7 @@ import Testing
         log.append(
             AnsweredRequest(
                 id: "018f", method: "POST", route: "/v1/{id}", status: 201, microseconds: microseconds,
-                principal: principal, code: code, cause: cause),
+                principal: principal, code: code, cause: cause, refusals: refusals, refusalCount: refusalCount),
             at: clock.time(of: time), to: &lines)
         return String(decoding: lines, as: UTF8.self)
     }

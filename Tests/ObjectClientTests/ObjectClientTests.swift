@@ -1,8 +1,9 @@
 import Foundation
-import LibCurl
+import LibCrypto
 import Synchronization
 import Testing
 
+@testable import LibCurl
 @testable import ObjectClient
 @testable import ObjectCommands
 
@@ -96,6 +97,73 @@ import Testing
             link.url
         }
         #expect(used == "new")
+    }
+
+    /// A download into a file, with what is there already.
+    private func withSink(
+        _ start: String, etag: String, _ body: (DownloadSink, URL) throws -> Void
+    ) throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "sluice-sink-\(UUID().uuidString)")
+        try Data(start.utf8).write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+        let sink = DownloadSink(
+            try FileHandle(forUpdating: url), startsOver: true, meter: TransferMeter { _ in })
+        try sink.takeUp(etag: etag)
+        try body(sink, url)
+    }
+
+    @Test func `a download goes on with the same object only, whatever the store makes of If-Range`() throws {
+        let range = (name: "Content-Range", value: "bytes 3-5/6")
+        for (etag, isSame) in [("\"one\"", true), ("\"two\"", false)] {
+            try withSink("abc", etag: "\"one\"") { sink, url in
+                #expect(sink.fields.map(\.name) == ["Range", "If-Range"])
+                _ = sink.begin(.init(status: 206, fields: [range, ("ETag", etag)]))
+                #expect(sink.take(Array("def".utf8)) == isSame)
+                let text = try String(contentsOf: url, encoding: .utf8)
+                #expect(text == (isSame ? "abcdef" : ""))
+                #expect(sink.endAttempt() == !isSame && sink.failure == nil)
+                #expect(sink.bytes == (isSame ? 6 : 0))
+            }
+        }
+        // The whole object instead of the rest, and another part than asked for.
+        try withSink("abc", etag: "\"one\"") { sink, url in
+            _ = sink.begin(.init(status: 200, fields: [("ETag", "\"two\""), ("Content-Length", "2")]))
+            #expect(sink.take(Array("xy".utf8)) && sink.isComplete)
+            let text = try String(contentsOf: url, encoding: .utf8)
+            #expect(text == "xy")
+        }
+        try withSink("abc", etag: "\"one\"") { sink, _ in
+            _ = sink.begin(.init(status: 206, fields: [("Content-Range", "bytes 2-5/6"), ("ETag", "\"one\"")]))
+            #expect(!sink.take(Array("cdef".utf8)) && sink.failure != nil)
+        }
+    }
+
+    @Test func `bytes are compared with every digest that a store tells`() throws {
+        let (right, wrong) = (Array("abc".utf8), Array("abd".utf8))
+        func md5(_ bytes: [UInt8]) -> Digest { DigestAlgorithm.md5.digest(of: bytes) }
+        func sha256(_ bytes: [UInt8]) -> Digest { DigestAlgorithm.sha256.digest(of: bytes) }
+        let fields: [(name: String, value: ([UInt8]) -> String, checked: String)] = [
+            ("ETag", { "\"\(md5($0).hex)\"" }, "md5"), ("Content-MD5", { md5($0).base64 }, "md5"),
+            ("x-goog-hash", { "crc32c=AAAAAA==,md5=" + md5($0).base64 }, "md5"),
+            ("x-amz-checksum-sha256", { sha256($0).base64 }, "sha256"), ("ETag", { _ in "\"parts-2\"" }, "length"),
+        ]
+        for (name, value, checked) in fields {
+            for told in [right, wrong] {
+                try withSink("", etag: "") { sink, _ in
+                    _ = sink.begin(.init(status: 200, fields: [(name, value(told))]))
+                    #expect(sink.take(right))
+                    let outcome = Result { () throws(ClientFailure) in
+                        try sink.outcome(try ObjectAddress("photos/a"))
+                    }
+                    if told == right || checked == "length" {
+                        let found = try outcome.get().checked
+                        #expect(found == checked, "\(name)")
+                    } else {
+                        #expect(throws: ClientFailure.self, "\(name)") { try outcome.get() }
+                    }
+                }
+            }
+        }
     }
 
     @Test func `the part of an object that an answer holds is read exactly`() {

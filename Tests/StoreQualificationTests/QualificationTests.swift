@@ -73,6 +73,29 @@ import Testing
             }, "\(kept)")
     }
 
+    @Test func `every check is made, and none is made twice`() async throws {
+        let store = CarelessStore()
+        let report = try await qualify { store.answer($0) }
+        let links = report.judgements.filter { $0.delivery == .presignedURL }.map(\.check)
+        #expect(Set(links).count == links.count)
+        #expect(
+            Set(links) == [
+                "upload", "upload, read back", "another key", "a key below", "another content type",
+                "a parameter of the content type", "no content type",
+                "other bytes, with the bound MD5", "other bytes, with their MD5", "other bytes, without MD5",
+                "other metadata", "no metadata", "another signature", "no signature", "a later end",
+                "a parameter more", "another region, not signed for", "DELETE with a link for PUT",
+                "POST with a link for PUT", "GET with a link for PUT", "after its end", "signed for another region",
+                "a byte more", "a byte less", "no bytes", "in chunks, a byte more",
+                "other bytes than the bound SHA-256 is of", "creation", "a second upload", "without the condition",
+                "x-amz-acl, unsigned", "x-amz-grant-read, unsigned", "x-amz-copy-source, unsigned",
+                "metadata, unsigned", "download", "download as an attachment", "another key, for a download",
+                "another signature, for a download",
+                "no signature, for a download", "no parameter, for a download", "a later end, for a download",
+                "after its end, for a download", "PUT with a link for GET", "DELETE with a link for GET",
+            ])
+    }
+
     @Test func `nothing outside the prefix is touched, and everything is removed`() async throws {
         let store = CarelessStore()
         let report = try await qualify({ store.answer($0) }, schemes: [.awsV4, .awsV2])

@@ -9,6 +9,7 @@ struct ListFilter: Sendable {
         case instant
         case action
         case share
+        case principal
         case words([String])
     }
 
@@ -30,6 +31,9 @@ struct ListFilter: Sendable {
 
     /// A share of a whole, from a hundredth to all of it.
     static func share(_ name: String) -> ListFilter { ListFilter(name: name, form: .share) }
+
+    /// A principal with its kind, such as `user:alice`.
+    static func principal(_ name: String) -> ListFilter { ListFilter(name: name, form: .principal) }
 
     /// One of the words of a type.
     static func word<Word: RawRepresentable & CaseIterable>(
@@ -65,6 +69,12 @@ struct ListFilter: Sendable {
                 throw .invalidArgument(field: name, reason: "The value must be a number from 0.01 to 1.")
             }
             return "\(share)"
+        case .principal:
+            do throws(GatewayError) {
+                return try Principal(text).rawValue
+            } catch .invalidArgument(_, let reason) {
+                throw .invalidArgument(field: name, reason: reason)
+            }
         case .words(let words):
             guard words.contains(where: { $0.utf8.elementsEqual(text.utf8) }) else {
                 let list = words.map { "'\($0)'" }.joined(separator: ", ")

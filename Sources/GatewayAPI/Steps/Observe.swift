@@ -57,7 +57,7 @@ final class Observe: Sendable {
             AnsweredRequest(
                 id: request.id, method: method, route: request.match.template, status: status,
                 microseconds: nanoseconds / 1000, principal: facts.principal, code: facts.problemCode,
-                cause: facts.cause, refusal: facts.refusals.first, refusalCount: facts.refusalCount,
+                cause: facts.cause, refusals: facts.refusals, refusalCount: facts.refusalCount,
                 sourceAddress: request.sourceAddress))
         if !facts.refusals.isEmpty { keep(facts, of: request, method: method, status: status) }
     }

@@ -24,9 +24,9 @@ public struct AnsweredRequest: Sendable {
     public let code: String?
     /// The reason why the gateway could not answer, where the fault was its own or that of a service it needs.
     public let cause: Cause?
-    /// Why the request, or the first refused item of it, was refused; `nil` where nothing was.
-    public let refusal: RefusalNote?
-    /// Number of refusals: of items in a batch, else 1 or 0.
+    /// Why the request, or items of it, were refused: the first of them.
+    public let refusals: [RefusalNote]
+    /// Number of all refusals: of items in a batch, else 1 or 0.
     public let refusalCount: Int
     /// The address that the request came from; `nil` where it is not known.
     public let sourceAddress: IPAddress?
@@ -34,7 +34,7 @@ public struct AnsweredRequest: Sendable {
     /// Puts the line together.
     public init(
         id: String, method: String, route: String, status: Int, microseconds: Int64, principal: Principal?,
-        code: String?, cause: Cause? = nil, refusal: RefusalNote? = nil, refusalCount: Int = 0,
+        code: String?, cause: Cause? = nil, refusals: [RefusalNote] = [], refusalCount: Int = 0,
         sourceAddress: IPAddress? = nil
     ) {
         self.id = id
@@ -45,7 +45,7 @@ public struct AnsweredRequest: Sendable {
         self.principal = principal
         self.code = code
         self.cause = cause
-        self.refusal = refusal
+        self.refusals = refusals
         self.refusalCount = refusalCount
         self.sourceAddress = sourceAddress
     }

@@ -14,7 +14,13 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     private let reading: StorePool
     private let interval: Duration
     private let logger: Logger
-    private let sampler: Mutex<RefusalSampler>
+    private let state: Mutex<State>
+
+    private struct State {
+        var sampler: RefusalSampler
+        /// The rows that are on their way to the database, where look-ups may not see them yet.
+        var leaving: [RefusalRecord] = []
+    }
 
     /// Creates the journal.
     ///
@@ -37,12 +43,12 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
         reading = StorePool(pool: pool, logger: logger, complaint: "refusals cannot be read")
         self.interval = interval
         self.logger = logger
-        sampler = Mutex(RefusalSampler(limits))
+        state = Mutex(State(sampler: RefusalSampler(limits)))
     }
 
     /// Keeps a refusal without waiting, or drops it.
     public func keep(_ refusal: RefusalRecord) -> Bool {
-        sampler.withLock { $0.add(refusal) }
+        state.withLock { $0.sampler.add(refusal) }
     }
 
     /// Writes after every interval until the service shuts down, and once more then.
@@ -53,7 +59,12 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
 
     /// Writes the refusals. Keeps those for the next time that were not written.
     package func flush() async {
-        let batch = sampler.withLock { $0.take() }
+        let batch = state.withLock { state in
+            let batch = state.sampler.take()
+            state.leaving = batch.rows
+            return batch
+        }
+        defer { state.withLock { $0.leaving = [] } }
         guard !batch.isEmpty else { return }
         do throws(PostgresError) {
             try await connection.perform(RefusalTable.record, batch)
@@ -62,10 +73,10 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
                 error, "refusals not written yet", in: connection.outage, metadata: ["count": "\(batch.rows.count)"])
             // They are written, though a failover may undo that. Writing them again would show them twice.
             if case .outcomeUnknown = error { return }
-            sampler.withLock { sampler in
-                guard error.refusesData else { return sampler.restore(batch) }
+            state.withLock { state in
+                guard error.refusesData else { return state.sampler.restore(batch) }
                 // A value that the table cannot hold must not stop the others for ever.
-                for row in batch.rows { sampler.drop(1, at: row.at) }
+                for row in batch.rows { state.sampler.drop(1, at: row.at) }
             }
         }
     }
@@ -74,15 +85,15 @@ public final class PostgresRefusals: RefusalJournal, RefusalReader, Service {
     public func refusals(
         ofRequest id: String, around instant: Date?
     ) async throws(GatewayError) -> KeptRefusals {
-        let waiting = sampler.withLock { $0.batch }
+        let (waiting, leaving) = state.withLock { ($0.sampler.batch, $0.leaving) }
         var kept = KeptRefusals(rows: try await reading.execute(RefusalTable.ofRequest, id).compactMap(\.self))
         if let extent = try await reading.execute(RefusalTable.extent, instant).first {
             kept.keptSince = extent.keptSince
             kept.droppedNearby = extent.dropped
         }
-        let here = waiting.rows.filter { $0.requestID == id }
-        if kept.rows.isEmpty { kept.rows = here }
-        if kept.keptSince == nil { kept.keptSince = waiting.rows.first?.at }
+        let here = leaving + waiting.rows
+        if kept.rows.isEmpty { kept.rows = here.filter { $0.requestID == id } }
+        if kept.keptSince == nil { kept.keptSince = here.first?.at }
         for (minute, count) in waiting.dropped
         where instant.map({ abs($0.timeIntervalSince(minute)) <= 120 }) ?? true {
             kept.droppedNearby += count

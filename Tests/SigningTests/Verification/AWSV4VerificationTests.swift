@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import SigningTesting
 import Testing
 
 @Suite("AWS V4 query, verification")

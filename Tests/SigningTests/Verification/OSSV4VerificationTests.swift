@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import SigningTesting
 import Testing
 
 @Suite("OSS V4, verification")

@@ -1,5 +1,6 @@
 import Foundation
 import Signing
+import SigningTesting
 import TestSupport
 import Testing
 

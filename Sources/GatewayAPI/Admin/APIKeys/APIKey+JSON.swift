@@ -6,7 +6,7 @@ extension APIKey: AdminResource {
     static var kind: ResourceKind { .apiKey }
     static var filters: [ListFilter] {
         [
-            .text("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt"),
+            .principal("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt"),
             .instant("expiresBefore"),
         ]
     }

@@ -6,7 +6,7 @@ extension Grant: AdminResource {
     static var kind: ResourceKind { .grant }
     static var filters: [ListFilter] {
         [
-            .text("principal"), .text("bucket"), .text("prefix"), .action("action"), .word("effect", Effect.self),
+            .principal("principal"), .text("bucket"), .text("prefix"), .action("action"), .word("effect", Effect.self),
             .instant("activeAt"), .text("covers"),
         ]
     }

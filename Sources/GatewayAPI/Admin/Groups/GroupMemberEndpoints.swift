@@ -35,9 +35,8 @@ struct GroupMemberEndpoints: Sendable {
 
     /// `GET /admin/v1/groups/{group}/members`.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        try request.allowQuery(["member", "pageSize", "pageToken"])
-        var filters = ["group": try Self.group(in: request).rawValue]
-        filters["member"] = try request.query("member")
+        var filters = try request.listFilters([.principal("member")])
+        filters["group"] = try Self.group(in: request).rawValue
         let page = try await store.list(request.listQuery(filters))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }

@@ -6,7 +6,7 @@ extension Quota: AdminResource {
     static var kind: ResourceKind { .quota }
     static var filters: [ListFilter] {
         [
-            .text("principal"), .text("bucket"), .action("action"), .word("metric", Metric.self),
+            .principal("principal"), .text("bucket"), .action("action"), .word("metric", Metric.self),
             .word("period", Period.self), .share("nearLimit"),
         ]
     }

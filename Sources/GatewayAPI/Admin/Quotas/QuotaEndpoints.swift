@@ -36,7 +36,7 @@ struct QuotaEndpoints: Sendable {
 
     /// `GET /admin/v1/quotas/{id}/usage`: how much each principal used, the largest first.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let query = try request.listQuery(request.listFilters([.text("holder")]))
+        let query = try request.listQuery(request.listFilters([.principal("holder")]))
         let id = try id(in: request)
         let quota = try await rows.store.get(id.lowercaseText).row
         let page = try await uses.uses(of: id, query)

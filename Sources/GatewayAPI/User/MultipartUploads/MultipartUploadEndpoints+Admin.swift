@@ -6,10 +6,7 @@ import HTTPTypes
 extension MultipartUploadEndpoints {
     /// Lists the uploads of all users.
     @Sendable func adminList(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let names = ["state", "bucket", "principal"]
-        try request.allowQuery(Set(names + ["pageSize", "pageToken"]))
-        var filters: [String: String] = [:]
-        for name in names { filters[name] = try request.query(name) }
+        let filters = try request.listFilters([.text("state"), .text("bucket"), .principal("principal")])
         let page = try await useCase.list(request.listQuery(filters))
         return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
     }

@@ -4,7 +4,7 @@ import StrictJSON
 
 extension Ticket: ListedResource {
     static var kind: ResourceKind { .ticket }
-    static var filters: [ListFilter] { [.text("principal"), .text("bucket"), .instant("activeAt")] }
+    static var filters: [ListFilter] { [.principal("principal"), .text("bucket"), .instant("activeAt")] }
 
     var identifier: String { id.uuidString.lowercased() }
 

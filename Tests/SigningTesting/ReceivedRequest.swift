@@ -1,3 +1,5 @@
+public import Signing
+
 /// A request as a store receives it. Nothing is decoded.
 public struct ReceivedRequest: Sendable, Hashable {
     /// Method.

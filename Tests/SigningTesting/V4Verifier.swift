@@ -1,5 +1,7 @@
 import LibCrypto
 
+@testable public import Signing
+
 /// Verifies requests that are signed by a "version 4" scheme, as a store does.
 public struct V4Verifier: Sendable {
     private let scope: CredentialScope

@@ -1,3 +1,5 @@
+@testable import Signing
+
 /// A request target, split and decoded.
 struct ReceivedTarget {
     /// The path, beginning with `/`.

@@ -1,3 +1,5 @@
+@testable import Signing
+
 /// What a "version 4" signer wrote into a request, parsed strictly.
 struct ReceivedSignature {
     let credential: String

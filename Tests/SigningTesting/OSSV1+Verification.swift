@@ -1,5 +1,7 @@
 import LibCrypto
 
+@testable public import Signing
+
 extension OSSV1 {
     /// Verifies requests that are signed in the URL or in the `Authorization` header, as a store does.
     public struct Verifier: Sendable {

@@ -43,6 +43,26 @@ enum QuotaTable {
         try Quota(&row)
     }
 
+    /// Reads a page of the quotas that may be seen within a reach; see ``Quota/isVisible(within:)``.
+    static let pageWithin = Statement<PageRequest, Quota>(
+        """
+        SELECT \(columns.selected(of: "q")) FROM quotas q
+        WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
+            AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
+            AND ($5::text IS NULL OR q.period = $5) AND ($6::text IS NULL OR q.id < $6::text::uuid)
+            AND EXISTS (
+                SELECT FROM \(ReachCondition.scopes("$8"))
+                WHERE CASE WHEN s.principal IS NULL THEN s.prefix = '' AND q.bucket = s.bucket
+                    ELSE (q.bucket IS NULL OR q.bucket = s.bucket) AND (\(ReachCondition.isNamed("q.principal"))) END
+            )
+        ORDER BY q.id DESC LIMIT $7
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Quota(&row)
+    }
+
     static let lock = AdminStatements.lock(
         scope: "q.principal", revision: "q.revision", from: "quotas q WHERE q.id = $1::text::uuid")
 
@@ -140,7 +160,7 @@ extension AdminTable<Quota> {
             listing: Listing(
                 of: .quota,
                 filters: [.text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period")],
-                order: [.uuid("id")]),
+                order: [.uuid("id")], isNarrowed: true),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID,
             referenceConflict: "The bucket does not exist.",
@@ -148,6 +168,6 @@ extension AdminTable<Quota> {
             read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,
             update: { change, transaction in try transaction.perform(QuotaTable.update, change.row) },
             delete: { removal, transaction in try transaction.perform(QuotaTable.delete, removal.id) },
-            document: QuotaTable.document, twin: QuotaTable.twin)
+            document: QuotaTable.document, twin: QuotaTable.twin, pageWithin: QuotaTable.pageWithin)
     }
 }

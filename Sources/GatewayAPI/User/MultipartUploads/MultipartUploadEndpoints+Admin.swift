@@ -10,7 +10,7 @@ extension MultipartUploadEndpoints {
         try request.allowQuery(Set(names + ["pageSize", "pageToken"]))
         var filters: [String: String] = [:]
         for name in names { filters[name] = try request.query(name) }
-        let page = try await useCase.list(request.listQuery(filters))
+        let page = try await useCase.list(request.listQuery(filters, for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
     }
 

@@ -68,7 +68,7 @@ public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
             guard let page = table.pageWithin else {
                 throw .decoding(column: 0, reason: "a narrowed list without a statement")
             }
-            return page
+            return page(query.reach)
         }
         return table.narrowPage.flatMap { query.filters[$0.filter] == nil ? nil : $0.statement } ?? table.page
     }

@@ -37,8 +37,8 @@ struct AdminTable<Resource: ManagedRow>: Sendable {
     var twin: Statement<Resource, String>?
     /// Reads rows that pass one more filter, which ``page`` reads too slowly.
     var narrowPage: (filter: String, statement: Statement<PageRequest, Resource>)?
-    /// Reads rows in order that lie inside a reach, for kinds whose ``listing`` is narrowed.
-    var pageWithin: Statement<PageRequest, Resource>?
+    /// Returns the statement that reads rows inside a reach, in order, for kinds whose ``listing`` is narrowed.
+    var pageWithin: (@Sendable (AdminReach) -> Statement<PageRequest, Resource>)?
     /// Whether creating a row is a change of policy that decisions may rest on. Such a change has a line in the policy
     /// log and one in the audit.
     var isLoggedWhenCreated = true

@@ -113,6 +113,6 @@ extension AdminTable<Bucket> {
                     throw GatewayError.conflict(reason: "The bucket has grants.")
                 }
                 try transaction.perform(BucketTable.delete, removal.id)
-            }, document: BucketTable.document, pageWithin: BucketTable.pageWithin)
+            }, document: BucketTable.document, pageWithin: { _ in BucketTable.pageWithin })
     }
 }

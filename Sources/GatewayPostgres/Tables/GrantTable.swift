@@ -114,6 +114,20 @@ enum GrantTable {
             ) g
             """)
 
+    /// Reads a page of the grants inside a reach that covers a whole bucket, in the order of ``page``: most of what is
+    /// read is inside.
+    static let pageWithinBuckets = Statement<PageRequest, Grant>(
+        """
+        SELECT \(columns.selected(of: "g")) FROM grants g
+        WHERE \(isListed) AND \(isAfter) AND \(isInside("$13"))
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Grant(&row)
+    }
+
     /// Reads a page of the grants inside a reach, by the index of the places in a bucket: at the widest of the prefixes
     /// of each bucket, which do not overlap. In the order of bytes, the texts that begin with a prefix lie between it
     /// and the prefix with its last byte, `/`, replaced by the next one, `0`.
@@ -126,6 +140,8 @@ enum GrantTable {
             WHERE g.bucket = w.bucket AND g.prefix >= w.prefix COLLATE "C"
                 AND g.prefix < CASE WHEN w.prefix = '' THEN repeat(chr(1114111), 256) ELSE left(w.prefix, -1) || '0' END
                 AND \(isListed) AND \(isAfter) AND \(isInside("$13"))
+            -- Keeps PostgreSQL from reading the grants of all places.
+            OFFSET 0
         ) g
         WHERE NOT EXISTS (
             SELECT FROM scopes o WHERE o.bucket = w.bucket AND o.prefix <> w.prefix AND starts_with(w.prefix, o.prefix)
@@ -324,7 +340,11 @@ extension AdminTable<Grant> {
             },
             delete: { removal, transaction in try transaction.perform(GrantTable.remove, removal) },
             document: GrantTable.document, twin: GrantTable.twin,
-            narrowPage: (filter: "covers", statement: GrantTable.pageCovering), pageWithin: GrantTable.pageWithin)
+            narrowPage: (filter: "covers", statement: GrantTable.pageCovering),
+            pageWithin: { reach in
+                reach.scopes?.contains { $0.prefix.rawValue.isEmpty } == true
+                    ? GrantTable.pageWithinBuckets : GrantTable.pageWithin
+            })
     }
 
     private static func insert(

@@ -168,6 +168,6 @@ extension AdminTable<Quota> {
             read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,
             update: { change, transaction in try transaction.perform(QuotaTable.update, change.row) },
             delete: { removal, transaction in try transaction.perform(QuotaTable.delete, removal.id) },
-            document: QuotaTable.document, twin: QuotaTable.twin, pageWithin: QuotaTable.pageWithin)
+            document: QuotaTable.document, twin: QuotaTable.twin, pageWithin: { _ in QuotaTable.pageWithin })
     }
 }

@@ -614,7 +614,7 @@ CREATE FUNCTION public.note_settled_uploads(p_issuance_ids uuid[], p_landed bigi
     ON CONFLICT DO NOTHING;
 $$;
 
-CREATE FUNCTION public.offboard_principal(p_principal text, p_expected text, p_actor text, p_request_id text) RETURNS bigint
+CREATE FUNCTION public.offboard_principal(p_principal text, p_expected text, p_actor text, p_request_id text, p_credential text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -661,8 +661,8 @@ BEGIN
         RETURNING 1
     ),
     audited AS (
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
-        SELECT uuid_v7(), p_actor, p_request_id, 'delete', d.kind, d.id, d.document FROM doomed d
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+        SELECT uuid_v7(), p_actor, p_request_id, p_credential, 'delete', d.kind, d.id, d.document FROM doomed d
     )
     SELECT count(*), offboarding_tag(array_agg(w.mark)),
         (SELECT array_agg(DISTINCT s.scope) FROM doomed d CROSS JOIN LATERAL unnest(d.scopes) AS s (scope)),
@@ -694,8 +694,8 @@ CREATE FUNCTION public.offboarding_rows(p_principal text) RETURNS TABLE(kind tex
         SELECT 'APIKey', k.id::text, k.revision,
             array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL), jsonb_build_object(
             'id', k.id, 'prefix', k.prefix, 'name', k.name, 'principal', k.principal, 'groups', k.groups,
-            'roles', k.roles, 'expiresAt', k.expires_at, 'createdAt', k.created_at, 'previousPrefix', k.previous_prefix,
-            'previousExpiresAt', k.previous_expires_at)
+            'roles', k.roles, 'adminScopes', k.admin_scopes, 'expiresAt', k.expires_at, 'createdAt', k.created_at,
+            'previousPrefix', k.previous_prefix, 'previousExpiresAt', k.previous_expires_at)
         FROM api_keys k WHERE k.principal = p_principal
         UNION ALL
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(
@@ -1419,7 +1419,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION public.reset_quota(p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid, OUT is_claimed boolean, OUT holders bigint, OUT released bigint) RETURNS record
+CREATE FUNCTION public.reset_quota(p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid, p_credential text, OUT is_claimed boolean, OUT holders bigint, OUT released bigint) RETURNS record
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -1435,9 +1435,9 @@ BEGIN
     UPDATE idempotency_keys k
     SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
     WHERE k.id = p_key_id;
-    INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
+    INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, credential, before, after)
     VALUES (
-        p_entry_id, 'reset', 'Quota', p_quota_id::text, p_actor, p_request_id,
+        p_entry_id, 'reset', 'Quota', p_quota_id::text, p_actor, p_request_id, p_credential,
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', released)),
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', 0))
     );
@@ -1815,6 +1815,7 @@ CREATE TABLE public.admin_audit (
     resource_id text NOT NULL COLLATE pg_catalog."C",
     before jsonb,
     after jsonb,
+    credential text,
     CONSTRAINT admin_audit_operation_check CHECK ((operation = ANY (ARRAY['create'::text, 'update'::text, 'delete'::text, 'reset'::text, 'import'::text, 'validate'::text, 'rotate'::text])))
 );
 
@@ -1832,6 +1833,12 @@ CREATE TABLE public.api_keys (
     previous_expires_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    admin_scopes jsonb,
+    CONSTRAINT api_keys_admin_scopes_check CHECK (
+CASE
+    WHEN (jsonb_typeof(admin_scopes) = 'array'::text) THEN (jsonb_array_length(admin_scopes) > 0)
+    ELSE (admin_scopes IS NULL)
+END),
     CONSTRAINT api_keys_hash_check CHECK ((octet_length(hash) = 32)),
     CONSTRAINT api_keys_previous_check CHECK (((num_nulls(previous_prefix, previous_hash, previous_expires_at) = ANY (ARRAY[0, 3])) AND (octet_length(previous_hash) = 32))),
     CONSTRAINT api_keys_roles_check CHECK ((roles <@ '{admin,auditor}'::text[]))
@@ -2038,12 +2045,12 @@ CREATE TABLE public.issuers (
     groups_claim text,
     usable_claims text[] NOT NULL,
     roles_claim text,
-    may_confer_roles text[] NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     revision uuid DEFAULT gen_random_uuid() NOT NULL,
+    roles jsonb NOT NULL,
     CONSTRAINT issuers_keys_check CHECK (((num_nonnulls(keys_url, keys_inline, keys_sealed) = 1) AND ((keys_sealed IS NULL) = (key_id IS NULL)))),
     CONSTRAINT issuers_lists_check CHECK (((cardinality(audiences) > 0) AND (cardinality(algorithms) > 0))),
-    CONSTRAINT issuers_roles_check CHECK ((may_confer_roles <@ '{admin,auditor}'::text[]))
+    CONSTRAINT issuers_roles_check CHECK ((jsonb_typeof(roles) = 'array'::text))
 );
 
 CREATE TABLE public.multipart_parts (
@@ -2257,7 +2264,8 @@ CREATE VIEW public.uploads AS
             WHEN ((m.state = 'completed'::text) OR (t.made_at IS NOT NULL)) THEN 'landed'::text
             WHEN ((d.dead_at <= statement_timestamp()) OR (m.state = ANY (ARRAY['aborting'::text, 'aborted'::text]))) THEN 'expired'::text
             ELSE 'issued'::text
-        END AS state
+        END AS state,
+    i.matched_principal
    FROM (((((public.issuances i
      LEFT JOIN public.multipart_uploads m ON (((m.id = i.id) AND ((i.delivery)::text = 'multipart-start'::text))))
      CROSS JOIN LATERAL ( SELECT COALESCE(m.expires_at, i.expires_at) AS expires_at) e)

@@ -146,7 +146,7 @@ import Testing
                 "issuer": "\(name)", "audiences": ["sluice"], "algorithms": ["RS256"], "principalPrefix": "\(name):",
                 "groupPrefix": "\(name):", "rolesClaim": "roles", "keys": ["inline": try await issuer.keySet()],
             ]
-            if mayConfer { row["mayConferRoles"] = ["auditor"] }
+            if mayConfer { row["roles"] = [["role": "auditor", "values": ["auditor"]]] }
             try await site.create("issuers", row)
             let token = try await issuer.token(["roles": ["auditor", "admin"]])
             site.keepSecret(token)

@@ -24,6 +24,15 @@ struct ContractTests {
         #expect(routes.count == contract.operations.count)
     }
 
+    @Test("says which operations are open to delegated admins, as their routes do")
+    func delegatedOperations() {
+        let routes = TestGateway().responder.router.routes.filter(\.isDelegated)
+        #expect(routes.allSatisfy { $0.access == .admin || $0.access == .auditor })
+        let written = contract.operations.filter { $0.body["x-sluice-delegated"]?.flag == true }.map(\.name)
+        #expect(routes.map { "\($0.method.rawValue) \($0.template)" }.sorted() == written.sorted())
+        #expect(written.count == 25)
+    }
+
     @Test("every POST takes an idempotency key and says what may come of it")
     func idempotencyKeys() {
         for operation in contract.operations {

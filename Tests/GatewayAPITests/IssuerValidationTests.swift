@@ -200,14 +200,17 @@ import Testing
                     (["groups": "7"], .failed), (["_claim_names": #"{"groups":"x"}"#], .failed),
                 ]
             ),
-            (.tokenRoles, [(["roles": #"["admin","x"]"#], .passed), ([:], .passed)]),
+            (
+                .tokenRoles,
+                [(["roles": #"["admin","x"]"#], .passed), ([:], .warned), (["roles": #"["x"]"#], .warned)]
+            ),
             (.tokenClaims, [(["tenant": #""t""#], .passed), ([:], .warned), (["tenant": "7"], .warned)]),
         ]
         let issuer = IssuerFixture.issuer(keys: .inline(TokenSigner.set(signer.jwk()))) {
             $0.groupsClaim = "groups"
             $0.usableClaims = ["tenant"]
             $0.rolesClaim = "roles"
-            $0.mayConferRoles = [.admin]
+            $0.roles = [.init(role: .admin, values: ["admin"])]
             $0.principalPrefix = "example:"
         }
         let fixture = IssuerFixture([issuer])
@@ -263,11 +266,11 @@ import Testing
             $0.groupsClaim = "groups"
             $0.usableClaims = ["tenant"]
             $0.rolesClaim = "roles"
-            $0.mayConferRoles = [.auditor]
+            $0.roles = [.init(role: .auditor, values: ["auditor"])]
         }
         let claims = ["groups": #"["staff"]"#, "tenant": #""t1""#, "roles": #"["auditor","admin"]"#]
         let bearer = IssuerValidation.Bearer(
-            principal: try .user("example:alice"), groups: [try .group("g:staff")], roles: [.auditor],
+            principal: try .user("example:alice"), groups: [try .group("g:staff")], roles: [.unlimited(.auditor)],
             claims: ["tenant": "t1"])
         for change in [[:], ["exp": "\(start - 1)"], ["aud": #""x""#], ["nbf": "\(start + 1000)"], ["iss": #""x""#]] {
             let token = signer.token(IssuerFixture.claims(claims.merging(change) { $1 }))

@@ -25,7 +25,7 @@ final class MemoryGrantBulk: GrantBulkStore {
         return GrantBatchResult(change: batch.isDryRun ? nil : Self.change, counts: counts, writes: writes)
     }
 
-    func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
+    func export(_ filters: [String: String], within reach: AdminReach) async throws(GatewayError) -> GrantReader {
         if let failure = failure.withLock({ $0 }) { throw failure }
         self.filters.withLock { $0.append(filters) }
         let rest = Mutex(grants.withLock { $0 })

@@ -66,7 +66,7 @@ struct StubLedgerReader: IssuanceReader, LedgerReports, ReplaySource {
             range: LedgerRange(endless: TestGateway.now))
     }
 
-    func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
+    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius {
         let known: [BlastRadius.Cause] = [.grant(StubPolicy.grantID), .credential(StubPolicy.credentialID)]
         if case .principal = cause {} else if !known.contains(cause) { throw .notFound(.grant) }
         let share = BlastRadius.Share(name: "user:alice", count: 1, aliveUntil: TestGateway.now)

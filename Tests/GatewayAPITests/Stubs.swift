@@ -149,7 +149,7 @@ final class StubLedger: IssuanceLedger, QuotaUsageSource {
 }
 
 /// Rows of one kind, in memory.
-final class MemoryStore<Resource: Sendable>: AdminStore {
+final class MemoryStore<Resource: ManagedRow>: AdminStore {
     private let kind: ResourceKind
     private let identify: @Sendable (Resource) -> String
     /// Whether two rows say the same, for kinds of which no two rows may.
@@ -341,7 +341,7 @@ struct StubDependency: CredentialDependency {
 struct StubAudit: AuditReader {
     func changes(_ query: ListQuery) async throws(GatewayError) -> Page<AuditRecord> {
         let row = AuditRecord(
-            id: StubPolicy.grantID, at: TestGateway.now, actor: "user:root", requestID: "request-1",
+            id: StubPolicy.grantID, at: TestGateway.now, actor: "user:root", requestID: "request-1", credential: "apikey:abcdefghij01",
             operation: "update", kind: "Quota", resourceID: StubPolicy.quotaID.lowercaseText,
             before: #"{"limit": 1}"#, after: #"{"limit": 2, "note": "a\nb"}"#)
         return Page(items: [row], nextPageToken: query.pageToken == nil ? "next" : nil)

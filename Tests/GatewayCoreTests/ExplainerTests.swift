@@ -32,7 +32,7 @@ import Testing
                 ExplainQuestion(
                     subject: Subject(principal: try Principal("user:alice"), claims: claims),
                     groups: try groups.map { try Principal($0) }, fields: fields,
-                    sourceAddress: address.flatMap { IPAddress($0) }, at: instant))
+                    sourceAddress: address.flatMap { IPAddress($0) }, at: instant), within: .unlimited)
         }
 
         var explainer: Explainer {
@@ -241,7 +241,7 @@ import Testing
             credentialID: Fixture.id(500), actions: ["GetObject"], method: "GET", bucket: "demo-bucket",
             key: "tenants/acme/a.pdf", requestID: "r", policySequence: 4)
         world.rows = [row]
-        let explanation = try await world.explainer.explain(issuance: row.id)
+        let explanation = try await world.explainer.explain(issuance: row.id, within: .unlimited)
         #expect(explanation.isPermitted && explanation.reason == .recorded && explanation.issuance == row)
         #expect(explanation.decidedBy == template && explanation.moment?.sequence == 4)
         #expect(explanation.members.map(\.origin) == [.caller, .ledger, .everyone])
@@ -249,7 +249,7 @@ import Testing
         #expect(explanation.matches.first { $0.grant.id == template.id }?.prefix == ExactText("tenants/acme/"))
         #expect(Set(Self.outcomes(explanation)) == ["permits", "-"])
         await #expect(throws: GatewayError.notFound(.issuance)) {
-            try await world.explainer.explain(issuance: Fixture.id(78))
+            try await world.explainer.explain(issuance: Fixture.id(78), within: .unlimited)
         }
     }
 }

@@ -225,7 +225,7 @@ struct CacheAuthenticator: Authenticator {
         let authenticator = CacheAuthenticator(cache: cache)
         let known = try await authenticator.authenticate(Secret("k"))
         let caller = Caller(
-            principal: known.principal, groups: known.groups, roles: known.roles, claims: known.claims,
+            principal: known.principal, groups: known.groups, roles: known.conferred, claims: known.claims,
             expiresAt: known.expiresAt, token: known.token, scope: known.scope,
             position: PolicyPosition(sequence: known.position.sequence + ahead, tag: Fixture.id(901)))
         let ledger = ScriptedLedger()

@@ -3,7 +3,7 @@ import GatewayCore
 import Synchronization
 
 /// Rows of one kind, in memory.
-final class Rows<Resource: Sendable>: AdminStore {
+final class Rows<Resource: ManagedRow>: AdminStore {
     private struct State {
         var rows: [String: Stored<Resource>] = [:]
         var changes: [ChangeContext] = []

@@ -9,7 +9,7 @@ import Testing
 /// Pages, filters and tokens of lists.
 @Suite struct AdminListTests {
     /// Reads all pages of a list.
-    private func pages<Row: Sendable>(
+    private func pages<Row: ManagedRow>(
         of store: PostgresAdminStore<Row>, size: Int, filters: [String: String] = [:]
     ) async throws -> [[Row]] {
         var pages: [[Row]] = []

@@ -131,7 +131,7 @@ extension Issuer {
         Issuer(
             id: UUID(), issuer: issuer, audiences: ["sluice"], algorithms: ["HS256"], keys: keys,
             principalPrefix: prefix, groupPrefix: groupPrefix ?? prefix, groupsClaim: "groups",
-            usableClaims: ["tenant"], rolesClaim: "roles", mayConferRoles: [.admin],
+            usableClaims: ["tenant"], rolesClaim: "roles", roles: [.init(role: .admin, values: ["staff"])],
             createdAt: Date(timeIntervalSince1970: 0))
     }
 }

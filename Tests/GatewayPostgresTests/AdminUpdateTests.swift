@@ -102,7 +102,7 @@ import Testing
             $0.groupsClaim = nil
             $0.usableClaims = []
             $0.rolesClaim = nil
-            $0.mayConferRoles = []
+            $0.roles = []
         }
         let grant = try await stores.grants.create(.sample(), by: AdminWorld.change).row
         let (bob, prefix) = (try Principal("user:bob"), try KeyPrefix(literal: "other/"))

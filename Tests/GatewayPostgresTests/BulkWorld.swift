@@ -46,7 +46,7 @@ extension AdminWorld {
 
     /// All live grants, read as an export.
     func exported(_ filters: [String: String] = [:]) async throws -> [Grant] {
-        let reader = try await bulk().export(filters)
+        let reader = try await bulk().export(filters, within: .unlimited)
         var grants: [Grant] = []
         while case let page = try await reader.next(), !page.isEmpty { grants += page }
         return grants

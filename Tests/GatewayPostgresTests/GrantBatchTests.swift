@@ -186,11 +186,11 @@ import Testing
         let world = try AdminWorld()
         try await world.makeBucket()
         let bulk = try world.bulk(limit: 1)
-        var reader: GrantReader? = try await bulk.export([:])
-        await #expect(throws: GatewayError.slowDown(retryAfter: 5)) { try await bulk.export([:]) }
+        var reader: GrantReader? = try await bulk.export([:], within: .unlimited)
+        await #expect(throws: GatewayError.slowDown(retryAfter: 5)) { try await bulk.export([:], within: .unlimited) }
         _ = try await reader?.next()
         reader = nil
-        _ = try await bulk.export([:])
+        _ = try await bulk.export([:], within: .unlimited)
     }
 }
 

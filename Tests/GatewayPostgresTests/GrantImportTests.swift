@@ -208,7 +208,7 @@ import Testing
     @Test(.database(.migrated)) func anExportIsOfOneInstant() async throws {
         let world = try await world()
         try await world.apply(try (0..<2500).map { (nil, try .plain("user:\($0)")) })
-        let reader = try await world.bulk().export([:])
+        let reader = try await world.bulk().export([:], within: .unlimited)
         let first = try await reader.next()
         let change = try await world.importing([(nil, .plain("user:new"))], prunes: true)
         #expect(change.counts[.deleted] == 2500)

@@ -204,7 +204,7 @@ import Testing
         try await admin.makeBucket()
         let grant = try await admin.stores.grants.create(.sample(), by: AdminWorld.change)
         try await admin.stores.grants.delete(grant.id.lowercaseText, by: AdminWorld.change)
-        let none = try await world.reports.blastRadius(of: .grant(grant.id))
+        let none = try await world.reports.blastRadius(of: .grant(grant.id), within: .unlimited)
         #expect(none.count == 0 && none.aliveUntil == nil && none.principals == [])
         let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
         try await world.write([
@@ -214,7 +214,7 @@ import Testing
             Row(at: now.addingTimeInterval(-100), principal: "user:bob", grant: grant.id, life: 50),
             Row(at: now.addingTimeInterval(-100), credential: LedgerWorld.id(77)),
         ])
-        let radius = try await world.reports.blastRadius(of: .grant(grant.id))
+        let radius = try await world.reports.blastRadius(of: .grant(grant.id), within: .unlimited)
         #expect(radius.count == 3 && radius.principalCount == 2)
         #expect(radius.aliveUntil == now.addingTimeInterval(89_900))
         #expect(
@@ -223,11 +223,11 @@ import Testing
         #expect(radius.credentials.map(\.name) == [LedgerWorld.id(900).lowercaseText])
         #expect(radius.sessionCount == 0 && radius.sessions.isEmpty)
         // The credential's row is gone, but what it signed remains.
-        let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)))
+        let credential = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(77)), within: .unlimited)
         #expect(credential.count == 1 && credential.grants.map(\.name) == [LedgerWorld.id(1).lowercaseText])
-        await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID())) }
+        await #expect(throws: GatewayError.notFound(.grant)) { try await world.reports.blastRadius(of: .grant(UUID()), within: .unlimited) }
         await #expect(throws: GatewayError.notFound(.storageCredential)) {
-            try await world.reports.blastRadius(of: .credential(UUID()))
+            try await world.reports.blastRadius(of: .credential(UUID()), within: .unlimited)
         }
     }
 
@@ -258,7 +258,7 @@ import Testing
             session("user:bob", "team/a/"),
             Row(at: now.addingTimeInterval(-100), principal: "user:alice", bucket: "demo", key: "team/a/x"),
         ])
-        let radius = try await world.reports.blastRadius(of: .grant(grant.id))
+        let radius = try await world.reports.blastRadius(of: .grant(grant.id), within: .unlimited)
         let found = radius.sessions.map { "\($0.principal) \($0.prefix) \($0.actions.joined(separator: ","))" }
         #expect(
             found == [
@@ -268,7 +268,7 @@ import Testing
         #expect(radius.sessionCount == 4)
         #expect(radius.sessions[0].expiresAt == now.addingTimeInterval(7100))
         #expect(radius.sessions[0].credentialID == LedgerWorld.id(900) && radius.sessions[0].bucket == "demo")
-        let everything = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(900)))
+        let everything = try await world.reports.blastRadius(of: .credential(LedgerWorld.id(900)), within: .unlimited)
         #expect(everything.sessionCount == 7)
     }
 }

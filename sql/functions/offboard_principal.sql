@@ -8,12 +8,13 @@
 --   p_expected    the tag of the rows that were shown (see offboarding_tag); NULL for whatever there is
 --   p_actor       who makes the change
 --   p_request_id  the request that asked for it
+--   p_credential  the credential by which the actor came; NULL for the bootstrap key
 -- Result: the number of rows removed; 0 if there were none, whatever was expected; NULL if the rows are others than
 -- those expected, and nothing is changed.
 -- Locks: the rows; at COMMIT the policy lock, exclusively.
 -- Callers: the gateway's role. Errors: serialization_failure where somebody else changed a row; the caller repeats.
 CREATE OR REPLACE FUNCTION offboard_principal(
-    p_principal text, p_expected text, p_actor text, p_request_id text
+    p_principal text, p_expected text, p_actor text, p_request_id text, p_credential text
 ) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
@@ -61,8 +62,8 @@ BEGIN
         RETURNING 1
     ),
     audited AS (
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
-        SELECT uuid_v7(), p_actor, p_request_id, 'delete', d.kind, d.id, d.document FROM doomed d
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+        SELECT uuid_v7(), p_actor, p_request_id, p_credential, 'delete', d.kind, d.id, d.document FROM doomed d
     )
     SELECT count(*), offboarding_tag(array_agg(w.mark)),
         (SELECT array_agg(DISTINCT s.scope) FROM doomed d CROSS JOIN LATERAL unnest(d.scopes) AS s (scope)),

@@ -22,8 +22,8 @@ AS $$
         SELECT 'APIKey', k.id::text, k.revision,
             array_remove(ARRAY['apikey:' || k.prefix, 'apikey:' || k.previous_prefix], NULL), jsonb_build_object(
             'id', k.id, 'prefix', k.prefix, 'name', k.name, 'principal', k.principal, 'groups', k.groups,
-            'roles', k.roles, 'expiresAt', k.expires_at, 'createdAt', k.created_at, 'previousPrefix', k.previous_prefix,
-            'previousExpiresAt', k.previous_expires_at)
+            'roles', k.roles, 'adminScopes', k.admin_scopes, 'expiresAt', k.expires_at, 'createdAt', k.created_at,
+            'previousPrefix', k.previous_prefix, 'previousExpiresAt', k.previous_expires_at)
         FROM api_keys k WHERE k.principal = p_principal
         UNION ALL
         SELECT 'Ticket', t.id::text, t.revision, ARRAY['ticket:' || t.name], jsonb_build_object(

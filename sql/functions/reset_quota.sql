@@ -5,6 +5,7 @@
 --   p_holder             the principal whose counter is reset; NULL for all
 --   p_entry_id, p_actor, p_request_id  of the row in admin_audit
 --   p_key_id, p_attempt  the claim of the request's idempotency key; NULL for none
+--   p_credential         the credential by which the actor came; NULL for the bootstrap key
 -- Result
 --   is_claimed          whether the claim still holds; else nothing was done
 --   holders, released   those of reset_quota_usage
@@ -12,6 +13,7 @@
 -- reset_quota_usage.
 CREATE OR REPLACE FUNCTION reset_quota(
     p_quota_id uuid, p_holder text, p_entry_id uuid, p_actor text, p_request_id text, p_key_id uuid, p_attempt uuid,
+    p_credential text,
     OUT is_claimed boolean, OUT holders bigint, OUT released bigint
 )
 LANGUAGE plpgsql VOLATILE
@@ -29,9 +31,9 @@ BEGIN
     UPDATE idempotency_keys k
     SET changed_at = clock_timestamp(), claimed_until = idempotency_claim_end()
     WHERE k.id = p_key_id;
-    INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, before, after)
+    INSERT INTO admin_audit (id, operation, kind, resource_id, actor, request_id, credential, before, after)
     VALUES (
-        p_entry_id, 'reset', 'Quota', p_quota_id::text, p_actor, p_request_id,
+        p_entry_id, 'reset', 'Quota', p_quota_id::text, p_actor, p_request_id, p_credential,
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', released)),
         jsonb_strip_nulls(jsonb_build_object('holder', p_holder, 'holders', holders, 'used', 0))
     );

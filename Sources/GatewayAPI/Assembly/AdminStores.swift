@@ -35,7 +35,7 @@ public struct AdminStores: Sendable {
     /// The audit log.
     public let audit: any AuditReader
 
-    /// Puts the stores together.
+    /// Puts the stores together, the rows behind the rules for delegated admins.
     public init(
         buckets: any AdminStore<Bucket>, credentials: any AdminStore<StorageCredential>,
         grants: any AdminStore<Grant>, grantBulk: any GrantBulkStore, members: any AdminStore<GroupMember>,
@@ -45,15 +45,15 @@ public struct AdminStores: Sendable {
         quotaUses: any QuotaUses, dependency: any CredentialDependency, gateways: any GatewayDirectory,
         audit: any AuditReader
     ) {
-        self.buckets = buckets
-        self.credentials = credentials
-        self.grants = grants
+        self.buckets = DelegatedRows(buckets)
+        self.credentials = DelegatedRows(credentials)
+        self.grants = DelegatedRows(grants)
         self.grantBulk = grantBulk
-        self.members = members
-        self.quotas = quotas
-        self.issuers = issuers
-        self.apiKeys = apiKeys
-        self.tickets = tickets
+        self.members = DelegatedRows(members)
+        self.quotas = DelegatedRows(quotas)
+        self.issuers = DelegatedRows(issuers)
+        self.apiKeys = DelegatedRows(apiKeys)
+        self.tickets = DelegatedRows(tickets)
         self.ticketRevocation = ticketRevocation
         self.offboarding = offboarding
         self.groups = groups

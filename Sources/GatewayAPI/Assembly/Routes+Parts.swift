@@ -25,7 +25,9 @@ extension Routes {
         sessions = SessionEndpoints(
             useCase: parts.sessions, metrics: metrics, timeout: settings.recordTimeout + settings.sessionTimeout)
         issuances = IssuanceEndpoints(reader: parts.issuances)
-        usage = UsageEndpoints(reports: parts.reports)
+        usage = UsageEndpoints(
+            reports: parts.reports, radius: GrantRadius(grants: stores.grants, reports: parts.reports))
+        callers = CallerEndpoints()
         accessReviews = AccessReviewEndpoints(useCase: parts.accessReview)
         offboarding = OffboardingEndpoints(
             useCase: Offboarding(store: stores.offboarding, reports: parts.reports))

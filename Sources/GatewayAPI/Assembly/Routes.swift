@@ -20,6 +20,7 @@ struct Routes {
     let offboarding: OffboardingEndpoints
     let simulations: SimulateEndpoints
     let requests: RequestEndpoints
+    let callers: CallerEndpoints
     let admin: AdminRoutes
     let service: ServiceEndpoints
 
@@ -62,12 +63,14 @@ struct Routes {
         ]
     }
 
-    /// Routes for admins, auditors and operators. They have a listener of their own where one is configured.
+    /// Routes for admins, auditors and operators. They have a listener of their own where one is configured. Delegated
+    /// admins get only to those that say so.
     var inner: [Route] {
         [
+            Route(.get, "/admin/v1/caller", .auditor, callers.show).delegated(),
             Route(.post, "/admin/v1/buckets", .admin, admin.buckets.create),
-            Route(.get, "/admin/v1/buckets", .auditor, admin.buckets.list),
-            Route(.get, "/admin/v1/buckets/{bucket}", .auditor, admin.buckets.get),
+            Route(.get, "/admin/v1/buckets", .auditor, admin.buckets.list).delegated(),
+            Route(.get, "/admin/v1/buckets/{bucket}", .auditor, admin.buckets.get).delegated(),
             Route(.put, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.replace),
             Route(.patch, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.patch),
             Route(.delete, "/admin/v1/buckets/{bucket}", .admin, admin.buckets.delete),
@@ -82,29 +85,30 @@ struct Routes {
             Route(.patch, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.patch),
             Route(.delete, "/admin/v1/storage-credentials/{id}", .admin, admin.credentials.rows.delete),
             Route(.get, "/admin/v1/storage-credentials/{id}/dependents", .auditor, admin.credentials.dependents),
-            Route(.post, "/admin/v1/grants", .admin, admin.grants.create),
-            Route(.get, "/admin/v1/grants", .auditor, admin.grants.list),
+            Route(.post, "/admin/v1/grants", .admin, admin.grants.create).delegated(),
+            Route(.get, "/admin/v1/grants", .auditor, admin.grants.list).delegated(),
             Route(
                 .post, "/admin/v1/grants:apply", .admin, maxBodyBytes: GrantBulkEndpoints.maxBatchBytes,
-                admin.grantBulk.apply),
+                admin.grantBulk.apply
+            ).delegated(),
             Route(.get, "/admin/v1/grants:export", .auditor, admin.grantBulk.export)
-                .streaming(maxBodyBytes: 0, answerDeadline: GrantBulkEndpoints.exportDeadline),
+                .streaming(maxBodyBytes: 0, answerDeadline: GrantBulkEndpoints.exportDeadline).delegated(),
             Route(.post, "/admin/v1/grants:import", .admin, admin.grantBulk.importGrants)
                 .streaming(
                     maxBodyBytes: GrantBulkEndpoints.maxImportBytes,
                     answerDeadline: GrantBulkEndpoints.importDeadline),
-            Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get),
-            Route(.put, "/admin/v1/grants/{id}", .admin, admin.grants.replace),
-            Route(.patch, "/admin/v1/grants/{id}", .admin, admin.grants.patch),
-            Route(.delete, "/admin/v1/grants/{id}", .admin, admin.grants.delete),
+            Route(.get, "/admin/v1/grants/{id}", .auditor, admin.grants.get).delegated(),
+            Route(.put, "/admin/v1/grants/{id}", .admin, admin.grants.replace).delegated(),
+            Route(.patch, "/admin/v1/grants/{id}", .admin, admin.grants.patch).delegated(),
+            Route(.delete, "/admin/v1/grants/{id}", .admin, admin.grants.delete).delegated(),
             Route(.get, "/admin/v1/groups", .auditor, admin.groups.list),
             Route(.post, "/admin/v1/groups/{group}/members", .admin, admin.members.create),
             Route(.get, "/admin/v1/groups/{group}/members", .auditor, admin.members.list),
             Route(.get, "/admin/v1/groups/{group}/members/{member}", .auditor, admin.members.get),
             Route(.delete, "/admin/v1/groups/{group}/members/{member}", .admin, admin.members.delete),
             Route(.post, "/admin/v1/quotas", .admin, admin.quotas.rows.create),
-            Route(.get, "/admin/v1/quotas", .auditor, admin.quotas.list),
-            Route(.get, "/admin/v1/quotas/{id}", .auditor, admin.quotas.get),
+            Route(.get, "/admin/v1/quotas", .auditor, admin.quotas.list).delegated(),
+            Route(.get, "/admin/v1/quotas/{id}", .auditor, admin.quotas.get).delegated(),
             Route(.put, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.replace),
             Route(.patch, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.patch),
             Route(.delete, "/admin/v1/quotas/{id}", .admin, admin.quotas.rows.delete),
@@ -125,24 +129,24 @@ struct Routes {
             Route(.delete, "/admin/v1/api-keys/{id}", .admin, admin.apiKeys.rows.delete),
             Route(.post, "/admin/v1/api-keys/{id}:rotate", .admin, admin.apiKeys.rotate),
             Route(.get, "/admin/v1/gateways", .auditor, admin.gateways.list),
-            Route(.get, "/admin/v1/audit", .auditor, admin.audit.list),
-            Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export),
-            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, usage.blastRadiusOfGrant),
-            Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants),
+            Route(.get, "/admin/v1/audit", .auditor, admin.audit.list).delegated(),
+            Route(.get, "/admin/v1/audit:export", .auditor, admin.audit.export).delegated(),
+            Route(.get, "/admin/v1/grants/{id}/blast-radius", .auditor, usage.blastRadiusOfGrant).delegated(),
+            Route(.get, "/admin/v1/grants:unused", .auditor, usage.unusedGrants).delegated(),
             Route(.get, "/admin/v1/storage-credentials/{id}/blast-radius", .auditor, usage.blastRadiusOfCredential),
-            Route(.get, "/admin/v1/access", .auditor, accessReviews.review),
+            Route(.get, "/admin/v1/access", .auditor, accessReviews.review).delegated(),
             Route(.post, "/admin/v1/principals/{principal}:offboard", .admin, offboarding.offboard),
-            Route(.post, "/admin/v1/explain", .auditor, explanations.explain),
+            Route(.post, "/admin/v1/explain", .auditor, explanations.explain).delegated(),
             Route(
                 .post, "/admin/v1/simulate", .auditor, maxBodyBytes: SimulateEndpoints.maxBodyBytes,
                 simulations.simulate),
-            Route(.get, "/admin/v1/issuances", .auditor, issuances.list),
-            Route(.get, "/admin/v1/issuances/{id}", .auditor, issuances.get),
-            Route(.get, "/admin/v1/issuances:export", .auditor, issuances.export),
-            Route(.get, "/admin/v1/uploads", .auditor, uploads.list),
+            Route(.get, "/admin/v1/issuances", .auditor, issuances.list).delegated(),
+            Route(.get, "/admin/v1/issuances/{id}", .auditor, issuances.get).delegated(),
+            Route(.get, "/admin/v1/issuances:export", .auditor, issuances.export).delegated(),
+            Route(.get, "/admin/v1/uploads", .auditor, uploads.list).delegated(),
             Route(.post, "/admin/v1/uploads/{id}:confirm", .admin, uploads.adminConfirm),
-            Route(.get, "/admin/v1/usage", .auditor, usage.usage),
-            Route(.get, "/admin/v1/denials", .auditor, usage.denials),
+            Route(.get, "/admin/v1/usage", .auditor, usage.usage).delegated(),
+            Route(.get, "/admin/v1/denials", .auditor, usage.denials).delegated(),
             Route(.get, "/admin/v1/settling-backlog", .auditor, usage.settlingBacklog),
             Route(.get, "/admin/v1/requests/{requestId}", .auditor, requests.get),
             Route(.get, "/admin/v1/tickets", .auditor, tickets.rows.list),

@@ -39,7 +39,7 @@ public struct BootstrapAuthenticator: Authenticator {
             throw .unavailable(retryAfter: 1, cause: "the position of policy is not known")
         }
         return Caller(
-            principal: .bootstrapAdmin, groups: [], roles: [.admin], claims: [:], expiresAt: nil,
+            principal: .bootstrapAdmin, groups: [], roles: [.unlimited(.admin)], claims: [:], expiresAt: nil,
             token: token, scope: nil, position: position
         )
     }

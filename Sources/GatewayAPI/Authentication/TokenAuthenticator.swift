@@ -138,8 +138,9 @@ public final class TokenAuthenticator: Authenticator {
             throw .credentialExpired(Cause(.apiKeyExpired, key))
         }
         return Caller(
-            principal: row.key.principal, groups: row.key.groups, roles: row.key.roles, claims: [:],
-            expiresAt: row.key.expiresAt, token: key.text, scope: row.scope, position: load.position
+            principal: row.key.principal, groups: row.key.groups, roles: row.key.conferred, claims: [:],
+            expiresAt: row.key.expiresAt, token: key.text, scope: row.scope,
+            credentialID: row.key.id, position: load.position
         )
     }
 
@@ -222,8 +223,8 @@ extension VerifiedToken {
     /// The caller, by the state of the row at a position.
     fileprivate func caller(holding token: Secret<String>, at position: PolicyPosition) -> Caller {
         Caller(
-            principal: principal, groups: groups, roles: roles, claims: claims, expiresAt: expiresAt, token: token,
-            scope: .issuer(issuer.issuer), position: position
+            principal: principal, groups: groups, roles: conferred, claims: claims, expiresAt: expiresAt, token: token,
+            scope: .issuer(issuer.issuer), credentialID: issuer.id, position: position
         )
     }
 }

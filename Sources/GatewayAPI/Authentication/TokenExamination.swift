@@ -191,11 +191,12 @@ struct TokenExamination {
             note(.tokenSubject, .passed, found: token.principal.rawValue)
             let whole = read(issuer)
             judgeGroups(whole, payload)
-            judgeRoles(token.roles)
+            judgeRoles(token, payload)
             judgeClaims(token.claims)
             guard case .success(let token) = whole else { return }
             bearer = IssuerValidation.Bearer(
-                principal: token.principal, groups: token.groups, roles: token.roles, claims: token.claims)
+                principal: token.principal, groups: token.groups, roles: token.conferred,
+                claims: token.claims)
         }
     }
 
@@ -214,9 +215,24 @@ struct TokenExamination {
         }
     }
 
-    private mutating func judgeRoles(_ roles: Set<Role>) {
-        guard !issuer.mayConferRoles.isEmpty else { return note(.tokenRoles, .skipped) }
-        note(.tokenRoles, .passed, found: roles.map(\.rawValue).sorted().joined(separator: ", "))
+    /// Tells which value confers which role, and of the others that they confer nothing.
+    private mutating func judgeRoles(_ token: VerifiedToken, _ payload: JSONValue) {
+        guard !issuer.roles.isEmpty, let claim = issuer.rolesClaim else { return note(.tokenRoles, .skipped) }
+        guard let values = issuer.roleValues(in: payload) else {
+            return note(
+                .tokenRoles, .warned, advice: "The token has no texts in the claim '\(claim)', so it confers no role.")
+        }
+        let known = Set(issuer.roles.flatMap(\.values))
+        let unknown = values.filter { !known.contains($0) }.map { "'\($0.rawValue)'" }
+        let reasons = token.roleRules.map { rule in
+            let matching = rule.values.filter(values.contains).map { "'\($0.rawValue)'" }
+            return "\(rule.role.rawValue) by \(matching.joined(separator: ", "))"
+                + (rule.adminScopes.map { " in \($0.count) scope\($0.count == 1 ? "" : "s")" } ?? "")
+        }
+        note(
+            .tokenRoles, reasons.isEmpty ? .warned : .passed, found: Self.shown(reasons.joined(separator: "; ")),
+            advice: unknown.isEmpty
+                ? nil : Self.shown("These values confer no role: \(unknown.joined(separator: ", ")))."))
     }
 
     private mutating func judgeClaims(_ claims: [String: String]) {

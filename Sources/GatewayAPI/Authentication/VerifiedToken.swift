@@ -14,8 +14,8 @@ struct VerifiedToken: Sendable {
     let principal: Principal
     /// Groups that the token names.
     let groups: [Principal]
-    /// Roles that the token names and that the issuer may confer.
-    let roles: Set<Role>
+    /// The issuer's rules of which the token has a value.
+    let roleRules: [Issuer.RoleRule]
     /// Claims that the issuer's row permits to be used.
     let claims: [String: String]
     /// The instant from which the token is no longer accepted.
@@ -45,8 +45,8 @@ struct VerifiedToken: Sendable {
         }
         self.principal = principal
         groups = try Self.groups(in: payload, of: issuer)
-        let names = issuer.mayConferRoles.isEmpty ? nil : issuer.rolesClaim.flatMap { payload[claim: $0]?.strings }
-        roles = issuer.mayConferRoles.intersection((names ?? []).compactMap(Role.init))
+        let values = issuer.roles.isEmpty ? [] : Set(issuer.roleValues(in: payload) ?? [])
+        roleRules = issuer.roles.filter { !values.isDisjoint(with: $0.values) }
         var claims: [String: String] = [:]
         for name in issuer.usableClaims {
             if case .string(let text)? = payload[claim: name] { claims[name] = text }
@@ -58,6 +58,9 @@ struct VerifiedToken: Sendable {
     var expired: GatewayError {
         .credentialExpired(Cause(.tokenExpired, "token of \(principal) by issuer \(issuer.id.lowercaseText)"))
     }
+
+    /// Roles that the token confers, each with its scopes.
+    var conferred: [ConferredRole] { roleRules.map(\.conferred) }
 
     /// Approximate size in memory, in bytes.
     var cost: Int {
@@ -103,6 +106,11 @@ struct VerifiedToken: Sendable {
 }
 
 extension Issuer {
+    /// The values in the claim that lists roles; `nil` if there is no such claim, or no texts in it.
+    func roleValues(in payload: JSONValue) -> [ExactText]? {
+        rolesClaim.flatMap { payload[claim: $0]?.strings }?.map(ExactText.init)
+    }
+
     /// The refusal of a token with a valid signature, whose holder may know the reason.
     fileprivate func refusal(_ reason: RefusalReason, _ text: String) -> GatewayError {
         .unauthenticated(reason: text, cause: Cause(reason, "issuer \(id.lowercaseText): \(text)"))

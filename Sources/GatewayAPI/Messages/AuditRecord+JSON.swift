@@ -7,6 +7,7 @@ extension AuditRecord {
         json.member("id", id)
         json.member("changedAt", at)
         json.member("actor", actor)
+        json.member("credential", credential)
         json.member("requestId", requestID)
         json.member("operation", operation)
         json.member("kind", kind)

@@ -37,10 +37,10 @@ enum IfMatch: Sendable, Equatable {
 
     /// The revision that a row must have when it is removed; `nil` for any.
     func revision<Store: AdminStore>(
-        of id: String, in store: Store
+        of id: String, in store: Store, within reach: AdminReach
     ) async throws(GatewayError) -> UUID? {
         guard case .tags = self else { return nil }
-        let revision = try await store.get(id).revision
+        let revision = try await store.get(id, within: reach).revision
         guard admits(revision) else { throw .preconditionFailed }
         return revision
     }

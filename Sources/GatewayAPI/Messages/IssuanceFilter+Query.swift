@@ -7,9 +7,10 @@ extension IssuanceFilter {
         "from", "to", "principal", "bucket", "prefix", "action", "delivery", "grantID", "credentialID", "alive",
     ]
 
-    /// Takes the query parameters of a request.
-    init(_ request: APIRequest) throws(GatewayError) {
+    /// Takes the query parameters of a request, and what its caller may see.
+    init(_ request: APIRequest, for caller: Caller) throws(GatewayError) {
         self.init()
+        reach = request.reach(of: caller)
         from = try request.instant("from")
         to = try request.instant("to")
         principal = try request.parsed("principal") { text throws(GatewayError) in try Principal(text) }

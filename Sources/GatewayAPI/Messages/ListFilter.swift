@@ -100,8 +100,8 @@ extension APIRequest {
         return values
     }
 
-    /// Reads the page of a list query; the filters were read before.
-    func listQuery(_ filters: [String: String]) throws(GatewayError) -> ListQuery {
+    /// Reads the page of a list query; the filters were read before. The query reaches what the caller may see.
+    func listQuery(_ filters: [String: String], for caller: Caller) throws(GatewayError) -> ListQuery {
         var pageSize = 100
         if let text = try query("pageSize") {
             guard let size = Int(text), 1...1000 ~= size else {
@@ -109,6 +109,7 @@ extension APIRequest {
             }
             pageSize = size
         }
-        return ListQuery(filters: filters, pageSize: pageSize, pageToken: try query("pageToken"))
+        return ListQuery(
+            filters: filters, pageSize: pageSize, pageToken: try query("pageToken"), reach: reach(of: caller))
     }
 }

@@ -90,6 +90,11 @@ extension Problem {
             self.init(failure)
         case .roleRequired(let role):
             self.init(kind: .roleRequired, detail: "This operation needs the role '\(role)'.")
+        case .outsideAdminScope:
+            self.init(
+                kind: .outsideAdminScope,
+                detail: "Your role is limited to scopes, and this lies outside of them; 'GET /admin/v1/caller' lists them."
+            )
         case .entityTooLarge(let maxBytes):
             self.init(kind: .entityTooLarge, detail: "At most \(maxBytes) bytes are allowed.")
             members = [("maxBytes", .number(String(maxBytes)))]

@@ -8,6 +8,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
     case accessDenied = "access-denied"
     case conditionFailed = "condition-failed"
     case roleRequired = "role-required"
+    case outsideAdminScope = "outside-admin-scope"
     case entityTooLarge = "entity-too-large"
     case notEnforceable = "not-enforceable"
     case quotaExceeded = "quota-exceeded"
@@ -52,6 +53,7 @@ enum ProblemKind: String, CaseIterable, Sendable {
         case .accessDenied: ("AccessDenied", "Access denied", .forbidden)
         case .conditionFailed: ("AccessDenied", "A condition of the grant does not hold", .forbidden)
         case .roleRequired: ("AccessDenied", "A role is required", .forbidden)
+        case .outsideAdminScope: ("OutsideAdminScope", "Outside the scopes of the role", .forbidden)
         case .entityTooLarge: ("EntityTooLarge", "The object would be too large", .contentTooLarge)
         case .notEnforceable: ("NotEnforceable", "A limit cannot be enforced here", .unprocessableContent)
         case .quotaExceeded: ("QuotaExceeded", "A quota is used up", .tooManyRequests)

@@ -175,10 +175,25 @@ extension APIRequest {
 }
 
 extension Caller {
-    /// Says who changes something, for the audit.
+    /// Says who changes something, for the audit, and within what.
     func change(in request: APIRequest) -> ChangeContext {
-        ChangeContext(actor: principal, requestID: request.id, claim: request.claim)
+        ChangeContext(
+            actor: principal, requestID: request.id, claim: request.claim, credential: scope,
+            authority: request.authority(of: self))
     }
+}
+
+extension APIRequest {
+    /// What the caller may see and change by this request. Roles limit admin operations only.
+    func authority(of caller: Caller) -> AdminAuthority {
+        switch route.access {
+        case .admin, .auditor: caller.authority
+        case .anyone, .store, .user, .userOrTicket: .unlimited
+        }
+    }
+
+    /// What the caller may see by this request.
+    func reach(of caller: Caller) -> AdminReach { authority(of: caller).sees }
 }
 
 extension Substring {

@@ -24,12 +24,15 @@ final class Route: Sendable {
         var refusalForm: (@Sendable (Problem) -> ServerResponse)?
         var repetition = Repetition.kept
         var streamPlan: BodyPlan?
+        var isDelegated = false
     }
 
     /// Makes the answer for a refusal; `nil` for the problem documents of RFC 9457.
     var refusalForm: (@Sendable (Problem) -> ServerResponse)? { options.refusalForm }
     /// How the answer is repeated when the same request arrives again with the same idempotency key.
     var repetition: Repetition { options.repetition }
+    /// Whether delegated admins may call the route, whose use case narrows it to their scopes.
+    var isDelegated: Bool { options.isDelegated }
     /// How the server reads the body.
     var bodyPlan: BodyPlan { options.streamPlan ?? .collect(maxBytes: maxBodyBytes) }
     /// Whether the route takes a body.
@@ -113,6 +116,12 @@ final class Route: Sendable {
     /// The same route, marked as one whose answers hold credentials.
     func issuing() -> Route {
         with { $0.repetition = .issuedAgain }
+    }
+
+    /// The same route, open to delegated admins. Its endpoint must pass on what the caller may see and change
+    /// (``APIRequest/authority(of:)``). All other routes for admins and auditors refuse them.
+    func delegated() -> Route {
+        with { $0.isDelegated = true }
     }
 
     /// Makes a route for anyone; it reads no body.

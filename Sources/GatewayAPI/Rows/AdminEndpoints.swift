@@ -43,7 +43,7 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         }
         guard ifExists == .return, case .alreadyExists(_, let existing?) = refusal else { throw refusal }
         do throws(GatewayError) {
-            return Self.located(.ok, try await store.get(existing))
+            return Self.located(.ok, try await store.get(existing, within: request.reach(of: caller)))
         } catch {
             // Somebody has deleted it since. The refusal was right, and the client may repeat the request.
             if case .notFound = error { throw refusal }
@@ -84,7 +84,7 @@ struct AdminEndpoints<Resource: AdminResource>: RowReading {
         let sent = try request.jsonValue(orOf: request.method == .patch ? "application/merge-patch+json" : nil)
         let ifMatch = try request.ifMatch()
         guard ifMatch != .absent else { throw APIError.preconditionRequired }
-        let stored = try await store.get(identifier(in: request))
+        let stored = try await store.get(identifier(in: request), within: request.reach(of: caller))
         guard ifMatch.admits(stored.revision) else { throw GatewayError.preconditionFailed }
         let current = JSONValue.object { stored.row.write(to: &$0) }
         var body = try JSONObject(

@@ -3,17 +3,12 @@ import GatewayCore
 import StrictJSON
 
 /// A kind of row that is listed, read and deleted, with its JSON form.
-protocol ListedResource: Sendable {
-    /// The kind in error codes such as `NoSuchBucket`.
-    static var kind: ResourceKind { get }
+protocol ListedResource: ManagedRow {
     /// Query parameters that narrow a list.
     static var filters: [ListFilter] { get }
 
     /// Refuses filters of a list that work only together.
     static func check(_ filters: [String: String]) throws(GatewayError)
-
-    /// The identifier in paths.
-    var identifier: String { get }
 
     /// Writes the members of a row, without secrets.
     func write(to json: inout JSONWriter)

@@ -21,14 +21,14 @@ extension RowReading {
     /// `GET` on one row.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        return Self.answer(.ok, try await store.get(identifier(in: request)))
+        return Self.answer(.ok, try await store.get(identifier(in: request), within: request.reach(of: caller)))
     }
 
     /// `GET` on the collection.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let filters = try request.listFilters(Resource.filters)
         try Resource.check(filters)
-        let page = try await store.list(request.listQuery(filters))
+        let page = try await store.list(request.listQuery(filters, for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
@@ -36,7 +36,8 @@ extension RowReading {
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let id = try identifier(in: request)
-        let revision = try await request.ifMatch().revision(of: id, in: store)
+        let revision = try await request.ifMatch().revision(
+            of: id, in: store, within: request.reach(of: caller))
         try await store.delete(id, revision: revision, by: caller.change(in: request))
         return .noContent
     }

@@ -3,6 +3,7 @@ import HTTPServing
 import HTTPTypes
 import LibCrypto
 import Logging
+import StrictJSON
 
 /// The step that lets a `POST` with an `Idempotency-Key` take effect only once. For 24 hours, the same request of the
 /// same caller with the same key gets the same answer. A refusal is not kept: the request may be tried again.
@@ -98,11 +99,14 @@ final class Idempotency: Sendable {
         guard case .collect = route.bodyPlan, case .collected(let body) = request.body else {
             throw invalid("The body of this operation is too long to be compared; send it without a key.")
         }
+        // Another credential of the same principal, with other scopes, must not get the answer.
+        var scopes = JSONWriter()
+        scopes.object { $0.adminScopes(request.reach(of: caller).scopes) }
         let target = (request.match.target?.rawPath ?? "") + "?" + (request.match.target?.rawQuery ?? "")
         return IdempotentRequest(
             caller: caller.principal, route: "\(request.method.rawValue) \(route.template)",
             keyDigest: DigestAlgorithm.sha256.digest(of: key).bytes,
-            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + body).bytes)
+            bodyDigest: DigestAlgorithm.sha256.digest(of: Array("\(key)\n\(target)\n".utf8) + scopes.bytes + body).bytes)
     }
 
     private static func key(in headers: HeaderFields) throws(GatewayError) -> String {

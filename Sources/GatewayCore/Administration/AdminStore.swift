@@ -4,7 +4,7 @@ public import Foundation
 /// log. Once the call returns, the change is in force on every gateway.
 public protocol AdminStore<Resource>: Sendable {
     /// The kind of row that the store manages.
-    associatedtype Resource: Sendable
+    associatedtype Resource: ManagedRow
 
     /// Adds a row; the result includes the values that the store sets itself, such as times.
     ///

@@ -5,17 +5,19 @@ public import Foundation
 /// A change is one transaction, whatever the number of grants. It writes one audit row per grant and one entry in the
 /// policy log. Once answered, the whole change is in force on every gateway; if it fails, no part of it ever is.
 public protocol GrantBulkStore: Sendable {
-    /// Writes and removes grants.
+    /// Writes and removes grants. Each grant named must lie inside what the change may see, or it does not exist; its old
+    /// and new state must lie inside what it may change.
     ///
     /// - Throws: `itemsRefused`, `conflict`, `slowDown`, `unavailable`. If it throws, nothing was changed.
     func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult
 
-    /// Opens a reader of all grants that match the filters, in list order and as of one instant.
+    /// Opens a reader of all grants inside that match the filters, in list order and as of one instant.
     ///
     /// - Throws: `invalidArgument` for an unknown filter, `slowDown`, `unavailable`.
-    func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader
+    func export(_ filters: [String: String], within reach: AdminReach) async throws(GatewayError) -> GrantReader
 
-    /// Changes grants to match imported lines.
+    /// Changes grants to match imported lines. Delegated admins import nothing: an import may remove what it does not
+    /// name.
     ///
     /// - Parameters:
     ///   - options: The grants that the import may change, and how.
@@ -80,6 +82,18 @@ public struct GrantBatch: Sendable {
         self.writes = writes
         self.removals = removals
         self.isDryRun = isDryRun
+    }
+
+    /// Largest number of refused items that an error names.
+    private static var maxRefusals: Int { 100 }
+
+    /// Checks that all grants to write lie inside what an admin may change.
+    ///
+    /// - Throws: `itemsRefused`.
+    public func check(within reach: AdminReach) throws(GatewayError) {
+        let outside = writes.lazy.filter { !$0.grant.isChangeable(within: reach) }.prefix(Self.maxRefusals)
+        let refusals = outside.map { ItemRefusal(.item(array: "writes", index: $0.place), .outsideAdminScope) }
+        if let error = GatewayError(refusing: Array(refusals)) { throw error }
     }
 
     /// Checks the number of items that a client sent.

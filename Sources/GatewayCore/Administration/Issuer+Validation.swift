@@ -71,10 +71,18 @@ extension Issuer {
             usableClaims.count <= 32 && areUsable, "usableClaims",
             "At most 32 claims are allowed, without 'sub'; their names must be 1 to 128 letters, digits and '.', '_', ':', '-'."
         )
+        try require(roles.isEmpty || rolesClaim != nil, "rolesClaim", "'roles' requires 'rolesClaim'.")
         try require(
-            mayConferRoles.isEmpty || rolesClaim != nil, "rolesClaim", "'mayConferRoles' requires 'rolesClaim'."
-        )
+            roles.count <= Self.maxRoleRules, "roles", "At most \(Self.maxRoleRules) entries are allowed.")
+        for (index, rule) in roles.enumerated() {
+            try require(
+                1...64 ~= rule.values.count && rule.values.allSatisfy { $0.rawValue.isLine(1...256) },
+                "roles[\(index)].values", "There must be 1 to 64 values, each one line of 1 to 256 bytes.")
+        }
     }
+
+    /// Largest number of entries that say which values confer which role.
+    public static let maxRoleRules = 64
 }
 
 extension APIKey {
@@ -89,6 +97,7 @@ extension APIKey {
             groups.count <= 64 && groups.allSatisfy(\.isGroup), "groups",
             "At most 64 groups, each 'group:<name>', are allowed."
         )
+        try require(adminScopes == nil || !roles.isEmpty, "adminScopes", "Scopes limit roles, and the key has none.")
         return self
     }
 }

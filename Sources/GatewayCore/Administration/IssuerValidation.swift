@@ -126,13 +126,13 @@ public struct IssuerValidation: Sendable, Equatable {
         public var principal: Principal
         /// The groups that the token names.
         public var groups: [Principal]
-        /// The roles that the token confers.
-        public var roles: Set<Role>
+        /// The roles that the token confers, each with the scopes that limit it.
+        public var roles: [ConferredRole]
         /// The claims that templates may use, by name.
         public var claims: [String: String]
 
         /// Describes a holder.
-        public init(principal: Principal, groups: [Principal], roles: Set<Role>, claims: [String: String]) {
+        public init(principal: Principal, groups: [Principal], roles: [ConferredRole], claims: [String: String]) {
             self.principal = principal
             self.groups = groups
             self.roles = roles

@@ -10,6 +10,9 @@ public struct AuditRecord: Sendable, Equatable {
     public var actor: String
     /// Identifier of the request, as it appears in logs.
     public var requestID: String
+    /// The credential by which the actor came, `issuer:<iss>` or `apikey:<prefix>`; `nil` for the bootstrap key, and
+    /// for the gateway itself.
+    public var credential: String?
     /// The operation: `create`, `update`, `delete`, `reset`, `import`, `validate` or `rotate`.
     public var operation: String
     /// The kind of row, such as `Grant`.
@@ -23,13 +26,14 @@ public struct AuditRecord: Sendable, Equatable {
 
     /// Creates a record from its parts.
     public init(
-        id: UUID, at: Date, actor: String, requestID: String, operation: String, kind: String, resourceID: String,
+        id: UUID, at: Date, actor: String, requestID: String, credential: String?, operation: String, kind: String, resourceID: String,
         before: String?, after: String?
     ) {
         self.id = id
         self.at = at
         self.actor = actor
         self.requestID = requestID
+        self.credential = credential
         self.operation = operation
         self.kind = kind
         self.resourceID = resourceID

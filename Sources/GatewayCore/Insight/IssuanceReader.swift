@@ -14,6 +14,21 @@ public protocol IssuanceReader: Sendable {
     func issuance(_ id: UUID) async throws(GatewayError) -> RecordedIssuance
 }
 
+extension IssuanceReader {
+    /// Reads one issuance for an admin. An issuance outside the reach does not exist.
+    ///
+    /// - Throws: `notFound`, `unavailable`.
+    public func issuance(
+        _ id: UUID, within reach: AdminReach
+    ) async throws(GatewayError) -> RecordedIssuance {
+        let row = try await issuance(id)
+        guard reach.holds(bucket: row.bucket, place: row.key, principals: [row.principal, row.matchedPrincipal]) else {
+            throw .notFound(.issuance)
+        }
+        return row
+    }
+}
+
 /// Aggregates the ledger into reports.
 public protocol LedgerReports: Sendable {
     /// Counts issuances by hour or day and by the requested dimensions, newest first; or those of the whole period, the
@@ -31,11 +46,12 @@ public protocol LedgerReports: Sendable {
     /// Reads a page of live allow grants with the use of each, newest first.
     func grantUse(_ query: GrantUseQuery) async throws(GatewayError) -> LedgerPage<GrantUse>
 
-    /// Counts the usable issuances that result from a grant or a storage credential, or that a principal asked for.
+    /// Counts the usable issuances that result from a grant or a storage credential, or that a principal asked for, as
+    /// far as they may be seen.
     ///
     /// - Throws: `notFound` if the grant never existed, or if the credential does not exist and none of its issuances
     ///   is usable; `slowDown`, `unavailable`. Any principal may have asked.
-    func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius
+    func blastRadius(of cause: BlastRadius.Cause, within reach: AdminReach) async throws(GatewayError) -> BlastRadius
 }
 
 /// A filter for issuances; an absent member does not restrict the result.
@@ -60,6 +76,8 @@ public struct IssuanceFilter: Sendable, Equatable {
     public var credentialID: UUID?
     /// Whether to select only issuances that have not expired by the database's clock.
     public var isAlive = false
+    /// The issuances that may be seen.
+    public var reach: AdminReach = .unlimited
 
     /// Creates a filter that matches all issuances.
     public init() {}

@@ -101,6 +101,8 @@ public struct DenialQuery: Sendable {
         case code
     }
 
+    /// The refusals that may be seen. Their keys are not known, so those of whole buckets only.
+    public var reach: AdminReach
     /// Start of the period, inclusive; one day before its end if absent.
     public var from: Date?
     /// End of the period, exclusive.
@@ -124,8 +126,9 @@ public struct DenialQuery: Sendable {
     public init(
         from: Date? = nil, to: Date? = nil, principal: Principal? = nil, bucket: BucketName? = nil, code: String? = nil,
         by step: Step = .minute, _ dimensions: Set<Dimension> = Set(Dimension.allCases), pageSize: Int = 100,
-        pageToken: String? = nil
+        pageToken: String? = nil, reach: AdminReach = .unlimited
     ) {
+        self.reach = reach
         self.from = from
         self.to = to
         self.principal = principal
@@ -183,6 +186,8 @@ public struct SettlingBacklog: Sendable, Equatable {
 
 /// A report about grants and their use.
 public struct GrantUseQuery: Sendable {
+    /// The grants that may be seen.
+    public var reach: AdminReach
     /// Start of the ledger period to examine; 32 days ago if absent.
     public var from: Date?
     /// Only grants not used since this time; 7 days ago if absent.
@@ -201,8 +206,9 @@ public struct GrantUseQuery: Sendable {
     /// Creates a query.
     public init(
         from: Date? = nil, unusedSince: Date? = nil, includesUsed: Bool = false, principal: Principal? = nil,
-        bucket: BucketName? = nil, pageSize: Int = 100, pageToken: String? = nil
+        bucket: BucketName? = nil, pageSize: Int = 100, pageToken: String? = nil, reach: AdminReach = .unlimited
     ) {
+        self.reach = reach
         self.from = from
         self.unusedSince = unusedSince
         self.includesUsed = includesUsed

@@ -26,7 +26,8 @@ public struct Offboarding: Sendable {
     public func preview(of user: Principal) async throws(GatewayError) -> Report {
         try Self.check(user)
         let rows = try await store.rows(of: user)
-        return Report(rows: rows, alive: try await reports.blastRadius(of: .principal(user)))
+        let alive = try await reports.blastRadius(of: .principal(user), within: .unlimited)
+        return Report(rows: rows, alive: alive)
     }
 
     /// Removes what gives the user access, as one change.
@@ -52,7 +53,8 @@ public struct Offboarding: Sendable {
                 // Somebody else may have removed them all in between.
                 let removed = count == 0 ? OffboardingRows(counts: [:], rows: [], tag: rows.tag) : rows
                 // Read after the change, so that nothing that was issued before it is missing.
-                return Report(rows: removed, alive: try await reports.blastRadius(of: .principal(user)))
+                let alive = try await reports.blastRadius(of: .principal(user), within: .unlimited)
+                return Report(rows: removed, alive: alive)
             } catch {
                 guard case .preconditionFailed = error, tag == nil, attempt < Self.attempts else { throw error }
                 attempt += 1

@@ -19,6 +19,8 @@ public protocol UploadRecords: Sendable {
 
 /// A filter for listing uploads.
 public struct UploadQuery: Sendable {
+    /// The uploads that may be seen.
+    public var reach: AdminReach
     /// Only uploads in this state.
     public var state: UploadState?
     /// Only uploads to this bucket.
@@ -37,8 +39,9 @@ public struct UploadQuery: Sendable {
     /// Creates a query; by default it matches all uploads.
     public init(
         state: UploadState? = nil, bucket: BucketName? = nil, principal: Principal? = nil, from: Date? = nil,
-        to: Date? = nil, pageSize: Int = 100, pageToken: String? = nil
+        to: Date? = nil, pageSize: Int = 100, pageToken: String? = nil, reach: AdminReach = .unlimited
     ) {
+        self.reach = reach
         self.state = state
         self.bucket = bucket
         self.principal = principal

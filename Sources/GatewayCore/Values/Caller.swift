@@ -9,8 +9,8 @@ public final class Caller: Sendable {
     public let principal: Principal
     /// Groups that the credential names. Memberships stored as rows come with the policy.
     public let groups: [Principal]
-    /// Roles that the credential confers.
-    public let roles: Set<Role>
+    /// Roles that the credential confers, each with the scopes that limit it.
+    public let conferred: [ConferredRole]
     /// Claims that templates may use as `${claim:name}`, by name. `${sub}` is the principal's own name.
     public let claims: [String: String]
     /// When the credential expires. No issuance that rests on it is decided after this instant.
@@ -20,6 +20,8 @@ public final class Caller: Sendable {
     /// Scope of the row that vouches for the credential, `issuer:…` or `apikey:…`; `nil` for the bootstrap key from the
     /// environment.
     public let scope: PolicyScope?
+    /// Identifier of that row, for people.
+    public let credentialID: UUID?
     /// The policy position at which the credential was checked.
     public let position: PolicyPosition
     /// The ticket that the caller presented, if any. It limits what the caller may ask for; its text is ``token``.
@@ -27,19 +29,30 @@ public final class Caller: Sendable {
 
     /// Creates a caller.
     public init(
-        principal: Principal, groups: [Principal], roles: Set<Role>, claims: [String: String], expiresAt: Date?,
-        token: Secret<String>, scope: PolicyScope?, position: PolicyPosition, ticket: Ticket? = nil
+        principal: Principal, groups: [Principal], roles: [ConferredRole], claims: [String: String], expiresAt: Date?,
+        token: Secret<String>, scope: PolicyScope?, credentialID: UUID? = nil, position: PolicyPosition,
+        ticket: Ticket? = nil
     ) {
         self.principal = principal
         self.groups = groups
-        self.roles = roles
+        conferred = roles
         self.claims = claims
         self.expiresAt = expiresAt
         self.token = token
         self.scope = scope
+        self.credentialID = credentialID
         self.position = position
         self.ticket = ticket
     }
+
+    /// The roles, whatever limits them.
+    public var roles: Set<Role> { Set(conferred.map(\.role)) }
+
+    /// Whether the caller has a role.
+    public func has(_ role: Role) -> Bool { conferred.contains { $0.role == role } }
+
+    /// What the caller may see and change over the admin API.
+    public var authority: AdminAuthority { AdminAuthority(of: conferred) }
 
     /// Whether the caller presented a ticket.
     public var hasTicket: Bool { if case .some = ticket { true } else { false } }

@@ -7,14 +7,23 @@ public struct ChangeContext: Sendable {
     /// The idempotency claim of the request, if it has an idempotency key. The claim is marked in the transaction of
     /// the change.
     public var claim: IdempotencyClaim?
+    /// The credential by which the admin came, as in ``Caller/scope``; `nil` for the bootstrap key.
+    public var credential: PolicyScope?
+    /// What the admin may see and change.
+    public var authority: AdminAuthority
     /// Whether the change is written to the audit. Changes that users make to their own resources are not.
     public var isAudited: Bool
 
     /// Creates a context.
-    public init(actor: Principal, requestID: String, claim: IdempotencyClaim? = nil, isAudited: Bool = true) {
+    public init(
+        actor: Principal, requestID: String, claim: IdempotencyClaim? = nil, credential: PolicyScope? = nil,
+        authority: AdminAuthority = .unlimited, isAudited: Bool = true
+    ) {
         self.actor = actor
         self.requestID = requestID
         self.claim = claim
+        self.credential = credential
+        self.authority = authority
         self.isAudited = isAudited
     }
 }

@@ -30,3 +30,16 @@ public struct ExactText: ByteExact {
         self.rawValue = rawValue
     }
 }
+
+extension ExactText: Codable {
+    /// Reads the text.
+    public init(from decoder: any Decoder) throws {
+        try self.init(decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes the text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(rawValue)
+    }
+}

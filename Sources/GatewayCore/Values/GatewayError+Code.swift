@@ -6,6 +6,7 @@ extension GatewayError {
         case .unauthenticated: "Unauthenticated"
         case .credentialExpired: "ExpiredToken"
         case .accessDenied, .conditionFailed, .roleRequired: "AccessDenied"
+        case .outsideAdminScope: "OutsideAdminScope"
         case .entityTooLarge: "EntityTooLarge"
         case .notEnforceable: "NotEnforceable"
         case .quotaExceeded: "QuotaExceeded"

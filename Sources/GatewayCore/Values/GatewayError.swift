@@ -14,6 +14,9 @@ public enum GatewayError: Error, Equatable, Sendable {
     case conditionFailed(ConditionFailure)
     /// 403 `AccessDenied`: the caller's role does not permit this operation.
     case roleRequired(String)
+    /// 403 `OutsideAdminScope`: the caller's role is limited to some scopes, and the operation concerns something outside
+    /// of them, or is not for delegated admins at all.
+    case outsideAdminScope
     /// 413 `EntityTooLarge`: the stated length exceeds the limit of the grant, in bytes.
     case entityTooLarge(maxBytes: Int64)
     /// 422 `NotEnforceable`: the bucket's scheme cannot bind what a grant or quota demands. The reason names a delivery

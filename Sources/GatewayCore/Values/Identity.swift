@@ -20,6 +20,26 @@ public struct Issuer: Sendable, Equatable {
         case secret(Secret<String>)
     }
 
+    /// A role, and the values of a claim that confer it.
+    public struct RoleRule: Sendable, Hashable, Codable {
+        /// The role.
+        public var role: Role
+        /// The values, compared by their bytes; one of them suffices. Never empty.
+        public var values: [ExactText]
+        /// The scopes to which the role is limited; `nil` for a role without limits.
+        public var adminScopes: [AdminScope]?
+
+        /// Creates a rule.
+        public init(role: Role, values: [String], adminScopes: [AdminScope]? = nil) {
+            self.role = role
+            self.values = values.map { ExactText($0) }
+            self.adminScopes = adminScopes
+        }
+
+        /// The role with its scopes.
+        public var conferred: ConferredRole { ConferredRole(role, in: adminScopes) }
+    }
+
     /// Unique identifier.
     public var id: UUID
     /// The `iss` claim, compared exactly; unique.
@@ -40,10 +60,10 @@ public struct Issuer: Sendable, Equatable {
     public var groupsClaim: String?
     /// Claims that templates and rules may use.
     public var usableClaims: [String]
-    /// Claim that lists roles. It is ignored if `mayConferRoles` is empty.
+    /// Claim that lists what ``roles`` are conferred by, as an array of strings or one string.
     public var rolesClaim: String?
-    /// Roles that this issuer may confer.
-    public var mayConferRoles: Set<Role>
+    /// Which values of ``rolesClaim`` confer which roles; empty if this issuer confers none.
+    public var roles: [RoleRule]
     /// When the issuer was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -51,7 +71,7 @@ public struct Issuer: Sendable, Equatable {
     public init(
         id: UUID, issuer: String, audiences: [String], algorithms: [String], keys: Keys, principalPrefix: String,
         groupPrefix: String, subjectClaim: String = "sub", groupsClaim: String? = nil, usableClaims: [String] = [],
-        rolesClaim: String? = nil, mayConferRoles: Set<Role> = [], createdAt: Date
+        rolesClaim: String? = nil, roles: [RoleRule] = [], createdAt: Date
     ) {
         self.id = id
         self.issuer = issuer
@@ -64,7 +84,7 @@ public struct Issuer: Sendable, Equatable {
         self.groupsClaim = groupsClaim
         self.usableClaims = usableClaims
         self.rolesClaim = rolesClaim
-        self.mayConferRoles = mayConferRoles
+        self.roles = roles
         self.createdAt = createdAt
     }
 }
@@ -88,12 +108,19 @@ public struct APIKey: Sendable, Equatable {
     public var groups: [Principal]
     /// Roles of the key.
     public var roles: Set<Role>
+    /// The scopes to which the roles are limited; `nil` for roles without limits.
+    public var adminScopes: [AdminScope]?
     /// When the key expires; `nil` for never.
     public var expiresAt: Date?
     /// When the key was created. The store of rows sets it.
     public var createdAt: Date
     /// The key that this one replaced, if it remains valid for a while.
     public var previousKey: PreviousKey?
+
+    /// The roles, each with the key's scopes.
+    public var conferred: [ConferredRole] {
+        roles.isEmpty ? [] : Role.allCases.filter(roles.contains).map { ConferredRole($0, in: adminScopes) }
+    }
 
     /// A key that was replaced.
     public struct PreviousKey: Sendable, Equatable {
@@ -115,7 +142,7 @@ public struct APIKey: Sendable, Equatable {
     /// Creates an API key.
     public init(
         id: UUID, prefix: String, hash: [UInt8], name: String, principal: Principal, groups: [Principal] = [],
-        roles: Set<Role> = [], expiresAt: Date? = nil, createdAt: Date
+        roles: Set<Role> = [], adminScopes: [AdminScope]? = nil, expiresAt: Date? = nil, createdAt: Date
     ) {
         self.id = id
         self.prefix = prefix
@@ -124,6 +151,7 @@ public struct APIKey: Sendable, Equatable {
         self.principal = principal
         self.groups = groups
         self.roles = roles
+        self.adminScopes = adminScopes
         self.expiresAt = expiresAt
         self.createdAt = createdAt
     }

@@ -7,12 +7,18 @@ public struct ListQuery: Sendable {
     public var pageSize: Int
     /// The `nextPageToken` of the previous page; `nil` for the first page.
     public var pageToken: String?
+    /// The rows that may be seen, besides the filters. A store whose rows are closed to delegated admins throws
+    /// `outsideAdminScope` if it is limited.
+    public var reach: AdminReach
 
     /// Creates a query.
-    public init(filters: [String: String] = [:], pageSize: Int = 100, pageToken: String? = nil) {
+    public init(
+        filters: [String: String] = [:], pageSize: Int = 100, pageToken: String? = nil, reach: AdminReach = .unlimited
+    ) {
         self.filters = filters
         self.pageSize = pageSize
         self.pageToken = pageToken
+        self.reach = reach
     }
 }
 

@@ -87,6 +87,7 @@ extension GatewayError {
         case .accessDenied: RefusalNote(code: code, .notPermitted)
         case .conditionFailed(let failure): RefusalNote(code: code, .conditionFailed, subject: failure.name)
         case .roleRequired(let role): RefusalNote(code: code, .roleMissing, subject: role)
+        case .outsideAdminScope: RefusalNote(code: code, .outsideAdminScope)
         case .entityTooLarge(let maxBytes):
             RefusalNote(code: code, .entityTooLarge, subject: "at most \(maxBytes) bytes")
         case .notEnforceable(let reason): RefusalNote(code: code, .notEnforceable, subject: reason)

@@ -46,6 +46,8 @@ public enum RefusalReason: String, Sendable, CaseIterable {
 
     /// The caller lacks the role that the operation needs.
     case roleMissing
+    /// The caller's role is limited to scopes, and the operation is outside of them or not for delegated admins.
+    case outsideAdminScope
     /// There is no such bucket.
     case noSuchBucket
     /// The ticket does not cover the request.

@@ -13,13 +13,14 @@ public struct PostgresAccess: AccessRows {
 
     private static let byPrincipal = Listing(
         name: "access of a principal", filters: [.text("principal"), .text("bucket")],
-        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")])
+        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")], isNarrowed: true)
     private static let byPrefix = Listing(
         name: "access around a prefix", filters: [.text("bucket"), .text("prefix")],
-        order: [.text("prefix"), .text("principal"), .uuid("id")])
+        order: [.text("prefix"), .text("principal"), .uuid("id")], isNarrowed: true)
+    // The review itself judges the principals of a key.
     private static let byKey = Listing(
         name: "access to a key", filters: [.text("bucket"), .text("key"), .text("members")],
-        order: [.text("principal")])
+        order: [.text("principal")], isNarrowed: true)
 
     /// Reads the grants of some principals.
     public func grants(
@@ -96,6 +97,11 @@ struct AccessQuestion: Sendable {
 /// not have the identifiers, so a `LATERAL` reads `WITH TIES` in the order of the index; otherwise PostgreSQL, which
 /// expects one row, reads and sorts all.
 enum AccessStatements {
+    /// Makes the condition that a grant `r` lies inside a reach.
+    private static func isInside(_ parameter: String) -> String {
+        ReachCondition.holds(parameter, bucket: "r.bucket", place: "r.prefix", principals: "r.principal")
+    }
+
     static let ofPrincipals = Statement<AccessQuestion, Grant>(
         """
         SELECT \(GrantTable.columns.selected(of: "g")) FROM unnest($1::text[]) AS p (principal)
@@ -108,13 +114,14 @@ enum AccessStatements {
                     CASE WHEN p.principal = $3 THEN $5 ELSE '' END
                 )
                 AND ($3::text IS NULL OR (r.principal, r.bucket, r.prefix, r.id) > ($3, $4, $5, $6::text::uuid))
+                AND \(isInside("$8"))
             ORDER BY r.bucket, r.prefix FETCH FIRST $7 ROWS WITH TIES
         ) g
         WHERE p.principal COLLATE "C" >= coalesce($3, '')
         ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $7
         """, onlyReads: true
     ) {
-        [$0.principals.map(\.rawValue), $0.bucket?.rawValue] + $0.end
+        [$0.principals.map(\.rawValue), $0.bucket?.rawValue] + $0.end + [$0.page.reach]
     } decode: { row throws(PostgresError) in
         try Grant(&row)
     }
@@ -141,6 +148,7 @@ enum AccessStatements {
                     WHERE r.bucket = $1 AND r.prefix = a.text AND r.removed_at IS NULL
                         AND r.principal >= CASE WHEN a.text = $3 THEN $4 ELSE '' END
                         AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
+                        AND \(isInside("$7"))
                     ORDER BY r.principal FETCH FIRST $6 ROWS WITH TIES
                 ) r
                 WHERE a.text >= coalesce($3, '')
@@ -156,13 +164,14 @@ enum AccessStatements {
                     )
                     AND r.prefix < CASE WHEN $2 = '' THEN repeat(chr(1114111), 256) ELSE rtrim($2, '/') || '0' END
                     AND ($3::text IS NULL OR (r.prefix, r.principal, r.id) > ($3, $4, $5::text::uuid))
+                    AND \(isInside("$7"))
                 ORDER BY r.prefix, r.principal FETCH FIRST $6 ROWS WITH TIES
             )
         ) g
         ORDER BY g.prefix, g.principal, g.id LIMIT $6
         """, onlyReads: true
     ) {
-        [$0.bucket?.rawValue, $0.place] + $0.end
+        [$0.bucket?.rawValue, $0.place] + $0.end + [$0.page.reach]
     } decode: { row throws(PostgresError) in
         PlacedGrant(grant: try Grant(&row), relation: try row.nextWord())
     }

@@ -9,7 +9,7 @@ import Logging
 /// Each change is one transaction. It writes the row, then its audit row and, last, a line in the log of policy
 /// changes. The commit writes that line. If the gateway stops in between, PostgreSQL ends the session after one second,
 /// which also releases the row locks.
-public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
+public struct PostgresAdminStore<Resource: ManagedRow>: AdminStore {
     private let table: AdminTable<Resource>
     private let pool: PostgresPool
     private let logger: Logger
@@ -56,12 +56,21 @@ public struct PostgresAdminStore<Resource: Sendable>: AdminStore {
         let request = try table.listing.request(query)
         let rows: [Resource]
         do throws(PostgresError) {
-            let narrow = table.narrowPage.flatMap { query.filters[$0.filter] == nil ? nil : $0.statement }
-            rows = try await pool.execute(narrow ?? table.page, request)
+            rows = try await pool.execute(try statement(for: query), request)
         } catch {
             throw translate(error, requestID: nil)
         }
         return table.listing.page(rows, of: query, position: table.position)
+    }
+
+    private func statement(for query: ListQuery) throws(PostgresError) -> Statement<PageRequest, Resource> {
+        guard query.reach.isUnlimited else {
+            guard let page = table.pageWithin else {
+                throw .decoding(column: 0, reason: "a narrowed list without a statement")
+            }
+            return page(query.reach)
+        }
+        return table.narrowPage.flatMap { query.filters[$0.filter] == nil ? nil : $0.statement } ?? table.page
     }
 
     /// Replaces the row that has the resource's identifier.
@@ -158,7 +167,8 @@ extension PostgresAdminStore {
         do throws(CryptoError) {
             return AuditEntry(
                 id: .version7(at: now(), randomBytes: try randomBytes(count: 10)), operation: operation,
-                kind: table.kind, resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID)
+                kind: table.kind, resourceID: resourceID, actor: change.actor.rawValue, requestID: change.requestID,
+                credential: change.credential?.rawValue)
         } catch {
             throw .noRandomBytes
         }

@@ -94,9 +94,12 @@ extension PostgresOffboarding {
     }
 
     static let offboard = Statement<(user: Principal, tag: String, change: ChangeContext), Int64?>(
-        "SELECT offboard_principal($1, $2, $3, $4)"
+        "SELECT offboard_principal($1, $2, $3, $4, $5)"
     ) {
-        [$0.user.rawValue, $0.tag, $0.change.actor.rawValue, $0.change.requestID]
+        [
+            $0.user.rawValue, $0.tag, $0.change.actor.rawValue, $0.change.requestID,
+            $0.change.credential?.rawValue,
+        ]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

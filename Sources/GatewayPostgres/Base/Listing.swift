@@ -10,16 +10,19 @@ struct Listing: Sendable {
     let filters: [ListColumn]
     /// Columns that order the rows. Their parameters follow those of the filters.
     let order: [ListColumn]
+    /// Whether its statement narrows the rows to a reach. Other lists are closed to delegated admins.
+    var isNarrowed = false
 
     /// The maximum number of rows on a page.
     private static let maxPageSize = 1000
 
     /// Makes the parameters of the page statement for a query.
     func request(_ query: ListQuery) throws(GatewayError) -> PageRequest {
-        PageRequest(
+        if !isNarrowed { try query.reach.requireAll() }
+        return PageRequest(
             filters: try filterValues(query.filters), after: try cursor(query),
             // One extra row shows whether there is a next page.
-            limit: Int64(Self.limit(query)) + 1)
+            limit: Int64(Self.limit(query)) + 1, reach: query.reach.parameter)
     }
 
     /// Makes a page of the rows read.
@@ -62,8 +65,8 @@ struct Listing: Sendable {
 
 extension Listing {
     /// Describes a list of resources of a kind.
-    init(of kind: ResourceKind, filters: [ListColumn], order: [ListColumn]) {
-        self.init(name: kind.rawValue, filters: filters, order: order)
+    init(of kind: ResourceKind, filters: [ListColumn], order: [ListColumn], isNarrowed: Bool = false) {
+        self.init(name: kind.rawValue, filters: filters, order: order, isNarrowed: isNarrowed)
     }
 }
 
@@ -104,6 +107,11 @@ struct PageRequest: Sendable {
     var filters: [String?]
     var after: [String?]
     var limit: Int64
+    /// ``AdminReach/parameter`` of the query.
+    var reach: String?
+
+    /// The values of ``parameters``, then the reach.
+    var narrowedParameters: [any PostgresValue] { parameters + [reach] }
 
     /// The values of all parameters, in the order of ``Listing/filters`` and ``Listing/order``, then the limit.
     var parameters: [any PostgresValue] {

@@ -4,14 +4,15 @@ import LibPQ
 
 /// Finds the grants that a batch changes. Items name them by identifier.
 enum BatchMatching {
-    /// Finds the live grants that items name.
-    static let findLive = Statement<Void, Void>(
+    /// Finds the live grants that items name, as far as the admin may see them, and whether the admin may change them.
+    static let findLive = Statement<AdminAuthority, Void>(
         """
         INSERT INTO bulk_live (id, change, is_in_scope, key, fingerprint, rule)
-        SELECT g.id, g.created_change, true, '', \(GrantTable.fingerprint), ''
+        SELECT g.id, g.created_change, \(GrantTable.isInside("$2")), '', \(GrantTable.fingerprint), ''
         FROM (SELECT b.id FROM bulk_grants b WHERE b.id IS NOT NULL UNION SELECT r.id FROM bulk_removals r) n
-        JOIN grants g ON g.id = n.id AND g.removed_at IS NULL
-        """)
+        JOIN grants g ON g.id = n.id AND g.removed_at IS NULL AND \(GrantTable.isInside("$1"))
+        """
+    ) { [$0.sees.parameter, $0.changes.parameter] }
 
     static let matchWrites = Statement<Void, Void>(
         """
@@ -20,6 +21,7 @@ enum BatchMatching {
             CASE
                 WHEN b.id IS NULL THEN 'create'
                 WHEN l.id IS NULL THEN 'missing'
+                WHEN NOT l.is_in_scope THEN 'outside'
                 WHEN b.revision <> l.change THEN 'stale'
                 WHEN b.fingerprint = l.fingerprint THEN 'unchanged'
                 ELSE 'update'
@@ -31,15 +33,16 @@ enum BatchMatching {
         """
         INSERT INTO bulk_diff (removal_place, id, old_change, operation)
         SELECT r.place, r.id, l.change,
-            CASE WHEN l.id IS NULL THEN 'missing' WHEN r.revision <> l.change THEN 'stale' ELSE 'delete' END
+            CASE WHEN l.id IS NULL THEN 'missing' WHEN NOT l.is_in_scope THEN 'outside'
+                WHEN r.revision <> l.change THEN 'stale' ELSE 'delete' END
         FROM bulk_removals r LEFT JOIN bulk_live l ON l.id = r.id
         """)
 
     /// Lists items that cannot be applied. Items that name an unknown grant come first.
     static let refusals = Statement<Int64, ItemRefusal>(
         """
-        SELECT d.place, d.removal_place, d.operation = 'stale' FROM bulk_diff d
-        WHERE d.operation IN ('missing', 'stale')
+        SELECT d.place, d.removal_place, d.operation FROM bulk_diff d
+        WHERE d.operation IN ('missing', 'outside', 'stale')
         ORDER BY d.operation, d.place, d.removal_place LIMIT $1
         """
     ) {
@@ -47,12 +50,18 @@ enum BatchMatching {
     } decode: { row throws(PostgresError) in
         let write: Int32? = try row.next()
         let removal: Int32? = try row.next()
-        let isStale: Bool = try row.next()
+        let operation: String = try row.next()
         let place: ItemRefusal.Place =
             if let write { .item(array: "writes", index: Int(write)) } else {
                 .item(array: "deletes", index: Int(removal ?? 0))
             }
-        return ItemRefusal(place, isStale ? .preconditionFailed : .notFound(.grant))
+        let error: GatewayError =
+            switch operation {
+            case "stale": .preconditionFailed
+            case "outside": .outsideAdminScope
+            default: .notFound(.grant)
+            }
+        return ItemRefusal(place, error)
     }
 
     /// Lists the outcome for each grant that is written, in order.
@@ -63,9 +72,9 @@ enum BatchMatching {
     }
 
     /// Fills `bulk_diff` with the operations of the batch. Throws if some items cannot be applied.
-    static func run(in transaction: borrowing PostgresTransaction) throws {
+    static func run(within authority: AdminAuthority, in transaction: borrowing PostgresTransaction) throws {
         try transaction.runScript("ANALYZE bulk_grants; ANALYZE bulk_removals")
-        try transaction.perform(findLive, ())
+        try transaction.perform(findLive, authority)
         try transaction.runScript("ANALYZE bulk_live")
         try transaction.perform(matchWrites, ())
         try transaction.perform(matchRemovals, ())

@@ -108,25 +108,29 @@ struct BulkWriting {
     ) { [$0.change, $0.actor] }
 
     /// Adds one audit line for each grant.
-    static let audit = Statement<(change: UUID, actor: String, requestID: String), Void>(
+    static let audit = Statement<(id: UUID, change: ChangeContext), Void>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before, after)
-        SELECT uuid_v7(), $2, $3, d.operation, 'Grant', d.id::text, grant_document(o), grant_document(n)
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before, after)
+        SELECT uuid_v7(), $2, $3, $4, d.operation, 'Grant', d.id::text, grant_document(o), grant_document(n)
         FROM bulk_diff d
         LEFT JOIN grants o ON o.id = d.id AND o.created_change = d.old_change
         LEFT JOIN grants n ON n.id = d.id AND n.created_change = $1
         WHERE d.operation IN ('create', 'update', 'delete')
         """
-    ) { [$0.change, $0.actor, $0.requestID] }
+    ) { [$0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue] }
 
     /// Adds one audit line for a whole import. It carries the identifier of the change, which leads to the versions
     /// that the import made.
-    static let auditImport = Statement<(change: UUID, actor: String, requestID: String, summary: String), Void>(
+    static let auditImport = Statement<(id: UUID, change: ChangeContext, summary: String), Void>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after)
-        VALUES (uuid_v7(), $2, $3, 'import', 'Grant', $1::text, $4::text::jsonb)
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after, credential)
+        VALUES (uuid_v7(), $2, $3, 'import', 'Grant', $1::text, $4::text::jsonb, $5)
         """
-    ) { [$0.change, $0.actor, $0.requestID, $0.summary] }
+    ) {
+        [
+            $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.summary, $0.change.credential?.rawValue,
+        ]
+    }
 
     /// Lists the principals that the change affects. It stops at 1,001, one more than the log names singly.
     static let scopes = Statement<Void, String>(
@@ -203,9 +207,9 @@ struct BulkWriting {
         let removed = try transaction.perform(Self.remove, (id, actor))
         guard removed == counts[.updated] + counts[.deleted] else { throw Overtaken() }
         try transaction.perform(Self.insert, (id, actor))
-        try transaction.perform(Self.audit, (id, actor, change.requestID))
+        try transaction.perform(Self.audit, (id, change))
         if let summary {
-            try transaction.perform(Self.auditImport, (id, actor, change.requestID, summary))
+            try transaction.perform(Self.auditImport, (id, change, summary))
         }
         let scopes = try transaction.execute(Self.scopes)
         guard try transaction.execute(Self.lockBuckets).first == 0 else { throw Overtaken() }

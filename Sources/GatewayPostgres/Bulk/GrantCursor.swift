@@ -10,7 +10,7 @@ enum GrantCursor {
         """
         DECLARE grant_export CURSOR WITH HOLD FOR
         SELECT \(GrantTable.columns.selected(of: "g")) FROM grants g
-        WHERE \(GrantTable.isListed)
+        WHERE \(GrantTable.isListed) AND \(GrantTable.isInside("$8"))
         ORDER BY g.principal, g.bucket, g.prefix, g.id
         """
     ) { $0.map { $0 as any PostgresValue } }

@@ -31,6 +31,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
 
     /// Writes and removes the grants of a batch, all or none.
     public func apply(_ batch: GrantBatch, by change: ChangeContext) async throws(GatewayError) -> GrantBatchResult {
+        try batch.check(within: change.authority.changes)
         let lease = try connections.lease()
         do {
             try await lease.connection.runScript(BulkTables.make)
@@ -51,7 +52,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
     private static func apply(
         isDryRun: Bool, _ writing: BulkWriting, in transaction: borrowing PostgresTransaction
     ) throws -> GrantBatchResult {
-        try BatchMatching.run(in: transaction)
+        try BatchMatching.run(within: writing.change.authority, in: transaction)
         let counts = try writing.check(in: transaction)
         let writes = try transaction.execute(BatchMatching.outcomes)
         guard !isDryRun, counts.isChange else {
@@ -70,6 +71,7 @@ public struct PostgresGrantBulk: GrantBulkStore {
         _ options: GrantImportOptions, by change: ChangeContext,
         _ nextLines: @Sendable () async throws -> [ProposedGrant]?
     ) async throws -> GrantImportResult {
+        try change.authority.changes.requireAll()
         let matching = ImportMatching(options: options)
         let lease = try connections.lease()
         try await translating(change.requestID) { try await lease.connection.runScript(BulkTables.make) }
@@ -103,9 +105,11 @@ public struct PostgresGrantBulk: GrantBulkStore {
         return GrantImportResult(change: id, counts: counts, samples: samples)
     }
 
-    /// Opens a reader of all grants that match some filters.
-    public func export(_ filters: [String: String]) async throws(GatewayError) -> GrantReader {
-        let filters = try GrantTable.listing.filterValues(filters)
+    /// Opens a reader of all grants inside a reach that match some filters.
+    public func export(
+        _ filters: [String: String], within reach: AdminReach
+    ) async throws(GatewayError) -> GrantReader {
+        let filters = try GrantTable.listing.filterValues(filters) + [reach.parameter]
         let lease = try connections.lease()
         do throws(PostgresError) {
             try await lease.connection.perform(GrantCursor.open, filters, deadline: .now + Self.patience)

@@ -47,9 +47,20 @@ extension IssuanceFilter {
             AND (NOT $10 OR i.expires_at > now())
         """
 
-    /// Returns the values for ``condition`` in a period of the ledger.
+    /// Makes the condition that a row `i` of the ledger lies inside a reach: for the user who asked, or for the principal
+    /// of the grant.
+    static func isInside(_ parameter: String) -> String {
+        ReachCondition.holds(
+            parameter, bucket: "i.bucket", place: "i.object_key", principals: "i.principal", "i.matched_principal")
+    }
+
+    /// Returns the values for ``condition`` in a period of the ledger. Where only one place can be seen, the filter
+    /// states it, so that indexes find its rows.
     func parameters(from: PostgresTimestamp, to: PostgresTimestamp) -> [any PostgresValue] {
-        [
+        let only = reach.scopes.flatMap { $0.count == 1 ? $0.first : nil }
+        let bucket = bucket ?? only?.bucket
+        let prefix = prefix ?? only.flatMap { $0.prefix.rawValue.isEmpty ? nil : $0.prefix }
+        return [
             from, to, principal?.rawValue, bucket?.rawValue, prefix?.rawValue, action?.rawValue, delivery?.rawValue,
             grantID, credentialID, isAlive,
         ]

@@ -33,6 +33,7 @@ extension PostgresLedgerReports {
             AND ($4::text IS NULL OR d.bucket = $4) AND ($5::text IS NULL OR d.code = $5)
             AND ($6::timestamptz IS NULL OR d.minute <= $6)
             AND ($6::timestamptz IS NULL OR (d.minute, d.principal, d.bucket, d.code) < ($6, $7::text, $8::text, $9::text))
+            AND \(ReachCondition.holds("$11", bucket: "d.bucket", place: "''", principals: "d.principal"))
         ORDER BY d.minute DESC, d.principal DESC, d.bucket DESC, d.code DESC LIMIT $10
         """, onlyReads: true
     ) { request in
@@ -40,6 +41,7 @@ extension PostgresLedgerReports {
         return [
             request.from, request.to, request.query.principal?.rawValue, request.query.bucket?.rawValue,
             request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
+            request.query.reach.parameter,
         ]
     } decode: { row throws(PostgresError) in
         try CountedDenial(&row)
@@ -55,6 +57,7 @@ extension PostgresLedgerReports {
             FROM denials d
             WHERE d.minute >= $1 AND d.minute < $2 AND ($3::text IS NULL OR d.principal = $3)
                 AND ($4::text IS NULL OR d.bucket = $4) AND ($5::text IS NULL OR d.code = $5)
+                AND \(ReachCondition.holds("$15", bucket: "d.bucket", place: "''", principals: "d.principal"))
         ) s
         WHERE $6::timestamptz IS NULL OR (s.start, coalesce(s.principal, ''), coalesce(s.bucket, ''), coalesce(s.code, ''))
             < ($6, $7::text, $8::text, $9::text)
@@ -69,7 +72,7 @@ extension PostgresLedgerReports {
             request.from, request.to, request.query.principal?.rawValue, request.query.bucket?.rawValue,
             request.query.code, request.before?.minute, names?[0], names?[1], names?[2], Int64(request.limit),
             request.query.step.rawValue, dimensions.contains(.principal), dimensions.contains(.bucket),
-            dimensions.contains(.code),
+            dimensions.contains(.code), request.query.reach.parameter,
         ]
     } decode: { row throws(PostgresError) in
         try CountedDenial(&row)
@@ -107,13 +110,13 @@ extension PostgresLedgerReports {
         WHERE g.removed_at IS NULL AND g.effect = 'allow' AND ($2::text IS NULL OR g.bucket = $2)
             AND ($3::text IS NULL OR g.principal = $3)
             AND ($4 OR (g.created_at < $5 AND (u.last_at IS NULL OR u.last_at < $5)))
-            AND ($6::uuid IS NULL OR g.id < $6)
+            AND ($6::uuid IS NULL OR g.id < $6) AND \(GrantTable.isInside("$8"))
         ORDER BY g.id DESC LIMIT $7
         """, onlyReads: true
     ) {
         [
             $0.from, $0.query.bucket?.rawValue, $0.query.principal?.rawValue, $0.query.includesUsed, $0.since, $0.after,
-            Int64($0.limit),
+            Int64($0.limit), $0.query.reach.parameter,
         ]
     } decode: { row throws(PostgresError) in
         GrantUse(
@@ -134,6 +137,12 @@ extension CountedDenial {
     }
 }
 
+/// A question about live issuances, and what may be seen of the answer.
+struct BlastRadiusQuestion: Sendable {
+    var cause: BlastRadius.Cause
+    var reach: AdminReach
+}
+
 /// One count in a report on live issuances.
 struct AliveShare: Sendable {
     var kind: String
@@ -141,7 +150,7 @@ struct AliveShare: Sendable {
     var principalCount: Int64
 
     /// Counts the live issuances. None lives longer than a week, so older days need not be read.
-    static let statement = Statement<BlastRadius.Cause, AliveShare>(
+    static let statement = Statement<BlastRadiusQuestion, AliveShare>(
         """
         WITH alive AS MATERIALIZED (
             SELECT i.principal, i.bucket, i.delivery, i.credential_id::text AS credential, i.grant_id::text AS grant_id,
@@ -149,7 +158,7 @@ struct AliveShare: Sendable {
             FROM issuances i
             WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now()
                 AND ($1::uuid IS NULL OR i.grant_id = $1) AND ($2::uuid IS NULL OR i.credential_id = $2)
-                AND ($3::text IS NULL OR i.principal = $3)
+                AND ($3::text IS NULL OR i.principal = $3) AND \(IssuanceFilter.isInside("$4"))
         )
         SELECT 'all', '', count(*), coalesce(max(a.expires_at), now()), count(DISTINCT a.principal) FROM alive a
         UNION ALL
@@ -170,7 +179,7 @@ struct AliveShare: Sendable {
         SELECT 'credential', a.credential, count(*), max(a.expires_at), 0 FROM alive a GROUP BY a.credential
         """, onlyReads: true
     ) {
-        $0.parameters
+        $0.cause.parameters + [$0.reach.parameter]
     } decode: { row throws(PostgresError) in
         AliveShare(
             kind: try row.next(),
@@ -203,13 +212,14 @@ struct AliveSession: Sendable {
     /// For each session, the ledger names only the widest of the grants it rests on. Any other allow grant of the
     /// bucket may have contributed if it shares an action, and its prefix lies above or below the session's. Past group
     /// memberships are not known, so grants to groups count for every session.
-    static let statement = Statement<BlastRadius.Cause, AliveSession>(
+    static let statement = Statement<BlastRadiusQuestion, AliveSession>(
         """
         SELECT i.principal, i.bucket, i.object_key, string_to_array(i.action, ','), i.credential_id, i.expires_at,
             count(*) OVER ()
         FROM issuances i
         WHERE i.issued_at > now() - interval '8 days' AND i.expires_at > now() AND i.delivery = 'sts'
             AND ($2::uuid IS NULL OR i.credential_id = $2) AND ($3::text IS NULL OR i.principal = $3)
+            AND \(IssuanceFilter.isInside("$4"))
             AND (
                 $1::uuid IS NULL OR i.grant_id = $1
                 OR EXISTS (
@@ -227,7 +237,7 @@ struct AliveSession: Sendable {
         ORDER BY i.expires_at DESC, i.principal, i.bucket, i.object_key LIMIT \(BlastRadius.maxSessions)
         """, onlyReads: true
     ) {
-        $0.parameters
+        $0.cause.parameters + [$0.reach.parameter]
     } decode: { row throws(PostgresError) in
         AliveSession(
             session: BlastRadius.Session(

@@ -100,11 +100,12 @@ extension PostgresIssuances {
     static let page = Statement<PageRequest, RecordedIssuance>(
         """
         SELECT \(IssuanceTable.columns) FROM issuances i
-        WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11)
+        WHERE \(IssuanceFilter.condition) AND ($11::uuid IS NULL OR i.id < $11) AND \(IssuanceFilter.isInside("$13"))
         ORDER BY i.id DESC LIMIT $12
         """, onlyReads: true
     ) {
-        $0.filter.parameters(from: $0.day.from, to: $0.day.to) + [$0.before, Int64($0.limit)]
+        $0.filter.parameters(from: $0.day.from, to: $0.day.to) 
+            + [$0.before, Int64($0.limit), $0.filter.reach.parameter]
     } decode: { row throws(PostgresError) in
         try RecordedIssuance(&row)
     }

@@ -119,8 +119,11 @@ public struct PostgresLedgerReports: LedgerReports {
     }
 
     /// Counts the live issuances that rest on a grant or a storage credential, or that a principal asked for.
-    public func blastRadius(of cause: BlastRadius.Cause) async throws(GatewayError) -> BlastRadius {
-        let rows = try await ledger.execute(AliveShare.statement, cause)
+    public func blastRadius(
+        of cause: BlastRadius.Cause, within reach: AdminReach
+    ) async throws(GatewayError) -> BlastRadius {
+        let question = BlastRadiusQuestion(cause: cause, reach: reach)
+        let rows = try await ledger.execute(AliveShare.statement, question)
         guard let total = rows.first(where: { $0.kind == "all" }) else { throw .noRow(of: "what is alive") }
         if total.share.count == 0, try await ledger.execute(AliveShare.isKnown, cause).first != true {
             switch cause {
@@ -129,7 +132,7 @@ public struct PostgresLedgerReports: LedgerReports {
             case .principal: break
             }
         }
-        let sessions = try await ledger.execute(AliveSession.statement, cause)
+        let sessions = try await ledger.execute(AliveSession.statement, question)
         func shares(_ kind: String) -> [BlastRadius.Share] { rows.filter { $0.kind == kind }.map(\.share) }
         return BlastRadius(
             count: total.share.count, aliveUntil: total.share.count == 0 ? nil : total.share.aliveUntil,

@@ -29,6 +29,7 @@ struct UsageRequest: Sendable {
         for index in Self.dimensions.indices { values.append(after?.names[index]) }
         values.append(Int64(limit))
         values.append(query.step == .range ? after?.urls : nil)
+        values.append(query.filter.reach.parameter)
         return values
     }
 
@@ -37,6 +38,7 @@ struct UsageRequest: Sendable {
         let filter = query.filter
         let isSummed =
             filter.principal == nil && filter.prefix == nil && filter.grantID == nil && !filter.isAlive
+            && filter.reach.isUnlimited
             && query.dimensions.isDisjoint(with: [.principal, .grant])
         return isSummed ? Self.summed : Self.counted
     }
@@ -134,7 +136,7 @@ struct UsageRequest: Sendable {
                     sum(CASE WHEN i.quota_ids IS NOT NULL AND i.action <> 'GetObject' AND EXISTS (SELECT FROM reservations)
                         THEN (SELECT max(r.amount) FROM reservations r WHERE r.issuance_id = i.id) END) AS unsettled
                 FROM issuances i
-                WHERE \(IssuanceFilter.condition) \(condition)
+                WHERE \(IssuanceFilter.condition) AND \(IssuanceFilter.isInside("$25")) \(condition)
                 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8
             ) n
         )

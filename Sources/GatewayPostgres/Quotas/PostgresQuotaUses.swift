@@ -162,11 +162,11 @@ extension PostgresQuotaUses {
     }
 
     static let resetUsage = Statement<QuotaResetCall, QuotaResetCall.Outcome>(
-        "SELECT is_claimed, holders, released FROM reset_quota($1, $2, $3, $4, $5, $6, $7)"
+        "SELECT is_claimed, holders, released FROM reset_quota($1, $2, $3, $4, $5, $6, $7, $8)"
     ) {
         [
             $0.quota, $0.holder?.rawValue, $0.entry, $0.change.actor.rawValue, $0.change.requestID, $0.change.claim?.id,
-            $0.change.claim?.attempt,
+            $0.change.claim?.attempt, $0.change.credential?.rawValue,
         ]
     } decode: { row throws(PostgresError) in
         var outcome = QuotaResetCall.Outcome(isClaimed: try row.next())

@@ -13,6 +13,7 @@ enum APIKeyTable {
         Column("principal", as: "principal") { $0.principal.rawValue },
         Column("groups", as: "groups") { $0.groups.map(\.rawValue) },
         Column("roles", as: "roles") { $0.roles.map(\.rawValue).sorted() },
+        Column("admin_scopes", as: "adminScopes", .json) { $0.adminScopes.map { jsonText($0) } },
         Column("expires_at", as: "expiresAt") { $0.expiresAt },
         Column("created_at", as: "createdAt"))
 
@@ -29,7 +30,7 @@ enum APIKeyTable {
         let former = columns.selected(
             of: "r",
             replacing: [
-                "prefix": "r.previous_prefix", "hash": "r.previous_hash",
+                "prefix": "r.previous_prefix", "hash": "r.previous_hash", "admin_scopes": "r.admin_scopes",
                 "expires_at": "least(r.expires_at, r.previous_expires_at)",
             ])
         return """
@@ -79,7 +80,7 @@ extension APIKey {
         self.init(
             id: try row.next(), prefix: try row.next(), hash: try row.next(), name: try row.next(),
             principal: try row.nextParsed(Principal.init(_:)), groups: try row.nextList(Principal.init(_:)),
-            roles: Set(try row.nextWords()), expiresAt: try row.next(), createdAt: try row.next())
+            roles: Set(try row.nextWords()), adminScopes: try row.nextJSON(), expiresAt: try row.next(), createdAt: try row.next())
     }
 
     fileprivate init(forAdmins row: inout PostgresRow) throws(PostgresError) {

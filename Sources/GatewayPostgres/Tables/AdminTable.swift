@@ -3,7 +3,7 @@ import GatewayCore
 import LibPQ
 
 /// Describes how resources of one kind are stored: its statements and whatever else differs between kinds.
-struct AdminTable<Resource: Sendable>: Sendable {
+struct AdminTable<Resource: ManagedRow>: Sendable {
     /// The kind of resource.
     let kind: ResourceKind
     /// The list of its rows.
@@ -37,6 +37,8 @@ struct AdminTable<Resource: Sendable>: Sendable {
     var twin: Statement<Resource, String>?
     /// Reads rows that pass one more filter, which ``page`` reads too slowly.
     var narrowPage: (filter: String, statement: Statement<PageRequest, Resource>)?
+    /// Returns the statement that reads rows inside a reach, in order, for kinds whose ``listing`` is narrowed.
+    var pageWithin: (@Sendable (AdminReach) -> Statement<PageRequest, Resource>)?
     /// Whether creating a row is a change of policy that decisions may rest on. Such a change has a line in the policy
     /// log and one in the audit.
     var isLoggedWhenCreated = true

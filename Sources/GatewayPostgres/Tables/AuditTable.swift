@@ -18,6 +18,8 @@ struct AuditEntry: Sendable {
     var resourceID: String
     var actor: String
     var requestID: String
+    /// The credential by which the actor came; `nil` for the bootstrap key.
+    var credential: String?
     /// JSON of the row before and after the change, without secrets; `nil` if the row did not exist then.
     var before: String?
     var after: String?
@@ -31,6 +33,7 @@ enum AuditTable {
         Column("at"),
         Column("actor") { $0.actor },
         Column("request_id") { $0.requestID },
+        Column("credential") { $0.credential },
         Column("operation") { $0.operation.rawValue },
         Column("kind") { $0.kind.rawValue },
         Column("resource_id") { $0.resourceID },
@@ -42,15 +45,15 @@ enum AuditTable {
     /// Records an act of an admin that changes no row.
     static let note = Statement<(id: UUID, act: AuditedAct, change: ChangeContext), UUID>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after)
-        VALUES ($1, $2, $3, $4, $5, $6, jsonb_object($7::text[], $8::text[]))
+        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, after, credential)
+        VALUES ($1, $2, $3, $4, $5, $6, jsonb_object($7::text[], $8::text[]), $9)
         RETURNING id
         """
     ) {
         let details = $0.act.details.sorted { $0.key < $1.key }
         return [
             $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.act.operation.rawValue, $0.act.kind.rawValue,
-            $0.act.identifier, details.map(\.key), details.map(\.value),
+            $0.act.identifier, details.map(\.key), details.map(\.value), $0.change.credential?.rawValue,
         ]
     } decode: { row throws(PostgresError) in
         try row.next()
@@ -62,9 +65,18 @@ enum AuditTable {
             .text("actor"), .text("kind"), .text("resourceID"), .text("operation"), .text("requestId"),
             .instant("from"), .instant("to"),
         ],
-        order: [.uuid("id")])
+        order: [.uuid("id")], isNarrowed: true)
 
-    /// Reads a page of lines, newest first.
+    /// The condition that a document of a grant lies inside, or that there is none.
+    private static func isInside(_ document: String) -> String {
+        "\(document) IS NULL OR "
+            + ReachCondition.holds(
+                "$10", bucket: "\(document) ->> 'bucket'", place: "\(document) ->> 'prefix'",
+                principals: "\(document) ->> 'principal'")
+    }
+
+    /// Reads a page of lines, newest first. Of a limited reach are the changes of single grants that lay inside before
+    /// and after.
     static let page = Statement<PageRequest, AuditRecord>(
         """
         SELECT \(columns.selected(of: "a")) FROM admin_audit a
@@ -72,10 +84,12 @@ enum AuditTable {
             AND ($3::text IS NULL OR a.resource_id = $3) AND ($4::text IS NULL OR a.operation = $4)
             AND ($5::text IS NULL OR a.request_id = $5) AND ($6::text IS NULL OR a.at >= $6::text::timestamptz)
             AND ($7::text IS NULL OR a.at < $7::text::timestamptz) AND ($8::text IS NULL OR a.id < $8::text::uuid)
+            AND ($10::text IS NULL OR (a.kind = 'Grant' AND a.operation IN ('create', 'update', 'delete')
+                AND num_nonnulls(a.before, a.after) > 0 AND (\(isInside("a.before"))) AND (\(isInside("a.after")))))
         ORDER BY a.id DESC LIMIT $9
         """, onlyReads: true
     ) {
-        $0.parameters
+        $0.narrowedParameters
     } decode: { row throws(PostgresError) in
         try AuditRecord(&row)
     }
@@ -86,7 +100,7 @@ extension AuditRecord {
     fileprivate init(_ row: inout PostgresRow) throws(PostgresError) {
         self.init(
             id: try row.next(), at: try row.next(), actor: try row.next(), requestID: try row.next(),
-            operation: try row.next(), kind: try row.next(), resourceID: try row.next(), before: try row.next(),
+            credential: try row.next(), operation: try row.next(), kind: try row.next(), resourceID: try row.next(), before: try row.next(),
             after: try row.next())
     }
 }

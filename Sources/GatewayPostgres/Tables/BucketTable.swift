@@ -46,6 +46,21 @@ enum BucketTable {
         try Bucket(&row)
     }
 
+    /// Reads a page of the buckets that a reach names.
+    static let pageWithin = Statement<PageRequest, Bucket>(
+        """
+        SELECT \(columns.selected(of: "b")) FROM buckets b
+        WHERE ($1::text IS NULL OR b.provider = $1) AND ($2::text IS NULL OR b.credential_id = $2::text::uuid)
+            AND ($3::text IS NULL OR b.scheme = $3) AND ($4::text IS NULL OR b.name > $4)
+            AND b.name IN (SELECT s.bucket FROM \(ReachCondition.scopes("$6")))
+        ORDER BY b.name LIMIT $5
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Bucket(&row)
+    }
+
     static let lock = AdminStatements.lock(
         scope: "'bucket:' || b.name", revision: "b.revision", from: "buckets b WHERE b.name = $1")
 
@@ -85,7 +100,7 @@ extension AdminTable<Bucket> {
             kind: .bucket,
             listing: Listing(
                 of: .bucket, filters: [.text("provider"), .uuid("credentialID"), .text("scheme")],
-                order: [.text("name")]),
+                order: [.text("name")], isNarrowed: true),
             position: { [$0.name.rawValue] }, identifier: { $0.name.rawValue },
             isIdentifier: { (try? BucketName($0)) != nil },
             referenceConflict:
@@ -98,6 +113,6 @@ extension AdminTable<Bucket> {
                     throw GatewayError.conflict(reason: "The bucket has grants.")
                 }
                 try transaction.perform(BucketTable.delete, removal.id)
-            }, document: BucketTable.document)
+            }, document: BucketTable.document, pageWithin: { _ in BucketTable.pageWithin })
     }
 }

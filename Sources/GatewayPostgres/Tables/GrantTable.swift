@@ -80,7 +80,12 @@ enum GrantTable {
             .text("principal"), .text("bucket"), .text("prefix"), .text("action"), .text("effect"),
             .instant("activeAt"), .text("covers"),
         ],
-        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")])
+        order: [.text("principal"), .text("bucket"), .text("prefix"), .uuid("id")], isNarrowed: true)
+
+    /// Makes the condition that a grant `g` lies inside a reach.
+    static func isInside(_ parameter: String) -> String {
+        ReachCondition.holds(parameter, bucket: "g.bucket", place: "g.prefix", principals: "g.principal")
+    }
 
     /// The condition that a grant `g` is live and passes the filters `$1` to `$7`.
     static let isListed = """
@@ -108,6 +113,46 @@ enum GrantTable {
                 ORDER BY g.principal FETCH FIRST $12 ROWS WITH TIES
             ) g
             """)
+
+    /// Reads a page of the grants inside a reach that covers a whole bucket, in the order of ``page``: most of what is
+    /// read is inside.
+    static let pageWithinBuckets = Statement<PageRequest, Grant>(
+        """
+        SELECT \(columns.selected(of: "g")) FROM grants g
+        WHERE \(isListed) AND \(isAfter) AND \(isInside("$13"))
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Grant(&row)
+    }
+
+    /// Reads a page of the grants inside a reach, by the index of the places in a bucket: at the widest of the prefixes
+    /// of each bucket, which do not overlap. In the order of bytes, the texts that begin with a prefix lie between it
+    /// and the prefix with its last byte, `/`, replaced by the next one, `0`.
+    static let pageWithin = Statement<PageRequest, Grant>(
+        """
+        WITH scopes AS MATERIALIZED (SELECT DISTINCT s.bucket, s.prefix FROM \(ReachCondition.scopes("$13")))
+        SELECT \(columns.selected(of: "g")) FROM scopes w
+        CROSS JOIN LATERAL (
+            SELECT \(columns.stored(of: "g")) FROM grants g
+            WHERE g.bucket = w.bucket AND g.prefix >= w.prefix COLLATE "C"
+                AND g.prefix < CASE WHEN w.prefix = '' THEN repeat(chr(1114111), 256) ELSE left(w.prefix, -1) || '0' END
+                AND \(isListed) AND \(isAfter) AND \(isInside("$13"))
+            -- Keeps PostgreSQL from reading the grants of all places.
+            OFFSET 0
+        ) g
+        WHERE NOT EXISTS (
+            SELECT FROM scopes o WHERE o.bucket = w.bucket AND o.prefix <> w.prefix AND starts_with(w.prefix, o.prefix)
+        )
+        ORDER BY g.principal, g.bucket, g.prefix, g.id LIMIT $12
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
+    } decode: { row throws(PostgresError) in
+        try Grant(&row)
+    }
 
     /// The condition that a grant `g` comes after the page before.
     private static let isAfter = """
@@ -295,7 +340,11 @@ extension AdminTable<Grant> {
             },
             delete: { removal, transaction in try transaction.perform(GrantTable.remove, removal) },
             document: GrantTable.document, twin: GrantTable.twin,
-            narrowPage: (filter: "covers", statement: GrantTable.pageCovering))
+            narrowPage: (filter: "covers", statement: GrantTable.pageCovering),
+            pageWithin: { reach in
+                reach.scopes?.contains { $0.prefix.rawValue.isEmpty } == true
+                    ? GrantTable.pageWithinBuckets : GrantTable.pageWithin
+            })
     }
 
     private static func insert(

@@ -28,7 +28,7 @@ struct IssuerTable: Sendable {
         Column("groups_claim", as: "groupsClaim") { $0.issuer.groupsClaim },
         Column("usable_claims", as: "usableClaims") { $0.issuer.usableClaims },
         Column("roles_claim", as: "rolesClaim") { $0.issuer.rolesClaim },
-        Column("may_confer_roles", as: "mayConferRoles") { $0.issuer.mayConferRoles.map(\.rawValue).sorted() },
+        Column("roles", as: "roles", .json) { jsonText($0.issuer.roles) },
         Column("created_at", as: "createdAt"))
 
     let read: Statement<String, Stored<Issuer>>
@@ -125,7 +125,7 @@ struct SealedIssuer: Sendable {
             keys: url.map { .url($0) } ?? inline.map { .inline($0) } ?? .secret(Secret("")),
             principalPrefix: try row.next(), groupPrefix: try row.next(), subjectClaim: try row.next(),
             groupsClaim: try row.next(), usableClaims: try row.next(), rolesClaim: try row.next(),
-            mayConferRoles: Set(try row.nextWords()), createdAt: try row.next())
+            roles: try row.nextJSON() ?? [], createdAt: try row.next())
     }
 
     /// Opens the secret, if there is one.

@@ -38,12 +38,14 @@ enum LandingTable {
                 OR u.delivery = 'remote-signature' AND u.method = 'PUT')
             AND ($3::text IS NULL OR u.state = $3) AND ($4::text IS NULL OR u.bucket = $4)
             AND ($5::text IS NULL OR u.principal = $5) AND ($6::uuid IS NULL OR u.id < $6)
+            AND \(ReachCondition.holds(
+                "$8", bucket: "u.bucket", place: "u.object_key", principals: "u.principal", "u.matched_principal"))
         ORDER BY u.id DESC LIMIT $7
         """, onlyReads: true
     ) {
         [
             $0.from, $0.to, $0.query.state?.rawValue, $0.query.bucket?.rawValue, $0.query.principal?.rawValue,
-            $0.before, Int64($0.limit),
+            $0.before, Int64($0.limit), $0.query.reach.parameter,
         ]
     } decode: { row throws(PostgresError) in
         try ListedUpload(&row)

@@ -134,15 +134,17 @@ enum MultipartUploadTable {
 
     static let audit = Statement<(entry: UUID, id: UUID, change: ChangeContext), UUID>(
         """
-        INSERT INTO admin_audit (id, actor, request_id, operation, kind, resource_id, before)
-        SELECT $1, $3, $4, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
+        INSERT INTO admin_audit (id, actor, request_id, credential, operation, kind, resource_id, before)
+        SELECT $1, $3, $4, $5, 'delete', '\(ResourceKind.multipartUpload.rawValue)', u.id::text,
             jsonb_build_object('id', u.id, 'principal', u.principal, 'bucket', u.bucket, 'key', u.object_key,
                 'state', u.state, 'createdAt', u.created_at)
         FROM multipart_uploads u WHERE u.id = $2
         RETURNING id
         """
     ) {
-        [$0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID]
+        [
+            $0.entry, $0.id, $0.change.actor.rawValue, $0.change.requestID, $0.change.credential?.rawValue,
+        ]
     } decode: { row throws(PostgresError) in
         try row.next()
     }

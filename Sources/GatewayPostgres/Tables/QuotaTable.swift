@@ -29,10 +29,9 @@ enum QuotaTable {
         "q.revision", columns.selected(of: "q"), from: "quotas q WHERE q.id = $1::text::uuid"
     ) { row throws(PostgresError) in try Quota(&row) }
 
-    static let page = Statement<PageRequest, Quota>(
-        """
-        SELECT \(columns.selected(of: "q")) FROM quotas q
-        WHERE ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
+    /// The filters of a page, and the row after which it begins.
+    private static let isListed = """
+        ($1::text IS NULL OR q.principal = $1) AND ($2::text IS NULL OR q.bucket = $2)
             AND ($3::text IS NULL OR q.action = $3) AND ($4::text IS NULL OR q.metric = $4)
             AND ($5::text IS NULL OR q.period = $5)
             AND ($6::text IS NULL OR EXISTS (
@@ -41,10 +40,31 @@ enum QuotaTable {
                     AND c.used > 0 AND c.used >= $6::text::float8 * q.quota_limit
             ))
             AND ($7::text IS NULL OR q.id < $7::text::uuid)
-        ORDER BY q.id DESC LIMIT $8
+        """
+
+    static let page = Statement<PageRequest, Quota>(
+        """
+        SELECT \(columns.selected(of: "q")) FROM quotas q WHERE \(isListed) ORDER BY q.id DESC LIMIT $8
         """, onlyReads: true
     ) {
         $0.parameters
+    } decode: { row throws(PostgresError) in
+        try Quota(&row)
+    }
+
+    /// Reads a page of the quotas that may be seen within a reach; see ``Quota/isVisible(within:)``.
+    static let pageWithin = Statement<PageRequest, Quota>(
+        """
+        SELECT \(columns.selected(of: "q")) FROM quotas q
+        WHERE \(isListed) AND EXISTS (
+                SELECT FROM \(ReachCondition.scopes("$9"))
+                WHERE CASE WHEN s.principal IS NULL THEN s.prefix = '' AND q.bucket = s.bucket
+                    ELSE (q.bucket IS NULL OR q.bucket = s.bucket) AND (\(ReachCondition.isNamed("q.principal"))) END
+            )
+        ORDER BY q.id DESC LIMIT $8
+        """, onlyReads: true
+    ) {
+        $0.narrowedParameters
     } decode: { row throws(PostgresError) in
         try Quota(&row)
     }
@@ -149,7 +169,7 @@ extension AdminTable<Quota> {
                     .text("principal"), .text("bucket"), .text("action"), .text("metric"), .text("period"),
                     .number("nearLimit"),
                 ],
-                order: [.uuid("id")]),
+                order: [.uuid("id")], isNarrowed: true),
             position: { [$0.id.lowercaseText] }, identifier: { $0.id.lowercaseText },
             isIdentifier: isLowerCaseUUID,
             referenceConflict: "The bucket does not exist.",
@@ -157,6 +177,6 @@ extension AdminTable<Quota> {
             read: QuotaTable.read, page: QuotaTable.page, lockRow: QuotaTable.lock,
             update: { change, transaction in try transaction.perform(QuotaTable.update, change.row) },
             delete: { removal, transaction in try transaction.perform(QuotaTable.delete, removal.id) },
-            document: QuotaTable.document, twin: QuotaTable.twin)
+            document: QuotaTable.document, twin: QuotaTable.twin, pageWithin: { _ in QuotaTable.pageWithin })
     }
 }

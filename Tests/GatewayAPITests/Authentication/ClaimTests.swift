@@ -150,9 +150,37 @@ import Testing
         #expect(try await fixture(signer) { $0.rolesClaim = "roles" }.caller(token).roles.isEmpty)
         let limited = fixture(signer) { issuer in
             issuer.rolesClaim = "roles"
-            issuer.mayConferRoles = [.auditor]
+            issuer.roles = [.init(role: .auditor, values: ["auditor"])]
         }
         #expect(try await limited.caller(token).roles == [.auditor])
         #expect(try await limited.caller(signer.token()).roles.isEmpty)
+    }
+
+    @Test func `values confer roles, each with its own scopes, and other values nothing`() async throws {
+        let signer = TokenSigner()
+        let photos = try AdminScope(bucket: BucketName("photos"), prefix: "team-a/")
+        let videos = try AdminScope(bucket: BucketName("videos"), prefix: "", principals: [PrincipalPattern("user:v*")])
+        let fixture = fixture(signer) { issuer in
+            issuer.rolesClaim = "realm.groups"
+            issuer.roles = [
+                .init(role: .admin, values: ["leads-a", "caf\u{e9}"], adminScopes: [photos]),
+                .init(role: .auditor, values: ["watchers"], adminScopes: [videos]),
+                .init(role: .auditor, values: ["audit-all"]),
+                .init(role: .admin, values: ["sluice-admins"]),
+            ]
+        }
+        func caller(_ groups: String) async throws -> Caller {
+            try await fixture.caller(signer.token(IssuerFixture.claims(["realm": "{\"groups\":\(groups)}"])))
+        }
+        // A role's own name is no value, and values are compared by their bytes.
+        for nothing in [#"["admin","auditor","LEADS-A","cafe\u0301"]"#, "[]", "7", "null", #"{"leads-a":true}"#] {
+            #expect(try await caller(nothing).conferred.isEmpty, "\(nothing)")
+        }
+        let both = try await caller(#"["watchers","leads-a","leads-a"]"#)
+        #expect(both.authority == AdminAuthority(sees: .limited([photos, videos]), changes: .limited([photos])))
+        let wide = try await caller(#"["audit-all","leads-a"]"#)
+        #expect(wide.authority == AdminAuthority(sees: .unlimited, changes: .limited([photos])))
+        #expect(try await caller(#""sluice-admins""#).authority == .unlimited)
+        #expect(try await caller(#"["watchers"]"#).authority.changes == .limited([]))
     }
 }

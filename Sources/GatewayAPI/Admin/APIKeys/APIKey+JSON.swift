@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension APIKey: AdminResource {
-    static var kind: ResourceKind { .apiKey }
     static var filters: [ListFilter] {
         [
             .principal("principal"), .text("prefix"), .word("role", Role.self), .instant("activeAt"),
@@ -28,12 +27,11 @@ extension APIKey: AdminResource {
             principal: try body.required("principal", body.principal("principal")),
             groups: groups,
             roles: try body.roles("roles"),
+            adminScopes: try body.adminScopes(),
             expiresAt: try body.instant("expiresAt"),
             createdAt: new.now
         )
     }
-
-    var identifier: String { id.uuidString.lowercased() }
 
     mutating func keep(_ old: APIKey) {
         id = old.id
@@ -50,6 +48,7 @@ extension APIKey: AdminResource {
         json.member("principal", principal.rawValue)
         json.member("groups", groups.map(\.rawValue))
         json.member("roles", roles.map(\.rawValue).sorted())
+        json.adminScopes(adminScopes)
         json.member("expiresAt", expiresAt)
         json.member("createdAt", createdAt)
         if let previousKey {

@@ -20,27 +20,27 @@ struct AccessReviewEndpoints: Sendable {
         if let key {
             guard let bucket else { throw Self.needsBucket }
             return try await reachers(
-                of: key, in: bucket, only: principal, expandsGroups: expandsGroups, request)
+                of: key, in: bucket, only: principal, expandsGroups: expandsGroups, request, caller)
         }
         if let prefix {
             guard let bucket else { throw Self.needsBucket }
             guard principal == nil else {
                 throw Self.invalid("principal", "With 'prefix', omit 'principal'; or omit 'prefix'.")
             }
-            return try await surroundings(of: prefix, in: bucket, request)
+            return try await surroundings(of: prefix, in: bucket, request, caller)
         }
         guard let principal else {
             throw Self.invalid("principal", "Send 'principal', or 'bucket' with 'key' or 'prefix'.")
         }
-        return try await access(of: principal, in: bucket, request)
+        return try await access(of: principal, in: bucket, request, caller)
     }
 
     private func access(
-        of principal: Principal, in bucket: BucketName?, _ request: APIRequest
+        of principal: Principal, in bucket: BucketName?, _ request: APIRequest, _ caller: Caller
     ) async throws -> ServerResponse {
         var filters = ["principal": principal.rawValue]
         filters["bucket"] = bucket?.rawValue
-        let access = try await useCase.access(of: principal, in: bucket, request.listQuery(filters))
+        let access = try await useCase.access(of: principal, in: bucket, request.listQuery(filters, for: caller))
         return .json(.ok, capacity: 4096) { json in
             json.member("principal", principal.rawValue)
             json.member("bucket", bucket?.rawValue)
@@ -61,13 +61,13 @@ struct AccessReviewEndpoints: Sendable {
 
     private func reachers(
         of key: ObjectKey, in bucket: BucketName, only principal: Principal?, expandsGroups: Bool,
-        _ request: APIRequest
+        _ request: APIRequest, _ caller: Caller
     ) async throws -> ServerResponse {
         let filters = [
             "bucket": bucket.rawValue, "key": key.rawValue, "members": expandsGroups ? "true" : "false",
         ]
         let page = try await useCase.access(
-            to: key, in: bucket, of: principal, includesMembers: expandsGroups, request.listQuery(filters))
+            to: key, in: bucket, of: principal, includesMembers: expandsGroups, request.listQuery(filters, for: caller))
         return .json(.ok, capacity: 4096) { json in
             json.member("principal", principal?.rawValue)
             json.member("bucket", bucket.rawValue)
@@ -77,13 +77,13 @@ struct AccessReviewEndpoints: Sendable {
     }
 
     private func surroundings(
-        of prefix: String, in bucket: BucketName, _ request: APIRequest
+        of prefix: String, in bucket: BucketName, _ request: APIRequest, _ caller: Caller
     ) async throws -> ServerResponse {
         guard case .literal(let text) = try KeyPrefix(literal: prefix),
             prefix.isEmpty || prefix.utf8.last == UInt8(ascii: "/")
         else { throw Self.invalid("prefix", "The value must be empty or end in '/'; for one key, send 'key'.") }
         let filters = ["bucket": bucket.rawValue, "prefix": prefix]
-        let page = try await useCase.access(around: text, in: bucket, request.listQuery(filters))
+        let page = try await useCase.access(around: text, in: bucket, request.listQuery(filters, for: caller))
         return .json(.ok, capacity: 4096) { json in
             json.member("bucket", bucket.rawValue)
             json.member("prefix", prefix)

@@ -14,14 +14,15 @@ struct AuditEndpoints: Sendable {
 
     /// `GET /admin/v1/audit`: one page of changes, newest first.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let page = try await reader.changes(request.listQuery(request.listFilters(Self.filters)))
+        let page = try await reader.changes(request.listQuery(request.listFilters(Self.filters), for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
     /// `GET /admin/v1/audit:export`: all changes, one JSON object per line. They are read in pages while they are sent,
     /// so neither memory nor a transaction holds all of them.
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        var query = ListQuery(filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000)
+        var query = ListQuery(
+            filters: try request.listFilters(Self.filters, besides: []), pageSize: 1000, reach: request.reach(of: caller))
         // A refusal must come before the first byte.
         let first = try await reader.changes(query)
         let fields: HeaderFields = [.contentType: "application/x-ndjson", .cacheControl: "no-store"]

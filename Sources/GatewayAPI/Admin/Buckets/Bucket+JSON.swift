@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension Bucket: AdminResource {
-    static var kind: ResourceKind { .bucket }
     static var filters: [ListFilter] {
         [.word("provider", Provider.self), .uuid("credentialID"), .word("scheme", Scheme.self)]
     }
@@ -37,8 +36,6 @@ extension Bucket: AdminResource {
             createdAt: new.now
         )
     }
-
-    var identifier: String { name.rawValue }
 
     mutating func keep(_ old: Bucket) {
         createdAt = old.createdAt

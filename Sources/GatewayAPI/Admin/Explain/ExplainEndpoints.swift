@@ -14,17 +14,18 @@ struct ExplainEndpoints: Sendable {
     @Sendable func explain(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         var body = try request.jsonObject()
+        let reach = request.reach(of: caller)
         let explanation: Explanation
         if let id = try body.uuid("issuanceID") {
             try body.end()
-            explanation = try await useCase.explain(issuance: id)
+            explanation = try await useCase.explain(issuance: id, within: reach)
         } else {
-            explanation = try await explain(&body)
+            explanation = try await explain(&body, within: reach)
         }
         return .json(.ok, capacity: 4096) { explanation.write(to: &$0) }
     }
 
-    private func explain(_ body: inout JSONObject) async throws -> Explanation {
+    private func explain(_ body: inout JSONObject, within reach: AdminReach) async throws -> Explanation {
         let at = try body.instant("at")
         let delivery = try body.word("delivery", ExplainedDelivery.self) ?? .presignedURL
         let source = try sourceAddress(&body)
@@ -49,7 +50,7 @@ struct ExplainEndpoints: Sendable {
                 throw body.invalid("groups", "Omit 'groups': with an issuer, the claims name the groups.")
             }
             do throws(GatewayError) {
-                let token = try await token(of: issuer, claims: claimed, at: at ?? now())
+                let token = try await token(of: issuer, claims: claimed, at: at ?? now(), within: reach)
                 let subject = Subject(principal: token.principal, claims: token.claims)
                 question = ExplainQuestion(subject: subject, groups: token.groups, fields: fields)
             } catch {
@@ -64,7 +65,7 @@ struct ExplainEndpoints: Sendable {
         question.delivery = delivery.delivery
         question.sourceAddress = source
         question.at = at
-        return try await useCase.explain(question)
+        return try await useCase.explain(question, within: reach)
     }
 
     private func sourceAddress(_ body: inout JSONObject) throws(GatewayError) -> IPAddress? {
@@ -107,14 +108,14 @@ struct ExplainEndpoints: Sendable {
 
     /// Makes the token that these claims would give. If audience or expiry are left out, they count as correct.
     private func token(
-        of name: String, claims: JSONValue?, at instant: Date
+        of name: String, claims: JSONValue?, at instant: Date, within reach: AdminReach
     ) async throws(GatewayError) -> VerifiedToken {
         guard case .object(var members)? = claims else {
             throw .invalidArgument(field: "claims", reason: "The value must be an object with the claims of a token.")
         }
-        guard 1...512 ~= name.utf8.count, !name.utf8.contains(0), let row = try await useCase.issuer(name) else {
-            throw TokenAuthenticator.refusal(Cause(.unknownIssuer))
-        }
+        guard 1...512 ~= name.utf8.count, !name.utf8.contains(0),
+            let row = try await useCase.issuer(name, within: reach)
+        else { throw TokenAuthenticator.refusal(Cause(.unknownIssuer)) }
         if claims?["aud"] == nil { members.append(.init(name: "aud", value: .string(row.audiences.first ?? ""))) }
         if claims?["exp"] == nil {
             let end = Int64(instant.timeIntervalSince1970) + 3600

@@ -10,7 +10,7 @@ struct GatewayEndpoints: Sendable {
 
     /// `GET /admin/v1/gateways`: the gateways that run, and those that ended in the last day without signing off.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let page = try await directory.gateways(request.listQuery(request.listFilters([])))
+        let page = try await directory.gateways(request.listQuery(request.listFilters([]), for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 }

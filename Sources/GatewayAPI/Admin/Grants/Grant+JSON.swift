@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension Grant: AdminResource {
-    static var kind: ResourceKind { .grant }
     static var filters: [ListFilter] {
         [
             .principal("principal"), .text("bucket"), .text("prefix"), .action("action"), .word("effect", Effect.self),
@@ -58,8 +57,6 @@ extension Grant: AdminResource {
         case (_?, _?): throw body.invalid("template", "Send either 'prefix' or 'template', not both.")
         }
     }
-
-    var identifier: String { id.uuidString.lowercased() }
 
     mutating func keep(_ old: Grant) {
         id = old.id

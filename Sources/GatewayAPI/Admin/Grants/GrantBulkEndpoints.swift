@@ -46,7 +46,7 @@ struct GrantBulkEndpoints: Sendable {
         let filters = try request.listFilters(Grant.filters, besides: ["format"])
         try Grant.check(filters)
         let format = try request.exportFormat()
-        let reader = try await store.export(filters)
+        let reader = try await store.export(filters, within: request.reach(of: caller))
         return .records(format, name: "grants") { writer in
             switch format {
             case .ndjson: try await Self.writeLines(from: reader, to: writer)

@@ -27,7 +27,7 @@ struct GroupMemberEndpoints: Sendable {
     /// `GET /admin/v1/groups/{group}/members/{member}`.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let stored = try await store.get(Self.identifier(in: request))
+        let stored = try await store.get(Self.identifier(in: request), within: request.reach(of: caller))
         var response = ServerResponse.json(.ok) { stored.row.write(to: &$0) }
         response.head.headerFields[.eTag] = EntityTag(of: stored).text
         return response
@@ -37,7 +37,7 @@ struct GroupMemberEndpoints: Sendable {
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         var filters = try request.listFilters([.principal("member")])
         filters["group"] = try Self.group(in: request).rawValue
-        let page = try await store.list(request.listQuery(filters))
+        let page = try await store.list(request.listQuery(filters, for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
@@ -45,7 +45,8 @@ struct GroupMemberEndpoints: Sendable {
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let id = try Self.identifier(in: request)
-        let revision = try await request.ifMatch().revision(of: id, in: store)
+        let revision = try await request.ifMatch().revision(
+            of: id, in: store, within: request.reach(of: caller))
         try await store.delete(id, revision: revision, by: caller.change(in: request))
         return .noContent
     }

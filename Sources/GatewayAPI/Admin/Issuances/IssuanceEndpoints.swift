@@ -10,9 +10,9 @@ struct IssuanceEndpoints: Sendable {
     /// `GET /admin/v1/issuances`.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(IssuanceFilter.parameterNames.union(["pageSize", "pageToken"]))
-        let page = try request.listQuery([:])
+        let page = try request.listQuery([:], for: caller)
         let query = IssuanceQuery(
-            try IssuanceFilter(request), pageSize: page.pageSize, pageToken: page.pageToken)
+            try IssuanceFilter(request, for: caller), pageSize: page.pageSize, pageToken: page.pageToken)
         let found = try await reader.issuances(query)
         return .json(.ok, capacity: 1024 * (found.items.count + 1)) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
@@ -21,7 +21,7 @@ struct IssuanceEndpoints: Sendable {
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.issuance) }
-        let row = try await reader.issuance(id)
+        let row = try await reader.issuance(id, within: request.reach(of: caller))
         return .json(.ok) { row.write(to: &$0) }
     }
 
@@ -29,7 +29,7 @@ struct IssuanceEndpoints: Sendable {
     @Sendable func export(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(IssuanceFilter.parameterNames.union(["format"]))
         let form = try request.word("format", IssuanceExport.self) ?? .ndjson
-        let query = IssuanceQuery(try IssuanceFilter(request), pageSize: 1000)
+        let query = IssuanceQuery(try IssuanceFilter(request, for: caller), pageSize: 1000)
         // If nothing can be read, the status says so. After this, the only sign of an error is a body that ends early.
         let first = try await reader.issuances(query)
         let fields: HeaderFields = [

@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension Issuer: AdminResource {
-    static var kind: ResourceKind { .issuer }
     static var filters: [ListFilter] { [.text("issuer")] }
     static var collectionPath: String { "/admin/v1/issuers" }
 
@@ -29,9 +28,21 @@ extension Issuer: AdminResource {
             groupsClaim: try body.string("groupsClaim"),
             usableClaims: try body.strings("usableClaims") ?? [],
             rolesClaim: try body.string("rolesClaim"),
-            mayConferRoles: try body.roles("mayConferRoles"),
+            roles: try Self.roleRules(&body),
             createdAt: new.now
         )
+    }
+
+    private static func roleRules(_ body: inout JSONObject) throws(GatewayError) -> [RoleRule] {
+        var rules: [RoleRule] = []
+        for (index, item) in (try body.values("roles", atMost: maxRoleRules) ?? []).enumerated() {
+            var json = try JSONObject(item, at: "roles[\(index)]")
+            let role = try json.required("role", json.word("role", Role.self))
+            let values = try json.required("values", json.strings("values"))
+            rules.append(RoleRule(role: role, values: values, adminScopes: try json.adminScopes()))
+            try json.end()
+        }
+        return rules
     }
 
     /// Reads the keys of an issuer.
@@ -57,8 +68,6 @@ extension Issuer: AdminResource {
         return String(decoding: text.bytes, as: UTF8.self)
     }
 
-    var identifier: String { id.uuidString.lowercased() }
-
     mutating func keep(_ old: Issuer) {
         id = old.id
         createdAt = old.createdAt
@@ -77,7 +86,14 @@ extension Issuer: AdminResource {
         json.member("groupsClaim", groupsClaim)
         json.member("usableClaims", usableClaims)
         json.member("rolesClaim", rolesClaim)
-        json.member("mayConferRoles", mayConferRoles.map(\.rawValue).sorted())
+        json.name("roles")
+        json.array(roles) { json, rule in
+            json.object { json in
+                json.member("role", rule.role.rawValue)
+                json.member("values", rule.values.map(\.rawValue))
+                json.adminScopes(rule.adminScopes)
+            }
+        }
         json.member("createdAt", createdAt)
     }
 

@@ -63,7 +63,8 @@ extension IssuerValidation.Bearer {
     fileprivate func write(to json: inout JSONWriter) {
         json.member("principal", principal.rawValue)
         json.member("groups", groups.map(\.rawValue))
-        json.member("roles", roles.map(\.rawValue).sorted())
+        json.member("roles", Set(roles.map(\.role.rawValue)).sorted())
+        json.conferred(roles)
         json.name("claims")
         json.object { json in
             for claim in claims.sorted(by: { $0.key < $1.key }) { json.member(named: claim.key, claim.value) }

@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension Quota: AdminResource {
-    static var kind: ResourceKind { .quota }
     static var filters: [ListFilter] {
         [
             .principal("principal"), .text("bucket"), .action("action"), .word("metric", Metric.self),
@@ -28,8 +27,6 @@ extension Quota: AdminResource {
             createdAt: new.now
         )
     }
-
-    var identifier: String { id.uuidString.lowercased() }
 
     mutating func keep(_ old: Quota) {
         id = old.id

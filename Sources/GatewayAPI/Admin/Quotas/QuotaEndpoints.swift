@@ -12,7 +12,7 @@ struct QuotaEndpoints: Sendable {
     /// `GET /admin/v1/quotas/{id}`: one row, with its use.
     @Sendable func get(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
-        let stored = try await rows.store.get(id(in: request).lowercaseText)
+        let stored = try await rows.store.get(id(in: request).lowercaseText, within: request.reach(of: caller))
         let summary = try await uses.summaries(of: [stored.id])[stored.id]
         var response = ServerResponse.json(.ok) { json in
             stored.row.write(to: &json)
@@ -24,7 +24,7 @@ struct QuotaEndpoints: Sendable {
 
     /// `GET /admin/v1/quotas`: rows, each with its use.
     @Sendable func list(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let page = try await rows.store.list(request.listQuery(request.listFilters(Quota.filters)))
+        let page = try await rows.store.list(request.listQuery(request.listFilters(Quota.filters), for: caller))
         let summaries = page.items.isEmpty ? [:] : try await uses.summaries(of: page.items.map(\.id))
         return .json(.ok) { json in
             page.write(to: &json) { quota, json in
@@ -36,9 +36,9 @@ struct QuotaEndpoints: Sendable {
 
     /// `GET /admin/v1/quotas/{id}/usage`: how much each principal used, the largest first.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
-        let query = try request.listQuery(request.listFilters([.principal("holder")]))
+        let query = try request.listQuery(request.listFilters([.principal("holder")]), for: caller)
         let id = try id(in: request)
-        let quota = try await rows.store.get(id.lowercaseText).row
+        let quota = try await rows.store.get(id.lowercaseText, within: request.reach(of: caller)).row
         let page = try await uses.uses(of: id, query)
         return .json(.ok) { json in
             page.write(to: &json) { use, json in

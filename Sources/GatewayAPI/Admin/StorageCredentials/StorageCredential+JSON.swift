@@ -3,7 +3,6 @@ import GatewayCore
 import StrictJSON
 
 extension StorageCredential: AdminResource {
-    static var kind: ResourceKind { .storageCredential }
     static var filters: [ListFilter] { [.text("name"), .word("kind", Kind.self), .instant("expiresBefore")] }
     static var collectionPath: String { "/admin/v1/storage-credentials" }
     static var ownMembers: Set<String> { ["id", "kind", "hasSessionToken", "previousKey", "createdAt"] }
@@ -15,8 +14,6 @@ extension StorageCredential: AdminResource {
     init(_ body: inout JSONObject, as new: NewRow, over old: StorageCredential) throws(GatewayError) {
         self = try CredentialEntry(&body).credential(over: old)
     }
-
-    var identifier: String { id.uuidString.lowercased() }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

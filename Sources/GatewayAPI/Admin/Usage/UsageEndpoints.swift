@@ -7,14 +7,15 @@ import StrictJSON
 /// Sums over the ledger: usage, refusals, unused grants, and the reach of a leaked credential or a wrong grant.
 struct UsageEndpoints: Sendable {
     let reports: any LedgerReports
+    let radius: GrantRadius
 
     /// `GET /admin/v1/usage`.
     @Sendable func usage(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(
             IssuanceFilter.parameterNames.subtracting(["alive"]).union(["by", "groupBy", "pageSize", "pageToken"]))
-        let page = try request.listQuery([:])
+        let page = try request.listQuery([:], for: caller)
         let query = UsageQuery(
-            try IssuanceFilter(request), by: try request.word("by", UsageQuery.Step.self) ?? .hour,
+            try IssuanceFilter(request, for: caller), by: try request.word("by", UsageQuery.Step.self) ?? .hour,
             try request.words("groupBy", UsageQuery.Dimension.self), pageSize: page.pageSize,
             pageToken: page.pageToken)
         let found = try await reports.usage(query)
@@ -26,7 +27,7 @@ struct UsageEndpoints: Sendable {
         try request.allowQuery([
             "from", "to", "principal", "bucket", "code", "by", "groupBy", "pageSize", "pageToken",
         ])
-        let page = try request.listQuery([:])
+        let page = try request.listQuery([:], for: caller)
         let query = DenialQuery(
             from: try request.instant("from"), to: try request.instant("to"),
             principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
@@ -34,7 +35,7 @@ struct UsageEndpoints: Sendable {
             code: try request.query("code"), by: try request.word("by", DenialQuery.Step.self) ?? .minute,
             try request.query("groupBy") == nil
                 ? Set(DenialQuery.Dimension.allCases) : try request.words("groupBy", DenialQuery.Dimension.self),
-            pageSize: page.pageSize, pageToken: page.pageToken)
+            pageSize: page.pageSize, pageToken: page.pageToken, reach: page.reach)
         let found = try await reports.denials(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
@@ -51,13 +52,13 @@ struct UsageEndpoints: Sendable {
         try request.allowQuery([
             "from", "unusedSince", "includeUsed", "principal", "bucket", "pageSize", "pageToken",
         ])
-        let page = try request.listQuery([:])
+        let page = try request.listQuery([:], for: caller)
         let query = GrantUseQuery(
             from: try request.instant("from"), unusedSince: try request.instant("unusedSince"),
             includesUsed: try request.flag("includeUsed"),
             principal: try request.parsed("principal") { text throws(GatewayError) in try Principal(text) },
             bucket: try request.parsed("bucket") { text throws(GatewayError) in try BucketName(text) },
-            pageSize: page.pageSize, pageToken: page.pageToken)
+            pageSize: page.pageSize, pageToken: page.pageToken, reach: page.reach)
         let found = try await reports.grantUse(query)
         return .json(.ok) { found.write(to: &$0) { $0.write(to: &$1) } }
     }
@@ -66,7 +67,7 @@ struct UsageEndpoints: Sendable {
     @Sendable func blastRadiusOfGrant(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.grant) }
-        let radius = try await reports.blastRadius(of: .grant(id))
+        let radius = try await radius.radius(of: id, within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }
 
@@ -74,7 +75,7 @@ struct UsageEndpoints: Sendable {
     @Sendable func blastRadiusOfCredential(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         guard let id = UUID(uuidString: request.parameter(0)) else { throw GatewayError.notFound(.storageCredential) }
-        let radius = try await reports.blastRadius(of: .credential(id))
+        let radius = try await reports.blastRadius(of: .credential(id), within: request.reach(of: caller))
         return .json(.ok) { radius.write(to: &$0) }
     }
 }

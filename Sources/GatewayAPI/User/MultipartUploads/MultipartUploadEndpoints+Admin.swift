@@ -7,7 +7,7 @@ extension MultipartUploadEndpoints {
     /// Lists the uploads of all users.
     @Sendable func adminList(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         let filters = try request.listFilters([.text("state"), .text("bucket"), .principal("principal")])
-        let page = try await useCase.list(request.listQuery(filters))
+        let page = try await useCase.list(request.listQuery(filters, for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.writeForAdmins(to: &$1) } }
     }
 

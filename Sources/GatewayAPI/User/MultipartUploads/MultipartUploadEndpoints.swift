@@ -84,7 +84,7 @@ struct MultipartUploadEndpoints: Sendable {
     @Sendable func listParts(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery(["pageSize", "pageToken"])
         let page = try await useCase.storedParts(
-            of: id(in: request), request.listQuery([:]), in: request.context(of: caller, timeout: timeout))
+            of: id(in: request), request.listQuery([:], for: caller), in: request.context(of: caller, timeout: timeout))
         return .json(.ok, capacity: 64 + 128 * page.items.count) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 

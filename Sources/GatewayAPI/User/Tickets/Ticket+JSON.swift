@@ -3,10 +3,7 @@ import GatewayCore
 import StrictJSON
 
 extension Ticket: ListedResource {
-    static var kind: ResourceKind { .ticket }
     static var filters: [ListFilter] { [.principal("principal"), .text("bucket"), .instant("activeAt")] }
-
-    var identifier: String { id.uuidString.lowercased() }
 
     func write(to json: inout JSONWriter) {
         json.member("id", id)

@@ -38,7 +38,7 @@ struct TicketEndpoints: Sendable {
         try request.allowQuery(["bucket", "pageSize", "pageToken"])
         var filters: [String: String] = [:]
         filters["bucket"] = try request.query("bucket")
-        let page = try await useCase.list(of: caller, request.listQuery(filters))
+        let page = try await useCase.list(of: caller, request.listQuery(filters, for: caller))
         return .json(.ok) { json in page.write(to: &json) { $0.write(to: &$1) } }
     }
 
@@ -52,7 +52,8 @@ struct TicketEndpoints: Sendable {
     @Sendable func delete(_ request: APIRequest, _ caller: Caller) async throws -> ServerResponse {
         try request.allowQuery([])
         let ticket = try await useCase.get(id(in: request), of: caller)
-        let revision = try await request.ifMatch().revision(of: ticket.row.identifier, in: rows.store)
+        let revision = try await request.ifMatch().revision(
+            of: ticket.row.identifier, in: rows.store, within: request.reach(of: caller))
         try revocations.take(from: caller.principal, at: request.start)
         try await useCase.revoke(ticket.row, revision: revision, by: caller.change(in: request))
         return .noContent

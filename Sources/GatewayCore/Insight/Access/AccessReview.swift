@@ -3,6 +3,9 @@ public import Foundation
 /// Answers who may do what: what a principal may do, and who may reach a key or a prefix.
 ///
 /// Where a key is given, the decision function decides. Groups that only tokens or API keys name are not known here.
+///
+/// Verdicts follow from all rows, also for a delegated admin who asks about a key inside. What is shown of the rows lies
+/// inside.
 public struct AccessReview: Sendable {
     /// Maximum number of grants listed for one principal and one key.
     public static let maxGrantsOfKey = 100
@@ -24,10 +27,12 @@ public struct AccessReview: Sendable {
 
     /// Lists the grants of a principal, of the groups that rows put it in, and of `*`.
     ///
-    /// - Throws: `invalidArgument`, also for a principal in more groups than the limit, `slowDown`, `unavailable`.
+    /// - Throws: `invalidArgument`, also for a principal in more groups than the limit, `outsideAdminScope`, `slowDown`,
+    ///   `unavailable`.
     public func access(
         of principal: Principal, in bucket: BucketName?, _ page: ListQuery
     ) async throws(GatewayError) -> PrincipalAccess {
+        guard page.reach.touches(principal) else { throw .outsideAdminScope }
         try await cache.advance()
         let policy: AccessPolicy
         do throws(GatewayError) {
@@ -43,7 +48,7 @@ public struct AccessReview: Sendable {
         let grants = try await rows.grants(of: acting, in: bucket, page)
         let subject = principal.isUser ? Subject(principal: principal, knownClaims: [:]) : nil
         let holdings = policy.principals.flatMap(\.quotas)
-            .filter { bucket == nil || $0.bucket == nil || $0.bucket == bucket }
+            .filter { (bucket == nil || $0.bucket == nil || $0.bucket == bucket) && $0.isVisible(within: page.reach) }
             .map { QuotaHolding(quota: $0, holder: $0.holder(for: principal)) }
             .sorted { $0.quota.id < $1.quota.id }
         // What is left of a quota is known for one user, or where all share it.
@@ -51,7 +56,8 @@ public struct AccessReview: Sendable {
         let remainders = counted.isEmpty ? [] : try await usage.usage(of: counted)
         let left = Dictionary(remainders.map { ($0.quotaID, $0) }) { first, _ in first }
         return PrincipalAccess(
-            members: acting.map { .init(principal: $0, origin: Self.origin(of: $0, for: principal)) },
+            members: acting.filter { $0 == principal || page.reach.touches($0) }
+                .map { .init(principal: $0, origin: Self.origin(of: $0, for: principal)) },
             grants: Page(
                 items: grants.items.map { grant in
                     .init(
@@ -68,38 +74,47 @@ public struct AccessReview: Sendable {
     ///   - principal: The one principal to judge, whether or not it has such a grant itself; `nil` for all.
     ///   - includesMembers: Whether to judge the members of groups one by one as well.
     /// - Returns: A page of principals. A page may hold fewer than its size, and still have a token.
-    /// - Throws: `invalidArgument`, `slowDown`, `unavailable`.
+    /// - Throws: `invalidArgument`, `outsideAdminScope`, `slowDown`, `unavailable`.
     public func access(
         to key: ObjectKey, in bucket: BucketName, of principal: Principal?, includesMembers: Bool, _ page: ListQuery
     ) async throws(GatewayError) -> Page<KeyAccess> {
+        let reach = page.reach
+        func isInside(_ principal: Principal) -> Bool {
+            reach.holds(bucket: bucket.rawValue, place: key.rawValue, principals: [principal.rawValue])
+        }
+        guard principal.map(isInside) ?? reach.touches(bucket: bucket, place: key.rawValue) else {
+            throw .outsideAdminScope
+        }
         try await cache.advance()
         var found: Page<Principal>
         if let principal {
             found = Page(items: [principal], nextPageToken: nil)
         } else {
             found = try await rows.principals(reaching: key, in: bucket, includesMembers: includesMembers, page)
+            found.items = found.items.filter(isInside)
         }
         let grants = try await rows.grants(
             of: found.items, reaching: key, in: bucket, limit: Self.maxGrantsOfKey)
         let counts = try await rows.memberCounts(of: found.items.filter(\.isGroup))
         var items: [KeyAccess] = []
         for one in found.items {
-            let verdicts = try await verdicts(of: one, on: key, in: bucket)
+            let verdicts = try await verdicts(of: one, on: key, in: bucket).map { $0.shown(within: reach) }
             if verdicts.isEmpty, principal == nil { continue }
             items.append(
                 KeyAccess(
                     principal: one, memberCount: counts[one], verdicts: verdicts,
-                    grants: grants.filter { $0.principal == one }))
+                    grants: grants.filter { $0.principal == one && $0.isVisible(within: reach) }))
         }
         return Page(items: items, nextPageToken: found.nextPageToken)
     }
 
     /// Lists the grants around a prefix: those above it that cover it, and those below it.
     ///
-    /// - Throws: `invalidArgument`, `slowDown`, `unavailable`.
+    /// - Throws: `invalidArgument`, `outsideAdminScope`, `slowDown`, `unavailable`.
     public func access(
         around prefix: ExactText, in bucket: BucketName, _ page: ListQuery
     ) async throws(GatewayError) -> Page<PrefixAccess> {
+        guard page.reach.touches(bucket: bucket, place: prefix.rawValue) else { throw .outsideAdminScope }
         let instant = now()
         let found = try await rows.grants(around: prefix, in: bucket, page)
         let groups = Set(found.items.map(\.grant.principal).filter(\.isGroup))

@@ -8,7 +8,7 @@ public protocol AccessRows: Sendable {
     /// - Parameters:
     ///   - principals: At most some hundreds.
     ///   - bucket: Only grants in this bucket; `nil` for all buckets.
-    ///   - page: Size and token of the page; its filters name the question.
+    ///   - page: Size and token of the page; its filters name the question, and its reach narrows the grants.
     func grants(
         of principals: [Principal], in bucket: BucketName?, _ page: ListQuery
     ) async throws(GatewayError) -> Page<Grant>

@@ -36,4 +36,11 @@ public struct AccessVerdict: Sendable {
     public var decidedBy: Grant?
     /// What the answer depends on, if the outcome is `conditional`.
     public var conditions: Set<Condition> = []
+
+    /// The verdict as an admin may see it: without the grant that decided, if that lies outside.
+    func shown(within reach: AdminReach) -> AccessVerdict {
+        var verdict = self
+        if decidedBy?.isVisible(within: reach) == false { verdict.decidedBy = nil }
+        return verdict
+    }
 }

@@ -3,9 +3,15 @@ public import Foundation
 extension Explainer {
     /// Explains why something was issued, from its ledger row and the policy at that time.
     ///
+    /// - Parameter reach: What the admin who asks may see.
     /// - Throws: `notFound` if there is no such issuance, `slowDown`, `unavailable`.
-    public func explain(issuance id: UUID) async throws(GatewayError) -> Explanation {
-        let row = try await issuances.issuance(id)
+    public func explain(
+        issuance id: UUID, within reach: AdminReach
+    ) async throws(GatewayError) -> Explanation {
+        try await explain(try await issuances.issuance(id, within: reach)).shown(within: reach)
+    }
+
+    private func explain(_ row: RecordedIssuance) async throws(GatewayError) -> Explanation {
         var explanation = Explanation(.recorded)
         explanation.issuance = row
         explanation.isCurrent = false

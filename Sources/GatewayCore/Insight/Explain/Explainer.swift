@@ -28,19 +28,33 @@ public struct Explainer: Sendable {
         self.now = now
     }
 
-    /// Reads an issuer from committed policy; `nil` if there is none.
+    /// Reads an issuer from committed policy; `nil` if there is none. Delegated admins see no issuers.
     ///
-    /// - Throws: `slowDown`, `unavailable`.
-    public func issuer(_ name: String) async throws(GatewayError) -> Issuer? {
+    /// - Throws: `outsideAdminScope`, `slowDown`, `unavailable`.
+    public func issuer(_ name: String, within reach: AdminReach) async throws(GatewayError) -> Issuer? {
+        try reach.requireAll()
         try await cache.advance()
         return try await cache.issuer(name).rows
     }
 
     /// Explains how a request would be decided, now or at a past time.
     ///
-    /// - Throws: `invalidArgument` if the time is in the future or before the first policy, `slowDown`, `unavailable`.
-    ///   Errors in the request itself, or about the caller, are part of the explanation.
-    public func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
+    /// - Parameter reach: What the admin who asks may see. Rows outside take part in the decision, but are not shown.
+    /// - Throws: `invalidArgument` if the time is in the future or before the first policy, `outsideAdminScope` for a
+    ///   key or a user outside, `slowDown`, `unavailable`. Errors in the request itself, or about the caller, are part
+    ///   of the explanation.
+    public func explain(
+        _ question: ExplainQuestion, within reach: AdminReach
+    ) async throws(GatewayError) -> Explanation {
+        let place = question.fields.key ?? question.fields.keyPrefix ?? ""
+        let user = question.subject.principal.rawValue
+        guard reach.holds(bucket: question.fields.bucket ?? "", place: place, principals: [user]) else {
+            throw .outsideAdminScope
+        }
+        return try await explain(question).shown(within: reach)
+    }
+
+    private func explain(_ question: ExplainQuestion) async throws(GatewayError) -> Explanation {
         let request: IssueRequest
         do throws(GatewayError) {
             let instant = now()

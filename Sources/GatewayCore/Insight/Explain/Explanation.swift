@@ -116,6 +116,18 @@ public struct Explanation: Sendable {
     /// The ledger row that is explained.
     public var issuance: RecordedIssuance?
 
+    /// The explanation as an admin may see it: without the rows that lie outside.
+    func shown(within reach: AdminReach) -> Explanation {
+        guard !reach.isUnlimited else { return self }
+        var explanation = self
+        explanation.members = members.filter { $0.origin == .caller || reach.touches($0.principal) }
+        if decidedBy?.isVisible(within: reach) == false { explanation.decidedBy = nil }
+        explanation.matches = matches.filter { $0.grant.isVisible(within: reach) }
+        explanation.nearMisses = nearMisses.filter { $0.grant.isVisible(within: reach) }
+        explanation.quotas = quotas.filter { $0.quota.isVisible(within: reach) }
+        return explanation
+    }
+
     /// Whether the request is, or was, permitted.
     public var isPermitted: Bool { reason == .granted || reason == .recorded }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LibCurl
 import Synchronization
+import Terminal
 import Testing
 
 @testable import ObjectClient

@@ -1,4 +1,4 @@
-import Foundation
+import LocalFiles
 public import ServiceLifecycle
 
 /// Prints instructions as soon as the services started before it are running.
@@ -38,7 +38,7 @@ public struct Greeting: Service {
     /// Prints the text, and waits for the service group to stop.
     public func run() async throws {
         // `print` would buffer the text if standard output is not a terminal.
-        try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        try OpenFile.standardOutput.write(text.utf8)
         try await gracefulShutdown()
     }
 }

@@ -20,7 +20,6 @@ let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", packa
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
-let yams = Target.Dependency.product(name: "Yams", package: "Yams")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -35,12 +34,12 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        // Its reader of JSON would link all of Foundation.
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
     ],
@@ -50,6 +49,7 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
@@ -66,6 +66,8 @@ let package = Package(
             swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
+        .target(name: "LibYAML", dependencies: ["CLibYAML"], swiftSettings: strict),
+        .target(name: "LocalFiles", swiftSettings: strict),
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
@@ -82,7 +84,8 @@ let package = Package(
             name: "GatewayCore", dependencies: ["Signing", "LibCrypto", "StrictJSON"], swiftSettings: onCallersExecutor),
         .target(name: "PrometheusMetrics", dependencies: [metrics], swiftSettings: strict),
         // The contract taken apart, for the commands and the page that are made from it.
-        .target(name: "ContractModel", dependencies: ["EmbeddedFiles", "StrictJSON", yams], swiftSettings: strict),
+        .target(
+            name: "ContractModel", dependencies: ["EmbeddedFiles", "LibYAML", "StrictJSON"], swiftSettings: strict),
         .target(
             name: "GatewayAPI",
             dependencies: [
@@ -112,7 +115,8 @@ let package = Package(
         .target(
             name: "DevStack",
             dependencies: [
-                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "Signing", "StrictJSON",
+                "GatewayAPI", "GatewayCore", "HTTPServing", "LibCrypto", "LibCurl", "LocalFiles", "Signing",
+                "StrictJSON",
                 httpTypes, logging, serviceLifecycle, subprocess, systemPackage,
             ],
             swiftSettings: strict
@@ -127,12 +131,19 @@ let package = Package(
         .target(name: "Terminal", swiftSettings: strict),
         // Commands that need no gateway in the process: `admin` calls one, `sign` and `inspect` work offline.
         .target(
-            name: "AdminCommands", dependencies: ["ContractModel", "LibCurl", "Terminal", argumentParser],
+            name: "AdminCommands",
+            dependencies: ["ContractModel", "LibCurl", "LocalFiles", "Terminal", argumentParser],
             swiftSettings: strict),
-        .target(name: "SigningCommands", dependencies: ["Signing", argumentParser], swiftSettings: strict),
+        .target(
+            name: "SigningCommands", dependencies: ["LocalFiles", "Signing", argumentParser], swiftSettings: strict),
         // What app users do: uploads and downloads by a gateway's links. The client knows the contract alone.
-        .target(name: "ObjectClient", dependencies: ["LibCrypto", "LibCurl"], swiftSettings: strict),
-        .target(name: "ObjectCommands", dependencies: ["ObjectClient", argumentParser], swiftSettings: strict),
+        .target(
+            name: "ObjectClient", dependencies: ["EventLoops", "LibCrypto", "LibCurl", "LocalFiles"],
+            swiftSettings: strict),
+        .target(
+            name: "ObjectCommands",
+            dependencies: ["LocalFiles", "ObjectClient", "Terminal", argumentParser, subprocess],
+            swiftSettings: strict),
         // Tries what a store keeps of what links promise.
         .target(
             name: "StoreQualification",
@@ -144,14 +155,16 @@ let package = Package(
             name: "sluice",
             dependencies: [
                 "AdminCommands", "DevStack", "EventLoops", "GatewayAPI", "GatewayCloud", "GatewayCore",
-                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "MicroHTTPD",
-                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification",
+                "GatewayPostgres", "HTTPServing", "LibCrypto", "LibPQ", "LineLogging", "LocalFiles", "MicroHTTPD",
+                "ObjectCommands", "PrometheusMetrics", "SigningCommands", "StoreQualification", "StrictJSON",
                 argumentParser, configuration, logging, metrics, serviceLifecycle, systemPackage, unixSignals,
             ],
             swiftSettings: strict
         ),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "LibYAMLTests", dependencies: ["LibYAML", "StrictJSON"], swiftSettings: strict),
+        .testTarget(name: "LocalFilesTests", dependencies: ["LocalFiles"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
@@ -168,7 +181,7 @@ let package = Package(
             name: "AdminCommandsTests", dependencies: ["AdminCommands", "ContractModel", "Terminal"],
             swiftSettings: strict),
         .testTarget(
-            name: "ObjectClientTests", dependencies: ["LibCrypto", "LibCurl", "ObjectClient", "ObjectCommands"],
+            name: "ObjectClientTests", dependencies: ["LibCrypto", "LibCurl", "ObjectClient", "ObjectCommands", "Terminal"],
             swiftSettings: strict),
         .testTarget(
             name: "StoreQualificationTests",
@@ -213,7 +226,8 @@ let package = Package(
             swiftSettings: strict
         ),
         // Support of tests: whether requests and answers are what the contract describes.
-        .target(name: "ContractTesting", dependencies: [yams], path: "Tests/ContractTesting", swiftSettings: strict),
+        .target(
+            name: "ContractTesting", dependencies: ["LibYAML"], path: "Tests/ContractTesting", swiftSettings: strict),
         // Support of tests: keys, signed tokens, random numbers that repeat, the stores that run, the openssl command.
         .target(name: "TestSupport", dependencies: ["CLibCrypto"], path: "Tests/TestSupport", swiftSettings: strict),
         // Support of tests: verifies signatures as stores do, with the stages that signing uses.

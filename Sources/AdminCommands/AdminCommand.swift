@@ -1,7 +1,8 @@
 public import ArgumentParser
 import ContractModel
-import Foundation
+import FoundationEssentials
 import Glibc
+import LocalFiles
 import Terminal
 
 /// `sluice admin`: lets admins and auditors manage a running gateway over its REST API.
@@ -33,7 +34,7 @@ public struct AdminCommand: AsyncParsableCommand {
             let isJSON = arguments.prefix { $0 != "--" }.contains("--json")
             let errors = TerminalStream(STDERR_FILENO, environment: environment)
             let text = isJSON ? failure.document.json(isIndented: true) : failure.message(on: errors)
-            FileHandle.standardError.write(Data((text + "\n").utf8))
+            writeToStandardError(text + "\n")
             throw ExitCode(failure.exitCode)
         }
     }

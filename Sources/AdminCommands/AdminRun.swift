@@ -1,7 +1,7 @@
 import ContractModel
-import Foundation
 import Glibc
 import LibCurl
+import LocalFiles
 import Terminal
 
 /// One run of `sluice admin`.
@@ -34,7 +34,7 @@ struct AdminRun {
             return 0
         }
         let invocation = try AdminInvocation(line.rest, of: command, model) { name throws(AdminFailure) in
-            String(decoding: try AdminFiles.content(name), as: UTF8.self).trimmingCharacters(in: .newlines)
+            String(decoding: try AdminFiles.content(name), as: UTF8.self).trimmed(\.isNewline)
         }
         let client = try AdminClient(
             AdminAccess(url: invocation.url, environment: environment), role: command.operation.access,

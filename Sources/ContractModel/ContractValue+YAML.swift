@@ -1,37 +1,25 @@
-internal import Yams
+import LibYAML
 
 extension ContractValue {
     /// Reads a YAML document that JSON could express too.
     ///
     /// - Throws: ``ContractFlaw`` if the text is not such a document.
     init(yaml text: String) throws(ContractFlaw) {
-        let node: Node?
-        do { node = try Yams.compose(yaml: text) } catch { throw ContractFlaw(reason: "\(error)") }
-        guard let node else { throw ContractFlaw(reason: "The document is empty.") }
-        self.init(node)
-    }
-
-    private init(_ node: Node) {
-        switch node {
-        case .mapping(let mapping):
-            self = .object(mapping.map { Member($0.key.string ?? "", ContractValue($0.value)) })
-        case .sequence(let sequence):
-            self = .array(sequence.map { ContractValue($0) })
-        case .scalar(let scalar):
-            // A quoted scalar is always a text.
-            self = scalar.style == .plain || scalar.style == .any ? Self.plain(node) : .string(scalar.string)
-        case .alias:
-            // The composer has already replaced aliases.
-            self = .null
+        do throws(YAMLFlaw) { self.init(try YAMLValue(yaml: text)) } catch {
+            throw ContractFlaw(reason: error.description)
         }
     }
 
-    private static func plain(_ node: Node) -> ContractValue {
-        let text = node.string ?? ""
-        if let number = Int(text) { return .integer(number) }
-        if let flag = node.bool { return .bool(flag) }
-        if node.null != nil { return .null }
-        return node.float.map { .number($0) } ?? .string(text)
+    private init(_ value: YAMLValue) {
+        switch value {
+        case .null: self = .null
+        case .bool(let flag): self = .bool(flag)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .string(let text): self = .string(text)
+        case .sequence(let items): self = .array(items.map { ContractValue($0) })
+        case .mapping(let members): self = .object(members.map { Member($0.name, ContractValue($0.value)) })
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// The directory for data that outlives one run: the PostgreSQL cluster, the objects and the demo keys.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 
 /// The answer of a security token service: credentials, or the code of a refusal.

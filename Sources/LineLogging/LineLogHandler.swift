@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Logging
 
 /// Writes the events of swift-log as lines to standard error. Lines of different threads do not mix.

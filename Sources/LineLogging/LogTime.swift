@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The time of a log line.
 struct LogTime {

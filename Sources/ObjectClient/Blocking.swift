@@ -1,4 +1,4 @@
-import Foundation
+import EventLoops
 import Synchronization
 
 /// Runs a call that blocks on a thread of its own, so that it holds up no other task.
@@ -9,7 +9,8 @@ func blocking<Value: Sendable>(until stop: StopFlag, _ call: @escaping @Sendable
     let first = FirstResult<Value>()
     let number = stop.whenSet { first.come(nil) }
     defer { stop.forget(number) }
-    Thread { first.come(call()) }.start()
+    let isStarted = startThread { first.come(call()) }
+    precondition(isStarted, "the system has no thread to spare")
     return await first.wait()
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A presigned URL as the gateway answers it. Whoever holds it can use it.
 public struct Link: Sendable, Decodable {

@@ -1,6 +1,6 @@
-import Foundation
 import LibCrypto
 import LibCurl
+import LocalFiles
 import Synchronization
 
 /// Where the bytes of a download go. It counts and digests them, so that a later attempt can go on.
@@ -21,14 +21,14 @@ final class DownloadSink: Sendable {
         var isOutdated = false
     }
 
-    private let handle: FileHandle
+    private let file: OpenFile
     /// Whether what was written can be taken back.
     private let startsOver: Bool
     private let meter: TransferMeter
     private let state = Mutex(State())
 
-    init(_ handle: FileHandle, startsOver: Bool, meter: TransferMeter) {
-        self.handle = handle
+    init(_ file: OpenFile, startsOver: Bool, meter: TransferMeter) {
+        self.file = file
         self.startsOver = startsOver
         self.meter = meter
     }
@@ -43,10 +43,9 @@ final class DownloadSink: Sendable {
     /// Takes up the bytes that an earlier run left in the file.
     func takeUp(etag: String) throws(ClientFailure) {
         do {
-            try handle.seek(toOffset: 0)
+            try file.seek(to: 0)
             var fresh = State()
-            while let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
-                let bytes = Array(piece)
+            while case let bytes = try file.read(atMost: 1 << 20), !bytes.isEmpty {
                 fresh.md5.update(bytes)
                 fresh.sha256.update(bytes)
                 fresh.bytes += Int64(bytes.count)
@@ -105,7 +104,7 @@ final class DownloadSink: Sendable {
     func take(_ bytes: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.failure == nil, !state.isOutdated else { return false }
-            do { try handle.write(contentsOf: Data(bytes)) } catch {
+            do { try file.write(bytes) } catch {
                 state.failure = .file("The file cannot be written. Is the disk full?")
                 return false
             }
@@ -162,8 +161,7 @@ final class DownloadSink: Sendable {
             return false
         }
         do {
-            try handle.truncate(atOffset: 0)
-            try handle.seek(toOffset: 0)
+            try file.empty()
         } catch {
             state.failure = .file("The file cannot be written.")
             return false

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCurl
 import Synchronization
 
@@ -72,7 +72,7 @@ public struct GatewayClient: Sendable {
             let page: Envelope.Page<StoredPart> = try await call(
                 "GET",
                 "/v1/multipart-uploads/\(id)/parts?pageSize=1000"
-                    + (token.isEmpty ? "" : "&pageToken=\(Self.escaped(token))"))
+                    + (token.isEmpty ? "" : "&pageToken=\(token.percentEncoded)"))
             parts += page.items
             guard page.nextPageToken != token else { throw Self.unreadable }
             token = page.nextPageToken ?? ""
@@ -91,10 +91,6 @@ public struct GatewayClient: Sendable {
 }
 
 extension GatewayClient {
-    private static func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-    }
-
     private static let unreadable = ClientFailure.unreachable("The gateway's answer cannot be read.")
 
     private func call<Answer: Decodable>(_ method: String, _ path: String) async throws(ClientFailure) -> Answer {

@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 import LibCurl
+import LocalFiles
 import Synchronization
 
 /// Sends requests to stores by links. The bytes go straight to the store; the gateway never sees them.
@@ -12,18 +13,17 @@ struct LinkTransfer: Sendable {
     ///
     /// - Returns: The entity tag that the store answered, without quotes.
     func put(_ link: Link, _ file: LocalFile, _ range: Range<Int64>) async throws(ClientFailure) -> String? {
-        // The handle is closed with the closure that reads from it, on whatever thread that ends.
-        let handle = try file.open(at: range.lowerBound)
+        let content = try file.open(at: range.lowerBound)
         let sent = Count(meter)
         let rest = Mutex(Int64(range.count))
         let next: @Sendable (Int) -> [UInt8]? = { most in
             guard !stop.isSet else { return nil }
             let wanted = Int(min(Int64(most), rest.withLock { $0 }))
             guard wanted > 0 else { return [] }
-            guard let piece = try? handle.read(upToCount: wanted), !piece.isEmpty else { return nil }
+            guard let piece = try? content.read(atMost: wanted), !piece.isEmpty else { return nil }
             rest.withLock { $0 -= Int64(piece.count) }
             sent.add(piece.count)
-            return Array(piece)
+            return piece
         }
         do throws(ClientFailure) {
             let answer = try await send(

@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
+import LocalFiles
 
 /// A file to upload, as it was when the upload began.
 public struct LocalFile: Sendable, Equatable {
@@ -15,18 +16,14 @@ public struct LocalFile: Sendable, Equatable {
     /// - Throws: ``ClientFailure/file(_:)`` for anything but a regular file.
     public init(_ path: String) throws(ClientFailure) {
         self.path = URL(fileURLWithPath: path).standardizedFileURL.path
-        let attributes = try? FileManager.default.attributesOfItem(
-            atPath: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)
-        guard let attributes, let size = (attributes[.size] as? NSNumber)?.int64Value,
-            let time = attributes[.modificationDate] as? Date
-        else { throw .file("'\(path)' cannot be read.") }
-        switch attributes[.type] as? FileAttributeType {
-        case .typeRegular?: break
-        case .typeDirectory?: throw .file("'\(path)' is a directory. Use '--recursive' to upload what is in it.")
-        default: throw .file("'\(path)' is not a regular file. To upload what a program writes, use '-'.")
+        guard let status = try? FileStatus(path) else { throw .file("'\(path)' cannot be read.") }
+        switch status.kind {
+        case .regular: break
+        case .directory: throw .file("'\(path)' is a directory. Use '--recursive' to upload what is in it.")
+        case .other: throw .file("'\(path)' is not a regular file. To upload what a program writes, use '-'.")
         }
-        self.size = size
-        modifiedAt = Int64((time.timeIntervalSince1970 * 1_000_000).rounded())
+        size = status.size
+        modifiedAt = status.modifiedAt
     }
 
     /// Checks that the file has not changed since.
@@ -37,10 +34,14 @@ public struct LocalFile: Sendable, Equatable {
     }
 
     /// Opens the file at a place.
-    func open(at offset: Int64) throws(ClientFailure) -> FileHandle {
-        guard let handle = FileHandle(forReadingAtPath: path) else { throw .file("'\(path)' cannot be read.") }
-        do { try handle.seek(toOffset: UInt64(offset)) } catch { throw .file("'\(path)' cannot be read.") }
-        return handle
+    func open(at offset: Int64) throws(ClientFailure) -> OpenFile {
+        do throws(FileError) {
+            let file = try OpenFile(path, for: .reading)
+            try file.seek(to: offset)
+            return file
+        } catch {
+            throw .file("'\(path)' cannot be read.")
+        }
     }
 
     /// Digests of some bytes of the file, which are read in pieces.
@@ -53,16 +54,14 @@ public struct LocalFile: Sendable, Equatable {
     }
 
     private func read(_ range: Range<Int64>, _ stop: StopFlag) throws(ClientFailure) -> ContentDigests {
-        let handle = try open(at: range.lowerBound)
-        defer { try? handle.close() }
+        let file = try open(at: range.lowerBound)
         var (md5, sha256) = (IncrementalDigest(.md5), IncrementalDigest(.sha256))
         var rest = Int64(range.count)
         while rest > 0 {
             guard !stop.isSet else { throw .stopped("Interrupted.") }
-            guard let piece = try? handle.read(upToCount: Int(min(rest, 1 << 20))), !piece.isEmpty else {
+            guard let bytes = try? file.read(atMost: Int(min(rest, 1 << 20))), !bytes.isEmpty else {
                 throw .file("'\(path)' changed while it was read.")
             }
-            let bytes = Array(piece)
             md5.update(bytes)
             sha256.update(bytes)
             rest -= Int64(bytes.count)

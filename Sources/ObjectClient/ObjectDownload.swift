@@ -1,6 +1,7 @@
-public import Foundation
+import FoundationEssentials
 import LibCrypto
 import LibCurl
+public import LocalFiles
 import Synchronization
 
 /// Downloads objects. A download that was cut off goes on where it stopped, in this run or in a later one.
@@ -40,9 +41,8 @@ public struct ObjectDownload: Sendable {
         let name = TransferMemory.name("get", client.origin, address.bucket, address.key, target)
         let begun = memory.read(name, as: BegunDownload.self)
         if begun == nil { try? FileManager.default.removeItem(atPath: partial) }
-        guard let handle = Self.openForUpdate(partial) else { throw .file("'\(partial)' cannot be written.") }
-        defer { try? handle.close() }
-        let sink = DownloadSink(handle, startsOver: true, meter: transfer.meter)
+        guard let file = try? OpenFile(partial, for: .updating) else { throw .file("'\(partial)' cannot be written.") }
+        let sink = DownloadSink(file, startsOver: true, meter: transfer.meter)
         if let begun { try sink.takeUp(etag: begun.etag) }
         do throws(ClientFailure) {
             let outcome = try await fetch(address, into: sink) { etag in memory.keep(name, BegunDownload(etag: etag)) }
@@ -65,8 +65,8 @@ public struct ObjectDownload: Sendable {
     }
 
     /// Downloads an object to an open file, such as standard output.
-    public func fetch(_ address: ObjectAddress, to handle: FileHandle) async throws(ClientFailure) -> Outcome {
-        try await fetch(address, into: DownloadSink(handle, startsOver: false, meter: transfer.meter)) { _ in }
+    public func fetch(_ address: ObjectAddress, to file: OpenFile) async throws(ClientFailure) -> Outcome {
+        try await fetch(address, into: DownloadSink(file, startsOver: false, meter: transfer.meter)) { _ in }
     }
 
     /// Puts a file in the place of another one, which never is half of each.
@@ -79,15 +79,6 @@ public struct ObjectDownload: Sendable {
         } catch {
             throw .file("'\(target)' cannot be written.")
         }
-    }
-
-    private static func openForUpdate(_ path: String) -> FileHandle? {
-        if !FileManager.default.fileExists(atPath: path) {
-            guard
-                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { return nil }
-        }
-        return FileHandle(forUpdatingAtPath: path)
     }
 
     private func fetch(

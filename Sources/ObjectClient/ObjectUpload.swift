@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// Uploads files: small ones by one link, large ones in parts, which can be taken up again after an interruption.

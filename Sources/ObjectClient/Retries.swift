@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Repeats what may be repeated. Pauses double from attempt to attempt and are drawn at random, so that clients that
 /// failed together do not come back together.

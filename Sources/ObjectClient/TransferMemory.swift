@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// What a transfer that was interrupted needs to go on: small JSON files in a directory that only its owner can read.
@@ -15,7 +15,7 @@ public struct TransferMemory: Sendable {
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
             return TransferMemory(directory: "\(state)/sluice/transfers")
         }
-        return TransferMemory(directory: "\(NSHomeDirectory())/.local/state/sluice/transfers")
+        return TransferMemory(directory: "\(FileManager.default.homeDirectoryForCurrentUser.path)/.local/state/sluice/transfers")
     }
 
     /// Reads what was kept under a name; `nil` if there is nothing that can be read.

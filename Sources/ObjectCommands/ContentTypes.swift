@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Content types by the extension of a file's name.
 enum ContentTypes {

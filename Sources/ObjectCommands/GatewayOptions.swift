@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import LocalFiles
 import ObjectClient
 
 /// The options that `get`, `put` and `share` have in common.
@@ -56,7 +57,7 @@ struct GatewayOptions: ParsableArguments {
             guard let data = FileManager.default.contents(atPath: file) else {
                 throw .usage("SLUICE_KEY_FILE: '\(file)' cannot be read.")
             }
-            return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            return String(decoding: data, as: UTF8.self).trimmed()
         }
         throw .usage("Set SLUICE_KEY to your key, or SLUICE_KEY_FILE to the name of a file that holds it.")
     }
@@ -65,7 +66,7 @@ struct GatewayOptions: ParsableArguments {
     var memory: TransferMemory { .standard(environment: ProcessInfo.processInfo.environment) }
 
     /// Writes a warning to standard error.
-    func warn(_ text: String) { if !quiet { standardError("warning: \(text)\n") } }
+    func warn(_ text: String) { if !quiet { writeToStandardError("warning: \(text)\n") } }
 
     /// Prints the result of a command: JSON, or a line for people.
     func report(_ result: some Encodable, _ line: String) {
@@ -86,7 +87,7 @@ struct GatewayOptions: ParsableArguments {
             if json {
                 printJSON(Envelope(error: error.told), to: .standardError)
             } else {
-                standardError(error.lines.map(\.visible).joined(separator: "\n") + "\n")
+                writeToStandardError(error.lines.map(\.visible).joined(separator: "\n") + "\n")
             }
             throw ExitCode(error.exitCode)
         }
@@ -95,13 +96,10 @@ struct GatewayOptions: ParsableArguments {
     private struct Envelope: Encodable { var error: ClientFailure.Told }
 }
 
-/// Writes text to standard error.
-func standardError(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
-
 /// Writes a value on a line of its own.
-func printJSON(_ value: some Encodable, to handle: FileHandle) {
+func printJSON(_ value: some Encodable, to file: OpenFile) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
     guard let data = try? encoder.encode(value) else { return }
-    handle.write(data + Data("\n".utf8))
+    try? file.write(data + Data("\n".utf8))
 }

@@ -1,7 +1,9 @@
 public import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Glibc
+import LocalFiles
 import ObjectClient
+import Terminal
 
 /// `sluice get`: downloads an object.
 public struct GetCommand: AsyncParsableCommand {

@@ -1,7 +1,8 @@
-import Foundation
 import Glibc
+import LocalFiles
 import ObjectClient
 import Synchronization
+import Terminal
 
 /// Shows on a terminal how far a transfer is: bytes, rate and the time that is left.
 final class ProgressBar: Sendable {
@@ -26,14 +27,14 @@ final class ProgressBar: Sendable {
             let isDue = shown.map { now - $0 > .milliseconds(100) } ?? true
             guard isDue || reading.bytes == reading.total else { return }
             shown = now
-            standardError("\r" + Self.line(reading, after: now - start) + "\u{1B}[K")
+            writeToStandardError("\r" + Self.line(reading, after: now - start) + "\u{1B}[K")
         }
     }
 
     /// Clears the line.
     func end() {
         let wasShown = shown.withLock { exchange(&$0, with: nil) } != nil
-        if wasShown { standardError("\r\u{1B}[K") }
+        if wasShown { writeToStandardError("\r\u{1B}[K") }
     }
 
     /// The text to show.

@@ -1,6 +1,7 @@
 public import ArgumentParser
-import Foundation
+import FoundationEssentials
 import ObjectClient
+import Terminal
 
 /// `sluice put`: uploads files.
 public struct PutCommand: AsyncParsableCommand {

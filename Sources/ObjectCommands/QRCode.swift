@@ -1,29 +1,14 @@
-import Foundation
+import Subprocess
 
 /// QR codes for terminals, drawn by the command `qrencode` where it is installed.
 enum QRCode {
     /// Draws a text; `nil` without the command, or if the text is too long for a code.
-    static func drawing(of text: String, environment: [String: String]) -> String? {
-        let folders = (environment["PATH"] ?? "/usr/bin").split(separator: ":")
-        let candidates = folders.map { "\($0)/qrencode" }
-        guard let path = candidates.first(where: FileManager.default.isExecutableFile(atPath:)) else { return nil }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
+    static func drawing(of text: String) async -> String? {
         // The text goes through a pipe: other users can read the arguments of a command.
-        process.arguments = ["-t", "ANSIUTF8", "-m", "2", "-o", "-"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        do {
-            try process.run()
-            try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-            try input.fileHandleForWriting.close()
-        } catch {
-            return nil
-        }
-        let drawing = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return process.terminationStatus == 0 && !drawing.isEmpty ? String(decoding: drawing, as: UTF8.self) : nil
+        let result = try? await Subprocess.run(
+            .name("qrencode"), arguments: ["-t", "ANSIUTF8", "-m", "2", "-o", "-"], input: .string(text),
+            output: .string(limit: 1 << 20), error: .discarded)
+        guard let result, result.terminationStatus.isSuccess, !result.standardOutput.isEmpty else { return nil }
+        return result.standardOutput
     }
 }

@@ -1,6 +1,6 @@
 public import ArgumentParser
-import Foundation
 import Glibc
+import LocalFiles
 import ObjectClient
 
 /// `sluice share`: prints a link that downloads an object.
@@ -63,7 +63,7 @@ public struct ShareCommand: AsyncParsableCommand {
             } else {
                 // The link is what was asked for, so it is printed whatever else is not.
                 print(link.url)
-                show(link)
+                await show(link)
             }
         }
     }
@@ -74,11 +74,11 @@ public struct ShareCommand: AsyncParsableCommand {
         var id: String
     }
 
-    private func show(_ link: Link) {
+    private func show(_ link: Link) async {
         let isTerminal = isatty(STDOUT_FILENO) == 1
-        if isTerminal, !options.quiet { standardError("expires at \(link.expiresAt.visible)\n") }
+        if isTerminal, !options.quiet { writeToStandardError("expires at \(link.expiresAt.visible)\n") }
         guard qr ?? (isTerminal && !options.quiet) else { return }
-        if let drawing = QRCode.drawing(of: link.url, environment: ProcessInfo.processInfo.environment) {
+        if let drawing = await QRCode.drawing(of: link.url) {
             print(drawing, terminator: "")
         } else if qr == true {
             options.warn("no QR code: install the package 'qrencode'")

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
 import ObjectClient
 
 /// The files of a command, and the object that each becomes.
@@ -70,14 +71,10 @@ enum UploadList {
     private static func copyOfInput() throws(ClientFailure) -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: "sluice-put-\(UUID().uuidString)")
             .path(percentEncoded: false)
-        guard
-            FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let copy = FileHandle(forWritingAtPath: path)
-        else { throw .file("'\(path)' cannot be written.") }
-        defer { try? copy.close() }
+        guard let copy = try? OpenFile(path, for: .creating) else { throw .file("'\(path)' cannot be written.") }
         do {
-            while let piece = try FileHandle.standardInput.read(upToCount: 1 << 20), !piece.isEmpty {
-                try copy.write(contentsOf: piece)
+            while case let piece = try OpenFile.standardInput.read(atMost: 1 << 20), !piece.isEmpty {
+                try copy.write(piece)
             }
         } catch {
             try? FileManager.default.removeItem(atPath: path)

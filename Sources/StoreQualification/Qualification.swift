@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import GatewayCore
 
 /// Tries what a store keeps of what links promise: rightful requests, and changed ones that it has to refuse.

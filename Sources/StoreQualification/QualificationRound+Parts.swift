@@ -1,6 +1,7 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 import LibCrypto
+import LibCurl
 import Signing
 
 extension QualificationRound {
@@ -20,7 +21,7 @@ extension QualificationRound {
         let call = StoreCall(link, Self.body)
         let changes: [(StorePromise, String, StoreCall?)] = [
             (.part, "another number", text.with("partnumber", "2").map { call.with(url: $0) }),
-            (.part, "another upload", text.with("uploadid", escaped(other)).map { call.with(url: $0) }),
+            (.part, "another upload", text.with("uploadid", other.percentEncoded).map { call.with(url: $0) }),
             (.content, "other bytes, as a part", call.with(body: Self.body.reversed())),
             (.signature, "another signature, for a part", text.wronglySigned.map { call.with(url: $0) }),
             (.signature, "no signature, for a part", call.with(url: text.unsigned)),
@@ -66,10 +67,6 @@ extension QualificationRound {
             fields(key, body, bindsMD5: bindsMD5), in: bucket, with: credential,
             query: [NamedValue("partNumber", "\(number)"), NamedValue("uploadId", upload)], expiresIn: expiresIn,
             at: now().addingTimeInterval(-Double(secondsAgo)))
-    }
-
-    private func escaped(_ text: String) -> String {
-        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(.init(charactersIn: "-._~"))) ?? text
     }
 
     private func url(_ method: String, _ key: String, _ headers: [NamedValue], _ query: [NamedValue]) -> String? {

@@ -93,6 +93,37 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
+        (#"{"http": {"threads": 2.5}}"#, "SLUICE_HTTP_THREADS: must be a whole number"),
+        (#"{"http": {"threads": true}}"#, "SLUICE_HTTP_THREADS: must be a whole number"),
+        (#"{"http.threads": "2"}"#, "SLUICE_HTTP_THREADS: must be a whole number"),
+        (#"{"http": {"threads": []}}"#, "SLUICE_HTTP_THREADS: must be a whole number"),
+        (#"{"listen": 1}"#, "SLUICE_LISTEN: must be a text"),
+        (#"{"trusted-proxies": ["10.0.0.0/8", 1]}"#, "SLUICE_TRUSTED_PROXIES: must be a list"),
+        (#"{"http": {"threads": 2}, "http.threads": 3}"#, "the setting 'http.threads' is there twice"),
+        (#"{"http": {"threads": 2.0}}"#, nil), (#"{"http.threads": 2}"#, nil), (#"{"http": {"threads": null}}"#, nil),
+        (#"{"trusted-proxies": []}"#, nil), (#"{"trusted-proxies": ["10.0.0.0/8"]}"#, nil), ("{}", nil),
+    ])
+    func aFileHasValuesOfTheRightKind(text: String, mistake: String?) throws {
+        try Self.withFile(text) { file in
+            let result = try Command.run(["serve", "--config", file], environment: [:])
+            #expect(result.status == 1 && result.errors.contains("  SLUICE_DATABASE_URL: "))
+            let others = result.errors.split(separator: "\n").filter {
+                $0.hasPrefix("  ") && !$0.contains("SLUICE_DATABASE_URL") && !$0.contains("SLUICE_MASTER_KEY")
+            }
+            #expect(others.count == (mistake == nil ? 0 : 1), "\(result.errors)")
+            if let mistake { #expect(others.first?.contains(mistake) == true, "\(result.errors)") }
+        }
+    }
+
+    @Test(arguments: ["", "{", "[1]", "null", #"{"listen": "a", "listen": "b"}"#])
+    func aFileThatIsNoJSONObjectIsRefused(text: String) throws {
+        try Self.withFile(text) { file in
+            let result = try Command.run(["serve", "--config", file], environment: [:])
+            #expect(result.status == 64 && result.errors.contains("'\(file)' cannot be read as a JSON object."))
+        }
+    }
+
+    @Test(arguments: [
         ("database.url", "SLUICE_DATABASE_URL", "SLUICE_DATABASE_PASSWORD_FILE"),
         ("master-key", "SLUICE_MASTER_KEY", "SLUICE_MASTER_KEY_FILE"),
         ("bootstrap-admin-key", "SLUICE_BOOTSTRAP_ADMIN_KEY", "SLUICE_BOOTSTRAP_ADMIN_KEY_FILE"),

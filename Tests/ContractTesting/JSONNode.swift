@@ -1,5 +1,5 @@
 import Foundation
-import Yams
+import LibYAML
 
 /// A JSON value that distinguishes whole numbers from other numbers, and numbers from booleans.
 @dynamicMemberLookup
@@ -19,18 +19,19 @@ public enum JSONNode: Sendable, Hashable {
 
     /// Parses a YAML document with content that JSON can express.
     public init(yaml text: String) throws {
-        self.init(try Yams.load(yaml: text))
+        self.init(try YAMLValue(yaml: text))
     }
 
-    private init(_ value: Any?) {
+    private init(_ value: YAMLValue) {
         switch value {
-        case let value as Bool: self = .bool(value)
-        case let value as Int: self = .integer(value)
-        case let value as Double: self = .number(value)
-        case let value as String: self = .string(value)
-        case let value as [Any]: self = .array(value.map { JSONNode($0) })
-        case let value as [String: Any]: self = .object(value.mapValues { JSONNode($0) })
-        default: self = .null
+        case .null: self = .null
+        case .bool(let flag): self = .bool(flag)
+        case .integer(let number): self = .integer(number)
+        case .number(let number): self = .number(number)
+        case .string(let text): self = .string(text)
+        case .sequence(let items): self = .array(items.map { JSONNode($0) })
+        case .mapping(let members):
+            self = .object(Dictionary(uniqueKeysWithValues: members.map { ($0.name, JSONNode($0.value)) }))
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import LibCrypto
 import Synchronization
+import Terminal
 import Testing
 
 @testable import LibCurl

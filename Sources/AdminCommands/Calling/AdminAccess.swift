@@ -1,4 +1,4 @@
-import Foundation
+import LocalFiles
 
 /// Which gateway is called, with which key, and who said so.
 struct AdminAccess: Sendable {
@@ -32,7 +32,7 @@ struct AdminAccess: Sendable {
             keySource = "SLUICE_ADMIN_KEY"
         } else if let file = environment["SLUICE_ADMIN_KEY_FILE"], !file.isEmpty {
             let text = String(decoding: try AdminFiles.content(file), as: UTF8.self)
-            key = text.trimmingCharacters(in: .whitespacesAndNewlines)
+            key = text.trimmed()
             keySource = "SLUICE_ADMIN_KEY_FILE"
         } else {
             throw .usage(

@@ -1,5 +1,5 @@
 import ContractModel
-import Foundation
+import FoundationEssentials
 import LibCurl
 import Terminal
 
@@ -89,16 +89,10 @@ struct AdminCall {
     private func target(_ query: [(name: String, value: String)]) -> String {
         var path = command.operation.path
         for (parameter, value) in zip(command.path, invocation.path) {
-            path = path.replacing("{\(parameter.name)}", with: Self.escaped(value))
+            path = path.replacing("{\(parameter.name)}", with: value.percentEncoded)
         }
-        let pairs = query.map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
+        let pairs = query.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }
         return path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
-    }
-
-    /// Percent-encodes everything but the unreserved characters of RFC 3986.
-    static func escaped(_ text: String) -> String {
-        let plain = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-        return text.addingPercentEncoding(withAllowedCharacters: plain) ?? ""
     }
 
     /// Returns the header fields. `If-Match` has the value of `--if-match`, or that of the rehearsal. Without both, a
@@ -144,9 +138,9 @@ struct AdminCall {
         guard command.fileTypes.contains(type) else {
             throw .usage("This command does not accept \(format ?? "ndjson").")
         }
-        let (handle, length) = try AdminFiles.reading(name)
+        let (file, length) = try AdminFiles.reading(name)
         return .file(
-            handle, length: length, type: type, progress: AdminProgress("Sent", total: length, isOn: showsProgress))
+            file, length: length, type: type, progress: AdminProgress("Sent", total: length, isOn: showsProgress))
     }
 
     private func export() throws(AdminFailure) {

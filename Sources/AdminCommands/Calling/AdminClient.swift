@@ -1,6 +1,7 @@
 import ContractModel
-import Foundation
+import FoundationEssentials
 import LibCurl
+import LocalFiles
 
 /// Calls a gateway with an admin's key.
 struct AdminClient: Sendable {
@@ -22,7 +23,7 @@ struct AdminClient: Sendable {
     enum Body {
         case none
         case bytes([UInt8], type: String)
-        case file(FileHandle, length: Int64?, type: String, progress: AdminProgress)
+        case file(OpenFile, length: Int64?, type: String, progress: AdminProgress)
     }
 
     /// Creates a client.
@@ -53,7 +54,7 @@ struct AdminClient: Sendable {
     /// Warns a user whose key travels in the clear.
     func warnAboutPlainHTTP() {
         guard isPlain else { return }
-        FileHandle.standardError.write(Data("warning: the key is sent unencrypted to \(origin)\n".utf8))
+        writeToStandardError("warning: the key is sent unencrypted to \(origin)\n")
     }
 
     /// Sends a request and returns the answer, whatever its status.
@@ -118,13 +119,13 @@ struct AdminClient: Sendable {
             fields.append(HTTPTransfer.Field("Content-Type", type))
             let rest = UnsentBody(bytes)
             upload = .stream(length: Int64(bytes.count)) { rest.next($0) }
-        case .file(let handle, let length, let type, let progress):
+        case .file(let file, let length, let type, let progress):
             fields.append(HTTPTransfer.Field("Content-Type", type))
             upload = .stream(length: length) { most in
                 do {
-                    let data = try handle.read(upToCount: most) ?? Data()
-                    progress.add(data)
-                    return Array(data)
+                    let bytes = try file.read(atMost: most)
+                    progress.add(bytes)
+                    return bytes
                 } catch {
                     return nil
                 }

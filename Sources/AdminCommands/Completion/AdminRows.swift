@@ -1,4 +1,5 @@
 import ContractModel
+import LibCurl
 
 /// The list of a gateway whose rows have the names that fit at a place of the command line.
 struct AdminRows: Sendable {
@@ -43,7 +44,7 @@ struct AdminRows: Sendable {
         self.member = member
         var path = found.operation.path
         for (parameter, value) in zip(found.path, arguments) {
-            path = path.replacing("{\(parameter.name)}", with: AdminCall.escaped(value))
+            path = path.replacing("{\(parameter.name)}", with: value.percentEncoded)
         }
         guard !path.contains("{") else { return nil }
         self.path = path

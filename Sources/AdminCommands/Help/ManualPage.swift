@@ -1,5 +1,5 @@
 import ContractModel
-import Foundation
+import FoundationEssentials
 
 /// The manual page of the program, in roff.
 public struct ManualPage {

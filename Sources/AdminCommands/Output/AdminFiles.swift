@@ -1,35 +1,31 @@
-import Foundation
+import LocalFiles
 
 /// Opens the files that the command line names; `-` is standard input or output.
 enum AdminFiles {
     /// Reads a whole file.
     static func content(_ name: String) throws(AdminFailure) -> [UInt8] {
-        if name == "-" { return Array(FileHandle.standardInput.readDataToEndOfFile()) }
-        guard let data = try? FileHandle(forReadingAtPath: name)?.readToEnd() else {
+        do throws(FileError) {
+            return try (name == "-" ? .standardInput : OpenFile(name, for: .reading)).readToEnd()
+        } catch {
             throw .file("'\(name)' cannot be read.")
         }
-        return Array(data)
     }
 
     /// Opens a file for reading. The length is `nil` unless it is a regular file.
-    static func reading(_ name: String) throws(AdminFailure) -> (handle: FileHandle, length: Int64?) {
+    static func reading(_ name: String) throws(AdminFailure) -> (file: OpenFile, length: Int64?) {
         if name == "-" { return (.standardInput, nil) }
-        guard let handle = FileHandle(forReadingAtPath: name) else { throw .file("'\(name)' cannot be read.") }
-        let attributes = try? FileManager.default.attributesOfItem(atPath: name)
-        guard attributes?[.type] as? FileAttributeType != .typeDirectory else {
-            throw .file("'\(name)' is a directory.")
+        guard let file = try? OpenFile(name, for: .reading), let status = try? file.status else {
+            throw .file("'\(name)' cannot be read.")
         }
-        let isRegular = attributes?[.type] as? FileAttributeType == .typeRegular
-        return (handle, isRegular ? (attributes?[.size] as? NSNumber)?.int64Value : nil)
+        guard status.kind != .directory else { throw .file("'\(name)' is a directory.") }
+        return (file, status.kind == .regular ? status.size : nil)
     }
 
     /// Opens a file for writing. Its former content is lost.
-    static func writing(_ name: String?) throws(AdminFailure) -> FileHandle {
+    static func writing(_ name: String?) throws(AdminFailure) -> OpenFile {
         guard let name, name != "-" else { return .standardOutput }
-        guard FileManager.default.createFile(atPath: name, contents: nil),
-            let handle = FileHandle(forWritingAtPath: name)
-        else { throw .file("'\(name)' cannot be written.") }
-        return handle
+        guard let file = try? OpenFile(name, for: .writing) else { throw .file("'\(name)' cannot be written.") }
+        return file
     }
 
     /// Returns the format that a file's extension names; `nil` if it has no extension.

@@ -1,10 +1,10 @@
-import Foundation
+import LocalFiles
 import Synchronization
 
 /// The file that an answer is written to. It is opened with the first bytes, so that a refusal leaves it as it was.
 final class AdminOutputFile: Sendable {
     private struct State {
-        var handle: FileHandle?
+        var file: OpenFile?
         var failure: AdminFailure?
     }
 
@@ -22,9 +22,9 @@ final class AdminOutputFile: Sendable {
         state.withLock { state in
             guard state.failure == nil else { return false }
             do throws(AdminFailure) {
-                let handle = if let open = state.handle { open } else { try AdminFiles.writing(name) }
-                state.handle = handle
-                do { try handle.write(contentsOf: Data(bytes)) } catch { throw .file("The output cannot be written.") }
+                let file = if let open = state.file { open } else { try AdminFiles.writing(name) }
+                state.file = file
+                do { try file.write(bytes) } catch { throw .file("The output cannot be written.") }
                 return true
             } catch {
                 state.failure = error

@@ -1,5 +1,6 @@
-import Foundation
+import LocalFiles
 import Synchronization
+import Terminal
 
 /// Shows on standard error how much of a file has been sent or received, for a user at a terminal.
 final class AdminProgress: Sendable {
@@ -51,16 +52,16 @@ final class AdminProgress: Sendable {
 
     /// Returns the text to show: a bar if the total is known, else the amount so far.
     static func line(_ verb: String, bytes: Int64, lines: Int, of total: Int64?) -> String {
-        let size = bytes.formatted(.byteCount(style: .binary))
+        let size = ByteCount.text(bytes)
         guard let total, total > 0 else { return "\(verb) \(size), \(lines) lines" }
         let width = 30
         let part = min(Double(bytes) / Double(total), 1)
         let done = Int(part * Double(width))
         let bar = String(repeating: "#", count: done) + String(repeating: ".", count: width - done)
-        return "\(verb) [\(bar)] \(Int(part * 100)) % of \(total.formatted(.byteCount(style: .binary)))"
+        return "\(verb) [\(bar)] \(Int(part * 100)) % of \(ByteCount.text(total))"
     }
 
     private static func write(_ text: String) {
-        FileHandle.standardError.write(Data(text.utf8))
+        writeToStandardError(text)
     }
 }

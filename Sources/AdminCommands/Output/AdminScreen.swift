@@ -1,5 +1,5 @@
-import Foundation
 import Glibc
+import LocalFiles
 import Terminal
 
 /// The streams of a command, and whether a person is at them.
@@ -17,13 +17,13 @@ struct AdminScreen: Sendable {
 
     /// Writes a line to standard error, beside the answer.
     func note(_ text: String) {
-        FileHandle.standardError.write(Data((errors.styled(text.visible, .dim) + "\n").utf8))
+        writeToStandardError(errors.styled(text.visible, .dim) + "\n")
     }
 
     /// Asks a question. Only `y` and `yes` mean yes.
     func confirms(_ question: String) -> Bool {
-        FileHandle.standardError.write(Data((question.visible + " [y/N] ").utf8))
-        let answer = readLine()?.lowercased().trimmingCharacters(in: .whitespaces)
+        writeToStandardError(question.visible + " [y/N] ")
+        let answer = readLine()?.lowercased().trimmed()
         return answer == "y" || answer == "yes"
     }
 }

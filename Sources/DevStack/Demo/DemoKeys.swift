@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 import LibCrypto
 
@@ -40,7 +40,7 @@ public struct DemoKeys: Codable, Sendable {
     private static func random() throws -> DemoKeys {
         func token() throws -> String {
             guard let text = APIKeyText(randomBytes: try randomBytes(count: APIKeyText.randomByteCount)) else {
-                throw CocoaError(.coderInvalidValue)
+                preconditionFailure("The bytes are as many as a token has.")
             }
             return text.text.reveal()
         }

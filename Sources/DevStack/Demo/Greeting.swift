@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 public import GatewayCore
+import LocalFiles
 public import ServiceLifecycle
 
 /// Prints instructions as soon as the services started before it are running.
@@ -50,7 +51,7 @@ public struct Greeting: Service {
     /// Prints the text, and waits for the service group to stop.
     public func run() async throws {
         // `print` would buffer the text if standard output is not a terminal.
-        try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        try OpenFile.standardOutput.write(text.utf8)
         try await gracefulShutdown()
     }
 }

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
 
 /// The paths of a cluster's files and directories.
 struct ClusterPaths: Sendable, Equatable {
@@ -45,10 +46,10 @@ struct ClusterPaths: Sendable, Equatable {
     }
 
     /// Returns the end of the log.
-    func logTail(maxBytes: UInt64 = 4096) -> String {
-        guard let file = FileHandle(forReadingAtPath: log), let end = try? file.seekToEnd() else { return "(no log)" }
-        try? file.seek(toOffset: end > maxBytes ? end - maxBytes : 0)
-        let bytes = (try? file.readToEnd()) ?? Data()
+    func logTail(maxBytes: Int64 = 4096) -> String {
+        guard let file = try? OpenFile(log, for: .reading), let size = try? file.status.size else { return "(no log)" }
+        try? file.seek(to: max(0, size - maxBytes))
+        let bytes = (try? file.readToEnd()) ?? []
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -58,7 +59,7 @@ struct ClusterPaths: Sendable, Equatable {
     func clusterVersion() throws(EmbeddedPostgresError) -> Int? {
         guard FileManager.default.fileExists(atPath: cluster) else { return nil }
         guard let text = try? String(contentsOfFile: "\(cluster)/PG_VERSION", encoding: .utf8),
-            let version = Int(text.trimmingCharacters(in: .whitespacesAndNewlines))
+            let version = Int(text.trimmed())
         else { throw .notACluster(directory: cluster) }
         return version
     }

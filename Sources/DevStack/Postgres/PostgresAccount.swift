@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Glibc
 
 /// The user that PostgreSQL's programs run as: the current user, but never root, because PostgreSQL refuses to run as

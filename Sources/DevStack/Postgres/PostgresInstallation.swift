@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The programs of one PostgreSQL server release on this machine.
 struct PostgresInstallation: Sendable, Equatable {

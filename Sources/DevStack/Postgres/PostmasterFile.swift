@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
 
 /// The contents of a PostgreSQL server's `postmaster.pid`, and checks of that process in `/proc`.
 struct PostmasterFile: Sendable, Equatable {
@@ -13,7 +14,7 @@ struct PostmasterFile: Sendable, Equatable {
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         func line(_ number: Int) -> String {
-            lines.count >= number ? lines[number - 1].trimmingCharacters(in: .whitespaces) : ""
+            lines.count >= number ? lines[number - 1].trimmed() : ""
         }
         guard let processID = Int32(line(1)), processID > 1 else { return nil }
         self.processID = processID

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 
 /// A query parameter that narrows a list, with the form of its values.

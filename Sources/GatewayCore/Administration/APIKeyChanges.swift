@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Creates, changes and rotates API keys.
 public struct APIKeyChanges: Sendable {

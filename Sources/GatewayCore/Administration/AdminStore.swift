@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Rows of one kind that admins manage. Every change is one transaction with its audit row and its entry in the policy
 /// log. Once the call returns, the change is in force on every gateway.

@@ -1,6 +1,7 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 import Signing
+import StrictJSON
 
 extension Bucket {
     /// Maximum length of a callback text in bytes. Stores accept no URL above 8 KiB.
@@ -73,12 +74,14 @@ extension Bucket {
     /// that OSS defines is a string, except `callbackSNI`.
     private static func members(_ text: String, _ field: String) throws(GatewayError) -> [String: String] {
         guard 1...maxCallbackBytes ~= text.utf8.count, let bytes = Base64.decode(text), Base64.encode(bytes) == text,
-            let members = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
+            case .object(let members) = try? JSONReader.read(bytes)
         else {
             throw .invalidArgument(
                 field: field, reason: "The value must be base64 of one JSON object of at most 4,096 bytes.")
         }
-        return members.compactMapValues { $0 as? String }
+        return members.reduce(into: [:]) { texts, member in
+            if case .string(let text) = member.value { texts[member.name] = text }
+        }
     }
 
     private func checkOrigins() throws(GatewayError) {

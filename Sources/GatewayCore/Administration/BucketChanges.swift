@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// Creates and changes buckets, and prevents credentials from signing for endpoints that their owners did not intend.

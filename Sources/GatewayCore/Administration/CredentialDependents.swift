@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The buckets and issuances that depend on a storage credential, and on its previous key.
 public struct CredentialDependents: Sendable, Equatable {

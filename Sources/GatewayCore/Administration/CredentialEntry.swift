@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What an admin enters for a storage credential: all of a new one, or what replaces the parts of an existing one.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Rows behind the rules for delegated admins. It changes nothing that lies outside the authority of whoever asks for
 /// the change, whichever endpoint or use case asks.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A gateway as it registered itself: one start of one process.
 public struct KnownGateway: Sendable, Equatable {

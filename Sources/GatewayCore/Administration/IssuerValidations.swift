@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Tests issuers, their keys and a token of them, for admins.
 public struct IssuerValidations: Sendable {

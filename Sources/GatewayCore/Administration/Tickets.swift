@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What a user asks of a new ticket.
 public struct TicketRequest: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The rows of one key, as the cache holds them.
 final class CachedRows: Sendable {

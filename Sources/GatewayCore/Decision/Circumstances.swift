@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The time and source address of a request, with checks against the conditions of grants.
 struct Circumstances {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import Signing
 
 /// Longest lifetime of a URL that any supported scheme can express, in seconds.

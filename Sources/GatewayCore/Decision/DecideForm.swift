@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Decides a request for a form. ``decide(_:for:under:sourceAddress:now:)`` must permit every upload that the form
 /// would permit; one refusal refuses the form.

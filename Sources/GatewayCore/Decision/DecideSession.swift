@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What a session may be opened with, why, and what it costs.
 public struct SessionPermit: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Signing
 
 /// The result of ``decide(_:for:under:sourceAddress:now:)``.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Builds the scope of a session from grants, which are added one by one.
 struct SessionBuilder {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A change made by an admin, as recorded in the audit log.
 public struct AuditRecord: Sendable, Equatable {

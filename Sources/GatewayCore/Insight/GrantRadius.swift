@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Tells what may still be used because of a grant.
 public struct GrantRadius: Sendable {

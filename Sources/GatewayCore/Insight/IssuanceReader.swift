@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Reads individual rows of the ledger.
 public protocol IssuanceReader: Sendable {

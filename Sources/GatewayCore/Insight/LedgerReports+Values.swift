@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A usage report: which issuances to count, and how to group them.
 public struct UsageQuery: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The use of a quota in its current period, by the database's clock.
 public struct QuotaUseSummary: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Finds what a request did, or why it was refused.
 public struct RequestHistory: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Records issuances. In one step it proves that the decision is still valid, charges the quotas and writes the row, or
 /// does none of these.

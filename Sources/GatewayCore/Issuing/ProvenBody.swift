@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The part of ``ProvenIssuing`` that differs between deliveries: which policy rows apply to a request, what is signed
 /// for it, and what the caller receives once it is recorded.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The only path by which a credential of any form leaves the process: look up, decide, sign, record, and only then
 /// answer.

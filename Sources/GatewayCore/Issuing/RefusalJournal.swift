@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Keeps refusals for admins to look up.
 public protocol RefusalJournal: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// Makes a request with an idempotency key produce the same issuances each time it is sent.

@@ -1,4 +1,4 @@
-package import Foundation
+package import FoundationEssentials
 package import Signing
 
 /// A link to try a store with. It binds what the link of a user binds.

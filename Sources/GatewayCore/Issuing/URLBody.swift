@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A presigned URL: returned to the client, used as a redirect, for an upload part, or used by the gateway itself.
 struct URLBody: ProvenBody {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Reads committed policy rows and the log of their changes.
 public protocol PolicySource: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import LibCrypto
 
 /// A valid request of `POST /v1/presigned-urls`.

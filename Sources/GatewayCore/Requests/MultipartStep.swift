@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import Signing
 
 /// The step of a multipart upload that a request performs.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A valid request of `POST /v1/post-policies`.
 public struct PostPolicyRequest: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// One issuance of a request with an idempotency key.
 final class RepeatableIssuance: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Synchronization
 
 /// Remembers recently received event secrets and limits how many unknown ones are looked up.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// An event notification from a store, reduced to the parts that were understood.
 public struct StoreEvent: Sendable, Equatable {

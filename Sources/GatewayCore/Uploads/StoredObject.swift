@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// An object as a store describes it.
 public struct StoredObject: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The data of an issuance that is needed to determine the result of its upload.
 public struct UploadRecord: Sendable, Equatable {

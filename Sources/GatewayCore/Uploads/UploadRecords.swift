@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Stores the results of uploads. Issuing an upload writes nothing here.
 public protocol UploadRecords: Sendable {

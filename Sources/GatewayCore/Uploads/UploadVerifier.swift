@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Finds out the result of permitted uploads.
 public protocol UploadVerifier: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A rate limit: a burst that may be used at once, refilled at a constant rate.
 struct Allowance: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A bucket that the gateway signs for.
 public struct Bucket: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The party that sends a request, as far as an accepted credential proves it.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A permission row: which principal may, or may not, do what below which prefix of a bucket.
 public struct Grant: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The exclusive right to act for an idempotency key. It expires, so that a gateway that crashed does not block others.
 public struct IdempotencyClaim: Sendable, Equatable {

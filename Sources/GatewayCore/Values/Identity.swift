@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A right that a caller has in addition to asking for URLs.
 public enum Role: String, Sendable, Hashable, CaseIterable, Codable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A page of the ledger, with the time range that was searched.
 public struct LedgerPage<Item: Sendable>: Sendable {

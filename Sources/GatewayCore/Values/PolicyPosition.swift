@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A position in the log of policy changes: how far a reader has read it.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A limit on issuances per period.
 public struct Quota: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The amount that an issuance uses of one quota.
 public struct QuotaCharge: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import LibCrypto
 
 /// What operators learn about a refusal. It holds no token, no signature and no object key.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A narrow credential that fits into a URL, for clients that cannot send a header. It is stored without its text.
 ///

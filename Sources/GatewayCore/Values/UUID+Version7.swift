@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension UUID {
     /// Creates a UUID of version 7 (RFC 9562, section 5.7): 48 bits of time and 74 random bits.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 
 /// The condition that a row lies inside what a delegated admin reaches. It says the same as

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import LibPQ
 
 /// Reads from a database what an operator has to get right. It changes nothing: its sessions are read-only.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import LibPQ
 
 /// Compares the counters of quotas with the ledger rows that they count.

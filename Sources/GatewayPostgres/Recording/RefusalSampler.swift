@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 
 /// Decides which refusals are kept, so that neither an attack nor a broken client fills memory or the table.

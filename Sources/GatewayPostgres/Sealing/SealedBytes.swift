@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibPQ
 
 /// Sealed bytes with the identifier of the key that opens them.

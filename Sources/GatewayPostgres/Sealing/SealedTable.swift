@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibPQ
 
 /// A table with a column of sealed bytes.

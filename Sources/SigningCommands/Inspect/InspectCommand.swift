@@ -1,5 +1,5 @@
 public import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Signing
 
 /// `sluice inspect`: parses strings to sign as the gateway does, and shows what their signature would allow.

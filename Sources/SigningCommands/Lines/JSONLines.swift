@@ -1,5 +1,6 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import LocalFiles
 
 /// Reads one JSON object per line from standard input, and writes one answer per line to standard output.
 enum JSONLines {
@@ -19,7 +20,9 @@ enum JSONLines {
     ///   continues.
     /// - Throws: `ExitCode.failure` at the end if a line was answered with an error; at once if the output fails.
     static func run<Answer: Encodable>(_ answer: (Data) throws(ErrorAnswer) -> Answer) throws {
-        var lines = LineReader(maxLineBytes: maxLineBytes) { FileHandle.standardInput.availableData }
+        var lines = LineReader(maxLineBytes: maxLineBytes) {
+            Data((try? OpenFile.standardInput.read(atMost: 1 << 16)) ?? [])
+        }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         var failed = false
@@ -32,7 +35,7 @@ enum JSONLines {
                 failed = true
                 json = try encoder.encode(answer)
             }
-            try FileHandle.standardOutput.write(contentsOf: json + Data("\n".utf8))
+            try OpenFile.standardOutput.write(json + Data("\n".utf8))
         }
         if failed { throw ExitCode.failure }
     }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Splits a stream into lines as they arrive. It holds at most one line.
 struct LineReader {

@@ -1,5 +1,5 @@
 public import ArgumentParser
-import Foundation
+import FoundationEssentials
 import Signing
 
 /// `sluice sign`: signs descriptions of requests offline, and shows each stage.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import Signing
 
 /// One line of `sluice sign`: a scheme, and the request that it signs.
@@ -117,7 +117,7 @@ extension SignInput.Inputs {
             case .virtual where store.host == bucket || store.host.hasPrefix("\(bucket)."):
                 return try BucketAddress(endpoint: store, bucket: bucket, addressing: .cname)
             case .path where store.path.hasSuffix("/\(bucket)"):
-                let end = endpoint.range(of: bucket, options: .backwards)?.lowerBound ?? endpoint.endIndex
+                let end = endpoint.ranges(of: bucket).last?.lowerBound ?? endpoint.endIndex
                 let outer = try StoreEndpoint(String(endpoint[..<end]))
                 return try BucketAddress(endpoint: outer, bucket: bucket, addressing: .path)
             case .virtual, .path, .cname:

@@ -1,6 +1,8 @@
 import AdminCommands
 import ArgumentParser
-import Foundation
+import Dispatch
+import EventLoops
+import FoundationEssentials
 import Synchronization
 
 /// `sluice complete-words`: what the scripts of `sluice completion` ask for. It prints the words that fit at the place
@@ -28,11 +30,11 @@ struct CompleteWordsCommand: ParsableCommand {
         guard completion.needsGateway else { return [] }
         let found = FoundNames()
         let done = DispatchSemaphore(value: 0)
-        Thread.detachNewThread {
+        let isStarted = startThread {
             found.names.withLock { $0 = completion.askGateway(environment: environment) }
             done.signal()
         }
-        guard done.wait(timeout: .now() + patience) == .success else { return [] }
+        guard isStarted, done.wait(timeout: .now() + patience) == .success else { return [] }
         return found.names.withLock { $0 }
     }
 

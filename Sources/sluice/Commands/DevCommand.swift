@@ -1,12 +1,14 @@
 import ArgumentParser
 import DevStack
-import Foundation
+import FoundationEssentials
 import GatewayAPI
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
+import Glibc
 import LibPQ
 import LineLogging
+import LocalFiles
 import Logging
 import Metrics
 import MicroHTTPD
@@ -86,7 +88,7 @@ struct DevCommand: AsyncParsableCommand {
         let here = FileManager.default.currentDirectoryPath
         let directory =
             dataDirectory.map { DataDirectory($0, workingDirectory: here) }
-            ?? DataDirectory.standard(environment: environment, workingDirectory: here, isRoot: NSUserName() == "root")
+            ?? DataDirectory.standard(environment: environment, workingDirectory: here, isRoot: geteuid() == 0)
         say("Starting PostgreSQL in \(directory.path) …")
         let postgres = try await EmbeddedPostgres.start(in: directory, environment: environment, logger: logger)
         do {
@@ -202,5 +204,5 @@ private struct StartFailure: Error, CustomStringConvertible {
 
 /// Writes a message that is not part of the output.
 private func say(_ text: String) {
-    FileHandle.standardError.write(Data("\(text)\n".utf8))
+    writeToStandardError("\(text)\n")
 }

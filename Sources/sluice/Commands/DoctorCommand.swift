@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `sluice doctor`: looks for what would keep a gateway from working.
 struct DoctorCommand: AsyncParsableCommand {

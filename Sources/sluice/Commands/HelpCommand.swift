@@ -1,6 +1,6 @@
 import AdminCommands
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// `sluice help`: help on the command that the words name, those of `admin` too. It takes the place of the argument
 /// parser's own command, which does not know them.

@@ -1,6 +1,7 @@
 import AdminCommands
 import ArgumentParser
-import Foundation
+import FoundationEssentials
+import LocalFiles
 import ObjectCommands
 import SigningCommands
 
@@ -30,7 +31,7 @@ struct Sluice: AsyncParsableCommand {
     /// - Returns: The exit status, to throw.
     static func refusal(of word: String) -> ExitCode {
         let complaint = complaint(about: word) ?? "There is no command '\(word)'."
-        FileHandle.standardError.write(Data("error: \(complaint)\nSee 'sluice --help'.\n".utf8))
+        writeToStandardError("error: \(complaint)\nSee 'sluice --help'.\n")
         return .validationFailure
     }
 

@@ -1,8 +1,8 @@
 import Configuration
-import Foundation
+import FoundationEssentials
 import GatewayCore
+import LocalFiles
 import Synchronization
-import SystemPackage
 
 /// Reads settings from flags, the environment and a file, in this order of precedence, and collects the mistakes.
 struct SettingReader {
@@ -22,7 +22,7 @@ struct SettingReader {
     ///   - flags: Values given on the command line, by name.
     ///   - environment: Environment variables. A name that begins with `SLUICE_` and no command reads is a mistake.
     ///   - file: Path of a JSON file; `nil` if there is none.
-    init(flags: [SettingName: String], environment: [String: String], file: String?) async throws {
+    init(flags: [SettingName: String], environment: [String: String], file: String?) throws {
         let given = flags.map { ($0.key.variable, $0.value) }
         var providers: [any ConfigProvider] = [
             EnvironmentVariablesProvider(environmentVariables: Dictionary(given) { $1 })
@@ -31,8 +31,9 @@ struct SettingReader {
                 .prefixKeys(with: ["sluice"]),
         ]
         if let file {
-            mistakes += try Self.unknownKeys(inFile: file)
-            providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(file)))
+            let settings = try SettingsFile(file)
+            mistakes += settings.flaws.map { "\(file): \($0)" }
+            providers.append(settings.provider)
         }
         failures = ConversionFailures()
         reader = ConfigReader(providers: providers, accessReporter: failures)
@@ -55,7 +56,7 @@ struct SettingReader {
     mutating func list(_ name: SettingName) -> [String] {
         let value = reader.stringArray(forKey: name.configKey) ?? []
         noteFailure(name, expected: "a list")
-        return value.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+        return value.map { $0.trimmed() }.filter { !$0.isEmpty }
     }
 
     /// Reads a whole number within a range; `nil` if it is not set.
@@ -118,20 +119,6 @@ struct SettingReader {
 
     private mutating func noteFailure(_ name: SettingName, expected: String) {
         if failures.take() { refuse(name, "must be \(expected)") }
-    }
-
-    /// Returns the keys of a file that are not settings. Without this check, a misspelt key would have no effect.
-    private static func unknownKeys(inFile path: String) throws -> [String] {
-        let document = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(filePath: path)))
-        let known = Set(SettingName.allCases.map(\.rawValue))
-        func keys(_ value: Any, _ prefix: String) -> [String] {
-            guard let members = value as? [String: Any] else { return [prefix] }
-            return members.sorted { $0.key < $1.key }.flatMap { keys($1, prefix.isEmpty ? $0 : "\(prefix).\($0)") }
-        }
-        return keys(document, "").filter { !known.contains($0) }.map { key in
-            let hint = SettingName.nearest(to: key).map { "; did you mean '\($0.rawValue)'?" } ?? ""
-            return "\(path): there is no setting '\(key)'\(hint)"
-        }
     }
 }
 

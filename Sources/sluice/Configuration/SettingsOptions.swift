@@ -1,5 +1,5 @@
 import ArgumentParser
-import Foundation
+import FoundationEssentials
 
 /// Flags that give settings on the command line or name a file with them. Several commands share them.
 struct SettingsOptions: ParsableArguments {
@@ -52,7 +52,7 @@ struct SettingsOptions: ParsableArguments {
             flags[name] = parts[1]
         }
         do {
-            return try await SettingReader(flags: flags, environment: environment, file: file)
+            return try SettingReader(flags: flags, environment: environment, file: file)
         } catch {
             throw ValidationError(Self.complaint(about: file ?? ""))
         }

@@ -1,5 +1,5 @@
 import DevStack
-import Foundation
+import FoundationEssentials
 import GatewayAPI
 import GatewayCore
 import GatewayPostgres

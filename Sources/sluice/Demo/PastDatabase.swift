@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibPQ
 
 /// The database of `sluice dev` while its clock shows the past.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCore
 import GatewayPostgres
 import LibPQ
@@ -106,8 +106,9 @@ extension Doctor {
 
     private mutating func judgeClock(_ ahead: TimeInterval) {
         let allowed = Double(settings?.clockMaxDifference ?? 5)
+        let milliseconds = Int((abs(ahead) * 1000).rounded())
         let difference =
-            "The clock of PostgreSQL is \(String(format: "%.3f", abs(ahead))) s "
+            "The clock of PostgreSQL is \(milliseconds / 1000).\(String(1000 + milliseconds % 1000).dropFirst()) s "
             + "\(ahead < 0 ? "behind" : "ahead of") this machine's"
         if abs(ahead) > allowed {
             report.note(

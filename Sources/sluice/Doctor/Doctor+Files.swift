@@ -1,4 +1,6 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
+import StrictJSON
 
 extension Doctor {
     /// Files with secrets, by the settings that name them.
@@ -27,9 +29,7 @@ extension Doctor {
 
     /// Warns if users besides the owner can read a file.
     private mutating func examineReaders(of file: String, named name: String) {
-        let attributes = try? FileManager.default.attributesOfItem(
-            atPath: URL(filePath: file).resolvingSymlinksInPath().path(percentEncoded: false))
-        guard let mode = (attributes?[.posixPermissions] as? NSNumber)?.intValue, mode & 0o044 != 0 else { return }
+        guard let mode = try? FileStatus(file).permissions, mode & 0o044 != 0 else { return }
         let who = mode & 0o004 != 0 ? "every user of this machine" : "the group of the file"
         report.note(
             .files, .warning,
@@ -39,12 +39,9 @@ extension Doctor {
 
     /// Whether a configuration file has a master key, a bootstrap key, or a password for the database.
     private static func holdsSecret(_ file: String) -> Bool {
-        guard let content = FileManager.default.contents(atPath: file),
-            let members = (try? JSONSerialization.jsonObject(with: content)) as? [String: Any]
-        else { return false }
-        let keys: [SettingName] = [.masterKey, .bootstrapAdminKey]
-        let hasKey = keys.contains { members[$0.rawValue] != nil }
-        let url = (members["database"] as? [String: Any])?["url"] as? String
-        return hasKey || url.map(Settings.Database.hasPassword) ?? false
+        guard let settings = try? SettingsFile(file) else { return false }
+        if settings[.masterKey] != nil || settings[.bootstrapAdminKey] != nil { return true }
+        guard case .string(let url) = settings[.databaseURL] else { return false }
+        return Settings.Database.hasPassword(url)
     }
 }

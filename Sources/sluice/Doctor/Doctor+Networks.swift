@@ -1,9 +1,10 @@
-import Foundation
+import FoundationEssentials
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
 import LibPQ
 import MicroHTTPD
+import StrictJSON
 
 extension Doctor {
     /// Largest number of servers that are called. A thousand buckets usually have few endpoints.
@@ -99,7 +100,6 @@ extension Doctor {
         guard address.port != 0, let policy = try? OutboundPolicy(origins: [origin]) else { return false }
         let answer = await OutboundReach(policy: policy, timeout: .seconds(2)).answer(at: origin + "/healthz")
         guard let answer, answer.status == 200 else { return false }
-        let document = (try? JSONSerialization.jsonObject(with: Data(answer.body))) as? [String: Any]
-        return document?["status"] as? String == "ok"
+        return (try? JSONReader.read(Array(answer.body)))?["status"] == .string("ok")
     }
 }

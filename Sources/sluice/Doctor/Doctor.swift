@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import GatewayCloud
 import GatewayCore
 import GatewayPostgres
@@ -57,9 +57,8 @@ struct Doctor {
         let problem: String
         if !FileManager.default.fileExists(atPath: file) {
             problem = "The configuration file '\(file)' does not exist."
-        } else if let content = FileManager.default.contents(atPath: file) {
-            let document = try? JSONSerialization.jsonObject(with: content)
-            if document is [String: Any] { return try await options.reader() }
+        } else if FileManager.default.isReadableFile(atPath: file) {
+            if (try? SettingsFile(file)) != nil { return try await options.reader() }
             problem = "The configuration file '\(file)' is not one JSON object."
         } else {
             problem = "The configuration file '\(file)' cannot be read by this user."

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
 
 /// What `sluice doctor` found, in the order in which it looked.
 struct DoctorReport: Sendable {
@@ -35,7 +36,7 @@ struct DoctorReport: Sendable {
 
     mutating func note(_ check: Subject, _ outcome: Outcome, _ message: String, advice: String? = nil) {
         // libpq's messages may have several lines.
-        let line = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+        let line = message.split(whereSeparator: \.isNewline).map { $0.trimmed() }
             .joined(separator: " ")
         findings.append(Finding(check: check, outcome: outcome, message: line, advice: advice))
     }

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import GatewayCore
 
 /// A week of the demo: thirty people in six groups ask for some twenty thousand links, forms, parts, redirects,

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import Synchronization
 
 /// The clock of the demo's week. The gateway that issues the rows of the past and the database that records them both

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import StrictJSON
 
 /// What happened to an object, for notifications.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCurl
 public import Logging
 public import ServiceLifecycle

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import LocalFiles
 import Synchronization
 
 /// An upload in parts, as it was started.
@@ -88,8 +89,8 @@ extension ObjectFiles {
     }
 
     /// Opens the bytes of a part.
-    func open(_ part: PartRecord, of id: String, in bucket: String) throws -> FileHandle {
-        try FileHandle(forReadingFrom: uploadDirectory(id, in: bucket).appending(path: part.body))
+    func open(_ part: PartRecord, of id: String, in bucket: String) throws -> OpenFile {
+        try OpenFile(uploadDirectory(id, in: bucket).appending(path: part.body).path, for: .reading)
     }
 
     /// Removes an upload with its parts; returns whether there was one.

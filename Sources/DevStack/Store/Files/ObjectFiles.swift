@@ -1,5 +1,6 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
+import LocalFiles
 import Synchronization
 
 /// Stores objects as files. One file holds the bytes and never changes; another holds the record, which is replaced in
@@ -55,11 +56,11 @@ final class ObjectFiles: Sendable {
 
     /// Returns an object's record, and its bytes opened for reading. They remain readable if the object is replaced
     /// meanwhile.
-    func open(_ bucket: String, _ key: String) throws -> (record: ObjectRecord, bytes: FileHandle)? {
+    func open(_ bucket: String, _ key: String) throws -> (record: ObjectRecord, bytes: OpenFile)? {
         // The lock prevents removal of the file that the record names before it is opened.
         try commits.withLock { _ in
             guard let record = try record(bucket, key) else { return nil }
-            return (record, try FileHandle(forReadingFrom: bodyFile(bucket, record.body)))
+            return (record, try OpenFile(bodyFile(bucket, record.body).path, for: .reading))
         }
     }
 
@@ -116,11 +117,11 @@ final class ObjectFiles: Sendable {
     /// Returns the records of a bucket whose keys begin with a prefix, ordered by the bytes of their keys.
     func records(_ bucket: String, prefix: String) throws -> [ObjectRecord] {
         let directory = bucketDirectory(bucket).appending(path: "records", directoryHint: .isDirectory)
-        let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
         var records: [ObjectRecord] = []
-        while let file = files?.nextObject() as? URL {
+        for path in (try? FileManager.default.subpathsOfDirectory(atPath: directory.path)) ?? []
+        where path.hasSuffix(".json") {
             // An object that is deleted meanwhile is no longer listed.
-            guard file.pathExtension == "json", let data = try? Data(contentsOf: file) else { continue }
+            guard let data = try? Data(contentsOf: directory.appending(path: path)) else { continue }
             let record = try JSONDecoder().decode(ObjectRecord.self, from: data)
             if record.key.utf8.starts(with: prefix.utf8) { records.append(record) }
         }
@@ -130,29 +131,24 @@ final class ObjectFiles: Sendable {
     /// The bytes of an object that is being uploaded.
     struct Upload: Sendable {
         let file: URL
-        private let handle: FileHandle
+        private let content: OpenFile
 
         fileprivate init(file: URL) throws {
-            guard FileManager.default.createFile(atPath: file.path, contents: nil) else {
-                throw CocoaError(.fileWriteUnknown)
-            }
             self.file = file
-            handle = try FileHandle(forWritingTo: file)
+            content = try OpenFile(file.path, for: .creating)
         }
 
         /// Appends the next bytes.
         func write(_ bytes: [UInt8]) throws {
-            try handle.write(contentsOf: bytes)
+            try content.write(bytes)
         }
 
         func finish() throws {
-            try handle.synchronize()
-            try handle.close()
+            try content.synchronize()
         }
 
         /// Removes the written bytes; does nothing after a commit.
         func discard() {
-            try? handle.close()
             try? FileManager.default.removeItem(at: file)
         }
     }

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The data that the store keeps about an object besides its bytes.
 struct ObjectRecord: Codable, Sendable, Equatable {

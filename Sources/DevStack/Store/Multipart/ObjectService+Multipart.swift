@@ -1,7 +1,8 @@
-import Foundation
+import FoundationEssentials
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import LocalFiles
 import Signing
 
 extension ObjectService {
@@ -182,10 +183,9 @@ extension ObjectService {
         for part in parts {
             // A part that was replaced meanwhile is not the one that was listed.
             guard let bytes = try? files.open(part, of: id, in: bucket) else { throw StoreError.invalidPart }
-            defer { try? bytes.close() }
-            while let chunk = try bytes.read(upToCount: 256 << 10), !chunk.isEmpty {
-                try check.add([UInt8](chunk))
-                try whole.write([UInt8](chunk))
+            while case let chunk = try bytes.read(atMost: 256 << 10), !chunk.isEmpty {
+                try check.add(chunk)
+                try whole.write(chunk)
             }
         }
         return try check.finish()

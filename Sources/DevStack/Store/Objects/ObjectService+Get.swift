@@ -1,7 +1,7 @@
-import Foundation
 import HTTPServing
 import HTTPTypes
 import LibCrypto
+import LocalFiles
 import Signing
 
 extension ObjectService {
@@ -30,12 +30,11 @@ extension ObjectService {
             fields[.contentRange] = "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(record.byteCount)"
         }
         let body = ResponseBody.stream(length: Int64(range.count)) { [range] writer in
-            defer { try? bytes.close() }
-            try bytes.seek(toOffset: UInt64(range.lowerBound))
+            try bytes.seek(to: Int64(range.lowerBound))
             var left = range.count
-            while left > 0, let chunk = try bytes.read(upToCount: min(left, Self.chunkBytes)), !chunk.isEmpty {
+            while left > 0, case let chunk = try bytes.read(atMost: min(left, Self.chunkBytes)), !chunk.isEmpty {
                 left -= chunk.count
-                try await writer.write([UInt8](chunk))
+                try await writer.write(chunk)
             }
         }
         return ServerResponse(head: ResponseHead(status: status, headerFields: fields), body: body)

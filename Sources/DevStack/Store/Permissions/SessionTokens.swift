@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 
 /// A session that the token service opened.

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Asks the decision function what a principal may do with one key, although the requests are not known.
 ///

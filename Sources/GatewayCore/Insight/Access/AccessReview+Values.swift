@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// What a principal may do.
 public struct PrincipalAccess: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Answers who may do what: what a principal may do, and who may reach a key or a prefix.
 ///

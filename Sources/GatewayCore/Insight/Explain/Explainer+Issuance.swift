@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension Explainer {
     /// Explains why something was issued, from its ledger row and the policy at that time.

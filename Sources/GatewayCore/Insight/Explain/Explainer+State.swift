@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension Explainer {
     /// The part of policy that applies to a request, at one moment.

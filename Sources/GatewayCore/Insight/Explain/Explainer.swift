@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Explains decisions. It calls the same decision function as issuing, for all grants together and for each grant
 /// alone.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// The reasons why a request is, or was, permitted or refused.
 public struct Explanation: Sendable {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// An allow grant that would match if exactly one thing were different.
 public struct NearMiss: Sendable, Equatable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A change of policy that has not been made.
 public struct PolicyProposal: Sendable {

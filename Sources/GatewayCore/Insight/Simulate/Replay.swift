@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A replay in progress, with its counts and a cache of decided questions. All of its memory is bounded.
 struct Replay {

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// Current and proposed policy for the callers of some issuances. The size is bounded: when it is exceeded, the cache
 /// is emptied.

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Reads past issuances for a replay.
 public protocol ReplaySource: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Replays the ledger under a change of policy that has not been made.
 ///

@@ -1,6 +1,7 @@
-import Foundation
+import FoundationEssentials
 import LibCrypto
 import Signing
+import StrictJSON
 
 /// A browser form, read back from its signed policy.
 struct FormArtefact: Artefact {
@@ -34,22 +35,22 @@ struct FormArtefact: Artefact {
         self.binding = binding
         guard form.fields.contains(where: { $0.isSame(as: NamedValue("policy", form.policyBase64)) }),
             let bytes = Base64.decode(form.policyBase64),
-            let json = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any],
-            let end = json["expiration"] as? String,
+            let json = try? JSONReader.read(bytes), case .object(let members) = json, members.count == 2,
+            case .string(let end) = json["expiration"],
             let expiration = try? Date(end.replacing(".000Z", with: "Z"), strategy: .iso8601),
-            let list = json["conditions"] as? [Any], json.count == 2
+            case .array(let list) = json["conditions"]
         else { throw .unproven(.policy) }
         self.expiration = expiration
         var length: ClosedRange<Int64>?
         for item in list {
-            if let exact = item as? [String: String], exact.count == 1, let (name, value) = exact.first {
-                conditions[name.lowercased()] = .exactly(value)
-            } else if let parts = item as? [Any], parts.count == 3, let word = parts[0] as? String {
-                if word == "content-length-range", let least = parts[1] as? Int64, let most = parts[2] as? Int64,
-                    least <= most
+            if case .object(let exact) = item, exact.count == 1, case .string(let value) = exact[0].value {
+                conditions[exact[0].name.lowercased()] = .exactly(value)
+            } else if case .array(let parts) = item, parts.count == 3, case .string(let word) = parts[0] {
+                if word == "content-length-range", let least = Self.integer(parts[1]),
+                    let most = Self.integer(parts[2]), least <= most
                 {
                     length = least...most
-                } else if let name = parts[1] as? String, name.utf8.first == UInt8(ascii: "$") {
+                } else if case .string(let name) = parts[1], name.utf8.first == UInt8(ascii: "$") {
                     conditions[String(Substring(name.utf8.dropFirst())).lowercased()] = try Self.condition(
                         word, parts[2])
                 } else {
@@ -63,11 +64,18 @@ struct FormArtefact: Artefact {
         self.length = length
     }
 
-    private static func condition(_ word: String, _ value: Any) throws(GatewayError) -> Condition {
+    private static func integer(_ value: JSONValue) -> Int64? {
+        guard case .number(let digits) = value else { return nil }
+        return Int64(digits)
+    }
+
+    private static func condition(_ word: String, _ value: JSONValue) throws(GatewayError) -> Condition {
         switch (word, value) {
-        case ("eq", let text as String): .exactly(text)
-        case ("starts-with", let text as String): .startsWith(text)
-        case ("in", let texts as [String]): .oneOf(texts)
+        case ("eq", .string(let text)): return .exactly(text)
+        case ("starts-with", .string(let text)): return .startsWith(text)
+        case ("in", .array):
+            guard let texts = value.strings else { throw .unproven(.policy) }
+            return .oneOf(texts)
         default: throw .unproven(.policy)
         }
     }

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 public import Signing
 
 /// A browser form that is recorded in the ledger and may leave the process.

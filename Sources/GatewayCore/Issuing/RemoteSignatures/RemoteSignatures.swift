@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import Signing
 
 /// Signs requests that clients build themselves: parse, refuse on doubt, decide, record, and sign exactly the parsed

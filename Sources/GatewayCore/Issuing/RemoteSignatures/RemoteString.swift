@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 public import Signing
 
 /// A string that a client wants signed, parsed but not yet trusted.

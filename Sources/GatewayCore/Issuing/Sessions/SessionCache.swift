@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import Synchronization
 
 /// Keeps sessions in memory and shares them between equal orders. Each is opened once, even for concurrent requests,

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 import LibCrypto
 
 /// Opens sessions at a security token service.

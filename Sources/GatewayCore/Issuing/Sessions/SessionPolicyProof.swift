@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// A session policy, parsed the way a security token service reads it.
 private struct SessionPolicy: Decodable {

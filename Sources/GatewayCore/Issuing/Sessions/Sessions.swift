@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Issues temporary credentials: look up, decide, open a session, record, answer.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 extension IssueRequest {
     /// Creates the request that starts a multipart upload, after validating its fields.

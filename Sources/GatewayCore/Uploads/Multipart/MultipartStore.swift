@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Performs multipart upload operations at stores.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// A multipart upload, bound to the key and the caller that it was started for.
 public struct MultipartUpload: Sendable, Equatable {

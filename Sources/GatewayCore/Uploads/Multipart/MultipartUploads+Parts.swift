@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 extension MultipartUploads {
     /// Lists the parts that the store holds of an upload of the caller. The caller's current grants must still permit

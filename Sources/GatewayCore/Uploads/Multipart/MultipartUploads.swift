@@ -1,4 +1,4 @@
-public import Foundation
+public import FoundationEssentials
 
 /// Multipart uploads: the gateway starts and completes them, and issues URLs for the parts.
 ///

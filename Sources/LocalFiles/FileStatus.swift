@@ -1,0 +1,42 @@
+import Glibc
+
+/// What the operating system knows of a file.
+public struct FileStatus: Sendable, Equatable {
+    /// Kinds of files.
+    public enum Kind: Sendable {
+        /// A file with bytes.
+        case regular
+        /// A directory.
+        case directory
+        /// A pipe, a device or a socket.
+        case other
+    }
+
+    /// The kind.
+    public let kind: Kind
+    /// Length in bytes, of a regular file.
+    public let size: Int64
+    /// Who may do what: the lowest twelve bits of the mode.
+    public let permissions: UInt32
+    /// Time of the last change of the content, in microseconds since 1970.
+    public let modifiedAt: Int64
+
+    /// Looks at a file. A symbolic link stands for the file to which it leads.
+    public init(_ path: String) throws(FileError) {
+        var found = stat()
+        _ = try OpenFile.attempt { unsafe stat(path, &found) }
+        self.init(found)
+    }
+
+    init(_ found: stat) {
+        kind =
+            switch found.st_mode & S_IFMT {
+            case S_IFREG: .regular
+            case S_IFDIR: .directory
+            default: .other
+            }
+        size = Int64(found.st_size)
+        permissions = found.st_mode & 0o7777
+        modifiedAt = Int64(found.st_mtim.tv_sec) * 1_000_000 + Int64(found.st_mtim.tv_nsec) / 1000
+    }
+}

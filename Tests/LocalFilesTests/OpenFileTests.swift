@@ -1,0 +1,78 @@
+import Foundation
+@testable import LocalFiles
+import Testing
+
+@Suite final class OpenFileTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "files-\(UUID().uuidString)").path
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+    @Test func `A file is read in pieces, from a place, and to its end`() throws {
+        let path = folder + "/bytes"
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        try OpenFile(path, for: .creating).write(bytes)
+        let file = try OpenFile(path, for: .reading)
+        #expect(try file.read(atMost: 3) == Array(bytes[..<3]))
+        #expect(try file.readToEnd() == Array(bytes[3...]))
+        #expect(try file.read(atMost: 3) == [])
+        try file.seek(to: 199_998)
+        #expect(try file.read(atMost: 3) == Array(bytes[199_998...]))
+        #expect(throws: FileError(number: EINVAL)) { try file.seek(to: -1) }
+    }
+
+    @Test func `Each use treats a file that exists as it says`() throws {
+        let path = folder + "/uses"
+        #expect(throws: FileError(number: ENOENT)) { try OpenFile(path, for: .reading) }
+        try OpenFile(path, for: .updating).write("first".utf8)
+        #expect(throws: FileError(number: EEXIST)) { try OpenFile(path, for: .creating) }
+        let file = try OpenFile(path, for: .updating)
+        #expect(try file.readToEnd() == Array("first".utf8))
+        try file.empty()
+        try file.write("2".utf8)
+        try file.synchronize()
+        #expect(try OpenFile(path, for: .reading).readToEnd() == Array("2".utf8))
+        let emptied = try OpenFile(path, for: .writing)
+        #expect(try file.status.size == 0)
+        #expect(throws: FileError(number: EBADF)) { try emptied.read(atMost: 1) }
+        #expect(FileError(number: ENOENT).description == "No such file or directory")
+    }
+
+    @Test func `Only the owner can read a file that is created`() throws {
+        for (name, use) in [("new", OpenFile.Use.creating), ("kept", .updating)] {
+            _ = try OpenFile("\(folder)/\(name)", for: use)
+            #expect(try FileStatus("\(folder)/\(name)").permissions == 0o600)
+        }
+    }
+
+    @Test func `The status tells kind, size, permissions and time`() throws {
+        let path = folder + "/status"
+        try OpenFile(path, for: .creating).write("12345".utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        try FileManager.default.createSymbolicLink(atPath: path + ".link", withDestinationPath: path)
+        let status = try FileStatus(path + ".link")
+        #expect(status.kind == .regular && status.size == 5 && status.permissions == 0o644)
+        #expect(abs(Double(status.modifiedAt) / 1_000_000 - Date.now.timeIntervalSince1970) < 60)
+        #expect(try FileStatus(folder).kind == .directory && FileStatus("/dev/null").kind == .other)
+        #expect(throws: FileError(number: ENOENT)) { try FileStatus(path + ".none") }
+    }
+
+    @Test func `A file is closed when nothing uses it any more`() throws {
+        var file: OpenFile? = try OpenFile("/dev/null", for: .reading)
+        let number = try #require(file?.descriptor)
+        #expect(fcntl(number, F_GETFD) == FD_CLOEXEC)
+        let before = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")
+        #expect(before == "/dev/null")
+        file = nil
+        // Another test may have opened another file by the same number.
+        #expect((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(number)")) != before)
+    }
+
+    @Test(arguments: [
+        ("", ""), ("  ", ""), ("a", "a"), (" \t a b\r\n", "a b"), ("\r\n\r\na", "a"), ("a\u{2003}", "a"),
+    ])
+    func `White space goes from both ends`(text: String, trimmed: String) {
+        #expect(text.trimmed() == trimmed && text[...].trimmed() == trimmed)
+        #expect(" a\n".trimmed(\.isNewline) == " a")
+    }
+}

@@ -1,0 +1,25 @@
+// The views of the console, in the order of the navigation. A view is a module with a function `open(page)`; the file
+// is loaded when it is first opened.
+
+/**
+ * Each view: `name` is the first part of its address; `section` is its heading in the navigation (absent: not listed);
+ * `key` is the letter that goes there after `g`; `needs` is an operation without which it is not shown.
+ */
+export const views = [
+  { name: "access", title: "Access explorer", section: "Access", icon: "access", key: "a", needs: "reviewAccess", load: () => import("./views/access.js") },
+];
+
+/** The view that opens when the address names none. */
+export const firstView = "access";
+
+/** The headings of the navigation. */
+export const sections = ["Overview", "Access", "Activity", "Stores", "Identity", "Response"];
+
+/**
+ * What the search offers for a text: `(text, kind) => {label, hash, needs}`, where `kind` is `principal`, `id`, `object`
+ * (a bucket, `/` and a key) or `text`. Entries whose `needs` the person may not call are left out.
+ */
+export const finders = [
+  ({ text, kind }) => kind === "principal" && { label: "What may it do?", view: "access", query: { principal: text }, icon: "access", needs: "reviewAccess" },
+  ({ bucket, key, kind }) => kind === "object" && { label: "Who may reach it?", view: "access", query: key.endsWith("/") || !key ? { bucket, prefix: key || "*" } : { bucket, key }, icon: "access", needs: "reviewAccess" },
+];

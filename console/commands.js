@@ -65,6 +65,23 @@ function json(value) {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
+/** The name of the file that the lines read a long body from. */
+export const bodyFile = "body.json";
+
+const isLong = (text) => text.length > 1200;
+
+/** Returns a body as JSON, without its secrets. */
+function bodyText(contract, id, body) {
+  return json(redacted(contract, contract.bodyOf(id), body));
+}
+
+/** Returns the content of `bodyFile` for a call; `null` if the lines hold the body themselves. */
+export function longBody(contract, id, { body, file } = {}) {
+  if (file || !isObject(body)) return null;
+  const written = bodyText(contract, id, body);
+  return isLong(written) ? written : null;
+}
+
 /**
  * Returns the `curl` line of a call. `$SLUICE_ADMIN_URL` and `$SLUICE_ADMIN_KEY` stand for address and key.
  *
@@ -82,8 +99,8 @@ export function curlLine(contract, id, { path, query, body, ifMatch, type, file 
   if (ifMatch) parts.push(`-H ${quote(`If-Match: ${ifMatch}`)}`);
   if (file) parts.push(`-H ${quote(`Content-Type: ${type}`)}`, `--data-binary ${quote(`@${file}`)}`);
   else if (body !== undefined) {
-    parts.push(`-H ${quote(`Content-Type: ${type ?? operation.bodyType}`)}`,
-      `-d ${quote(json(redacted(contract, contract.bodyOf(id), body)))}`);
+    const written = bodyText(contract, id, body);
+    parts.push(`-H ${quote(`Content-Type: ${type ?? operation.bodyType}`)}`, `-d ${isLong(written) ? `@${bodyFile}` : quote(written)}`);
   }
   return wrapped(parts);
 }
@@ -102,6 +119,7 @@ export function adminLine(contract, id, { path = {}, query = {}, body, ifMatch, 
   }
   if (ifMatch) parts.push(option("if-match", ifMatch));
   if (file) parts.push(option("file", file));
+  else if (isObject(body) && isLong(bodyText(contract, id, body))) parts.push(option("file", bodyFile));
   else if (isObject(body)) parts.push(...memberOptions(contract, operation, contract.bodyOf(id), body));
   return wrapped(parts.filter(Boolean));
 }

@@ -47,7 +47,9 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     addEventListener("hashchange", leave);
     document.body.append(element);
     element.showModal();
-    element.querySelector("[autofocus], .dialog-body input, .dialog-body select, .dialog-body textarea, .dialog-foot .button")?.focus();
+    const first = ["[autofocus]", ".dialog-body :is(input, select, textarea)", ".dialog-foot .button", ".dialog-head .button"]
+      .map((selector) => element.querySelector(selector)).find(Boolean);
+    first?.focus();
   });
 }
 

@@ -44,7 +44,9 @@ export function schemaForm(contract, schema, options = {}) {
     },
     refuse(problem) {
       const named = [problem.field, ...(problem.errors ?? []).map((item) => item.field)].filter(Boolean);
-      const marked = named.filter((name) => whole.refuse(String(name).split("."), problem.detail ?? problem.title));
+      // The gateway may name a member from outside, as in `writes[0].conditions.maxBytes`.
+      const mark = (names) => names.length > 0 && (whole.refuse(names, problem.detail ?? problem.title) || mark(names.slice(1)));
+      const marked = named.filter((name) => mark(String(name).split(".")));
       if (marked.length) element.querySelector("[aria-invalid=true]")?.focus();
       return marked.length > 0;
     },
@@ -303,7 +305,11 @@ function setField(contract, member, value, options) {
   }));
   const holder = h("div", { class: "checks" }, boxes.map((box) => h("span", { class: "check" }, box, h("label", { for: box.id }, box.value))));
   const shell = frame(member, options, holder, { group: true });
-  const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
+  // The order means nothing, so that an unchanged set stays as it was read.
+  const chosen = () => {
+    const ticked = boxes.filter((box) => box.checked).map((box) => box.value);
+    return value && value.length === ticked.length && value.every((item) => ticked.includes(item)) ? value : ticked;
+  };
   return {
     name: member.name, element: shell.element,
     value: () => (chosen().length || member.required || value !== undefined ? chosen() : undefined),

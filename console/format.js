@@ -186,7 +186,7 @@ export function id(value) {
 export function principal(value) {
   if (!value) return none();
   const written = String(value);
-  if (written === "*") return h("span", { class: "principal" }, h("bdi", { class: "code" }, "*"), h("span", { class: "faint" }, " everyone"));
+  if (written === "*") return h("span", { class: "everyone" }, h("bdi", { class: "code" }, "*"), h("span", { class: "faint" }, " everyone"));
   const colon = written.indexOf(":");
   if (colon < 0) return code(written);
   return h("bdi", { class: "code principal", dir: "ltr" }, h("span", { class: "faint" }, written.slice(0, colon + 1)), marked(written.slice(colon + 1)));

@@ -1,6 +1,6 @@
 // What a view receives: its address, the calls it may make, and the commands that do the same.
 
-import { adminLine, curlLine } from "./commands.js";
+import { adminLine, curlLine, longBody } from "./commands.js";
 import { address, go } from "./router.js";
 
 /** One visit to a view. It ends when the person goes elsewhere: calls that are under way are then given up. */
@@ -66,10 +66,10 @@ export class Page extends EventTarget {
     return [...this.#recorded].reverse().map(([id, call]) => ({ id, ...this.lines(id, call) }));
   }
 
-  /** Returns the commands for a call that is not made yet, such as for a form. */
+  /** Returns the commands for a call that is not made yet, such as for a form, and a body that is too long for them. */
   lines(id, call) {
     const { summary } = this.contract.operation(id);
-    return { summary, curl: curlLine(this.contract, id, call), admin: adminLine(this.contract, id, call) };
+    return { summary, curl: curlLine(this.contract, id, call), admin: adminLine(this.contract, id, call), body: longBody(this.contract, id, call) };
   }
 
   /** Returns the address of this view with other filters. */

@@ -60,7 +60,7 @@ export function badge(text, tone, { title } = {}) {
 
 /** Returns actions as badges: `Put`, `Get`. */
 export function actionBadges(actions = []) {
-  return h("span", { class: "badges" }, actions.map((name) => badge(name.replace(/Object$/, ""), name.startsWith("Put") ? "info" : null, { title: name })));
+  return h("span", { class: "badges one-line" }, actions.map((name) => badge(name.replace(/Object$/, ""), name.startsWith("Put") ? "info" : null, { title: name })));
 }
 
 /** Returns names with values, as a list: `[["Bucket", node], …]`. Absent values are left out. */

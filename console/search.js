@@ -34,7 +34,7 @@ function found(text, session) {
 export function searchBox(session) {
   const list = h("ul", { class: "search-list", role: "listbox", id: unique("search"), "aria-label": "Results", hidden: true });
   const input = h("input", {
-    type: "search", class: "search-input", placeholder: "Search user:alice, bucket/key, an id …", "aria-label": "Search", role: "combobox",
+    type: "search", class: "search-input", placeholder: matchMedia("(max-width: 44rem)").matches ? "Search" : "Search user:alice, bucket/key, an id …", "aria-label": "Search", role: "combobox",
     "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false",
   });
   let hits = [];

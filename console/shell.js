@@ -1,10 +1,11 @@
 // What surrounds the views: navigation, top bar, and the panel with commands.
 
+import { bodyFile } from "./commands.js";
 import { fill, h } from "./dom.js";
 import { code, duration, principal } from "./format.js";
 import { icon } from "./icons.js";
 import { showKeys } from "./keys.js";
-import { badge, button, codeBlock, menuButton } from "./parts.js";
+import { badge, button, codeBlock, disclosure, menuButton } from "./parts.js";
 import { address } from "./router.js";
 import { searchBox } from "./search.js";
 import { sections, views } from "./views.js";
@@ -149,6 +150,7 @@ export class Shell {
 }
 
 /** Returns the lines of a call as blocks that can be copied. */
-export function commandLines({ curl, admin }) {
-  return [admin ? codeBlock(admin, { label: "Copy the sluice admin line" }) : null, codeBlock(curl, { label: "Copy the curl line" })];
+export function commandLines({ curl, admin, body }) {
+  return [admin ? codeBlock(admin, { label: "Copy the sluice admin line" }) : null, codeBlock(curl, { label: "Copy the curl line" }),
+    body ? disclosure(bodyFile, { onOpen: (place) => fill(place, codeBlock(body, { label: "Copy the body" })) }) : null];
 }

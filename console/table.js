@@ -268,8 +268,13 @@ export function filterBar(page, id, { only, omit = [], extra = [] } = {}) {
     return h("div", { class: ["filter", member.kind], title: member.help.replace(/`/g, "") }, h("label", { for: inputID }, member.label), input);
   });
   const isSet = members.some((member) => page.query[member.name]);
-  return h("div", { class: "filters", role: "group", "aria-label": "Filters" }, inputs, extra,
-    isSet ? button("Clear filters", { tone: "quiet", small: true, run: () => page.setQuery(Object.fromEntries(members.map((member) => [member.name, ""]))) }) : null);
+  const bar = h("div", { class: ["filters", isSet && "shown"], role: "group", "aria-label": "Filters" });
+  const opener = button("Filters", {
+    icon: "filter", small: true, attributes: { "aria-expanded": String(isSet) },
+    run: () => opener.setAttribute("aria-expanded", String(bar.classList.toggle("shown"))),
+  });
+  opener.classList.add("filter-switch");
+  return fill(bar, opener, inputs, extra, isSet ? button("Clear filters", { tone: "quiet", small: true, run: () => page.setQuery(Object.fromEntries(members.map((member) => [member.name, ""]))) }) : null);
 }
 
 /** Returns a time as `datetime-local` fields want it. */

@@ -7,6 +7,8 @@
  */
 export const views = [
   { name: "access", title: "Access explorer", section: "Access", icon: "access", key: "a", needs: "reviewAccess", load: () => import("./views/access.js") },
+  { name: "grants", title: "Grants", section: "Access", icon: "grant", key: "r", needs: "listGrants", load: () => import("./views/grants.js") },
+  { name: "try", title: "Try as a user", section: "Access", icon: "try", key: "t", needs: "explain", load: () => import("./views/try.js") },
 ];
 
 /** The view that opens when the address names none. */
@@ -21,5 +23,9 @@ export const sections = ["Overview", "Access", "Activity", "Stores", "Identity",
  */
 export const finders = [
   ({ text, kind }) => kind === "principal" && { label: "What may it do?", view: "access", query: { principal: text }, icon: "access", needs: "reviewAccess" },
+  ({ text, kind }) => kind === "principal" && { label: "Its own grants", view: "grants", query: { principal: text }, icon: "grant", needs: "listGrants" },
+  ({ text, kind }) => kind === "principal" && text.startsWith("user:") && { label: "Try as this user", view: "try", query: { principal: text }, icon: "try", needs: "explain" },
   ({ bucket, key, kind }) => kind === "object" && { label: "Who may reach it?", view: "access", query: key.endsWith("/") || !key ? { bucket, prefix: key || "*" } : { bucket, key }, icon: "access", needs: "reviewAccess" },
+  ({ bucket, kind }) => kind === "object" && { label: "Grants in this bucket", view: "grants", query: { bucket }, icon: "grant", needs: "listGrants" },
+  ({ text, kind }) => kind === "id" && { label: "The grant with this identifier", view: "grants", path: [text], icon: "grant", needs: "getGrant" },
 ];

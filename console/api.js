@@ -17,7 +17,11 @@ export class Problem extends Error {
 }
 
 /** Returns a text for a path or a query. Unlike `URLSearchParams`, it writes a space as `%20`. */
-const escaped = (value) => encodeURIComponent(value).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+const escaped = (value) =>
+  encodeURIComponent(value).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
 /**
  * Returns the path and query of a call.
@@ -27,10 +31,12 @@ const escaped = (value) => encodeURIComponent(value).replace(/[!'()*]/g, (charac
  */
 export function target(operation, { path = {}, query = {} } = {}) {
   const place = operation.path.replace(/\{([^}]+)\}/g, (_, name) => {
-    if (path[name] === undefined || path[name] === null || path[name] === "") throw new TypeError(`${operation.id} needs ${name}.`);
+    if (path[name] === undefined || path[name] === null || path[name] === "")
+      throw new TypeError(`${operation.id} needs ${name}.`);
     return name === "key" ? String(path[name]).split("/").map(escaped).join("/") : escaped(path[name]);
   });
-  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null)
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== null)
     .map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`);
   return place + (pairs.length ? `?${pairs.join("&")}` : "");
 }
@@ -68,7 +74,10 @@ export class API {
     const answer = await this.#send(id, call);
     const data = answer.status === 204 ? null : await this.#read(answer);
     return {
-      data, etag: answer.headers.get("ETag"), status: answer.status, requestId: answer.headers.get("X-Request-Id"),
+      data,
+      etag: answer.headers.get("ETag"),
+      status: answer.status,
+      requestId: answer.headers.get("X-Request-Id"),
       location: answer.headers.get("Location"),
     };
   }
@@ -95,7 +104,9 @@ export class API {
         controller.enqueue(chunk);
       },
     });
-    return new Response(answer.body.pipeThrough(counter), { headers: { "Content-Type": answer.headers.get("Content-Type") ?? "" } }).blob();
+    return new Response(answer.body.pipeThrough(counter), {
+      headers: { "Content-Type": answer.headers.get("Content-Type") ?? "" },
+    }).blob();
   }
 
   /**
@@ -138,7 +149,8 @@ export class API {
     const credential = bearer ?? this.credential();
     if (credential && operation.access !== "public") headers.set("Authorization", `Bearer ${credential}`);
     if (ifMatch) headers.set("If-Match", ifMatch);
-    if (operation.takes("Idempotency-Key") && !operation.readsOnly) headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
+    if (operation.takes("Idempotency-Key") && !operation.readsOnly)
+      headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
     let content;
     if (body !== undefined) {
       const isFile = body instanceof Blob || typeof body === "string";
@@ -148,7 +160,13 @@ export class API {
     let answer;
     try {
       answer = await fetch(target(operation, { path, query }), {
-        method: operation.method, headers, body: content, signal, credentials: "omit", cache: "no-store", redirect: "error",
+        method: operation.method,
+        headers,
+        body: content,
+        signal,
+        credentials: "omit",
+        cache: "no-store",
+        redirect: "error",
         referrerPolicy: "no-referrer",
       });
     } catch (error) {
@@ -165,7 +183,10 @@ export class API {
   }
 
   #problem(document, status, requestId, isForeign) {
-    const problem = new Problem({ title: `The gateway answered with status ${status}`, ...document }, { status, requestId });
+    const problem = new Problem(
+      { title: `The gateway answered with status ${status}`, ...document },
+      { status, requestId },
+    );
     if (status === 401 && !isForeign) this.refused(problem);
     return problem;
   }
@@ -173,7 +194,9 @@ export class API {
 
 function unreachable() {
   return new Problem({
-    title: "The gateway cannot be reached", code: "Unreachable", detail: "Check that it runs and that your network reaches it.",
+    title: "The gateway cannot be reached",
+    code: "Unreachable",
+    detail: "Check that it runs and that your network reaches it.",
   });
 }
 
@@ -208,7 +231,7 @@ export class Pages {
   /** Reads pages until there are no more, or `limit` rows. */
   async all(limit = 10_000) {
     const rows = [];
-    while (!this.done && rows.length < limit) rows.push(...await this.next());
+    while (!this.done && rows.length < limit) rows.push(...(await this.next()));
     return rows;
   }
 }

@@ -53,21 +53,46 @@ export function chart({ title, labels, series: rows, kind = "line", format = sho
         datasets: rows.map((row, index) => {
           const tone = colour(tones[row.tone] ?? series[index % series.length]);
           return {
-            label: row.label, data: row.values, borderColor: tone, backgroundColor: isBar ? tone : "transparent", borderWidth: isBar ? 0 : 2,
-            pointRadius: labels.length > 40 ? 0 : 2, pointBackgroundColor: tone, tension: 0.25, borderRadius: 2, maxBarThickness: 28,
+            label: row.label,
+            data: row.values,
+            borderColor: tone,
+            backgroundColor: isBar ? tone : "transparent",
+            borderWidth: isBar ? 0 : 2,
+            pointRadius: labels.length > 40 ? 0 : 2,
+            pointBackgroundColor: tone,
+            tension: 0.25,
+            borderRadius: 2,
+            maxBarThickness: 28,
           };
         }),
       },
       options: {
-        animation: false, responsive: true, maintainAspectRatio: false, interaction: { mode: "index", intersect: false },
+        animation: false,
+        responsive: true,
+        maintainAspectRatio: false,
+        interaction: { mode: "index", intersect: false },
         font: { family: "system-ui, sans-serif" },
         plugins: {
-          legend: { display: rows.length > 1, align: "start", labels: { color: colour("text-2"), boxWidth: 10, boxHeight: 10, usePointStyle: true } },
+          legend: {
+            display: rows.length > 1,
+            align: "start",
+            labels: { color: colour("text-2"), boxWidth: 10, boxHeight: 10, usePointStyle: true },
+          },
           tooltip: { callbacks: { label: (item) => ` ${item.dataset.label}: ${format(item.parsed.y)}` } },
         },
         scales: {
-          x: { stacked: kind === "stack", grid: { display: false }, border: { display: false }, ticks: { color: quiet, maxRotation: 0, autoSkipPadding: 16 } },
-          y: { stacked: kind === "stack", beginAtZero: true, grid: { color: line, drawBorder: false }, ticks: { color: quiet, maxTicksLimit: 5, callback: (value) => format(value) } },
+          x: {
+            stacked: kind === "stack",
+            grid: { display: false },
+            border: { display: false },
+            ticks: { color: quiet, maxRotation: 0, autoSkipPadding: 16 },
+          },
+          y: {
+            stacked: kind === "stack",
+            beginAtZero: true,
+            grid: { color: line, drawBorder: false },
+            ticks: { color: quiet, maxTicksLimit: 5, callback: (value) => format(value) },
+          },
         },
       },
     });
@@ -82,13 +107,46 @@ export function chart({ title, labels, series: rows, kind = "line", format = sho
   addEventListener("themechange", draw, { signal });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw, { signal });
   signal?.addEventListener("abort", () => drawn?.destroy(), { once: true });
-  return h("figure", { class: "chart-box" }, box, disclosure("Numbers", {
-    onOpen: (body) => fill(body, numbers(title, labels, rows, format)),
-  }));
+  return h(
+    "figure",
+    { class: "chart-box" },
+    box,
+    disclosure("Numbers", {
+      onOpen: (body) => fill(body, numbers(title, labels, rows, format)),
+    }),
+  );
 }
 
 function numbers(title, labels, rows, format) {
-  return h("div", { class: "table-scroll" }, h("table", { class: "numbers" }, h("caption", { class: "unseen" }, title),
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), rows.map((row) => h("th", { scope: "col", class: "end" }, row.label)))),
-    h("tbody", {}, labels.map((label, index) => h("tr", {}, h("th", { scope: "row" }, label), rows.map((row) => h("td", { class: "end" }, format(row.values[index] ?? 0))))))));
+  return h(
+    "div",
+    { class: "table-scroll" },
+    h(
+      "table",
+      { class: "numbers" },
+      h("caption", { class: "unseen" }, title),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, ""),
+          rows.map((row) => h("th", { scope: "col", class: "end" }, row.label)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        labels.map((label, index) =>
+          h(
+            "tr",
+            {},
+            h("th", { scope: "row" }, label),
+            rows.map((row) => h("td", { class: "end" }, format(row.values[index] ?? 0))),
+          ),
+        ),
+      ),
+    ),
+  );
 }

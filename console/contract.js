@@ -23,7 +23,9 @@ export class Contract {
     return new Contract(await answer.json());
   }
 
-  get version() { return this.#root.info.version; }
+  get version() {
+    return this.#root.info.version;
+  }
 
   #add(method, path, raw) {
     const types = Object.keys(raw.requestBody?.content ?? {});
@@ -32,18 +34,29 @@ export class Contract {
     const answer = this.resolve(success)?.content?.["application/json"]?.schema;
     const parameters = (raw.parameters ?? []).map((parameter) => this.resolve(parameter));
     this.#operations.set(raw.operationId, {
-      id: raw.operationId, method, path, parameters, summary: raw.summary, description: raw.description ?? "",
-      access: raw["x-sluice-access"], readsOnly: method === "GET" || raw["x-sluice-reads-only"] === true,
-      bodyType: json ?? types[0] ?? null, bodyTypes: types, body: json ? raw.requestBody.content[json].schema : null,
+      id: raw.operationId,
+      method,
+      path,
+      parameters,
+      summary: raw.summary,
+      description: raw.description ?? "",
+      access: raw["x-sluice-access"],
+      readsOnly: method === "GET" || raw["x-sluice-reads-only"] === true,
+      bodyType: json ?? types[0] ?? null,
+      bodyTypes: types,
+      body: json ? raw.requestBody.content[json].schema : null,
       bodyRequired: raw.requestBody?.required === true,
-      answer: answer ?? null, answerTypes: Object.keys(this.resolve(success)?.content ?? {}),
+      answer: answer ?? null,
+      answerTypes: Object.keys(this.resolve(success)?.content ?? {}),
       examples: json ? Object.values(raw.requestBody.content[json].examples ?? {}).map((example) => example.value) : [],
       takes: (name) => parameters.some((parameter) => parameter.name === name),
     });
   }
 
   /** All operations. */
-  get operations() { return [...this.#operations.values()]; }
+  get operations() {
+    return [...this.#operations.values()];
+  }
 
   /** Returns an operation by its `operationId`. */
   operation(id) {
@@ -53,10 +66,14 @@ export class Contract {
   }
 
   /** Tests whether there is such an operation. */
-  has(id) { return this.#operations.has(id); }
+  has(id) {
+    return this.#operations.has(id);
+  }
 
   /** Returns the operation for a method and a path; `undefined` if there is none. */
-  at(method, path) { return this.operations.find((operation) => operation.method === method && operation.path === path); }
+  at(method, path) {
+    return this.operations.find((operation) => operation.method === method && operation.path === path);
+  }
 
   /** Follows references. Members beside `$ref`, such as a description, replace those of what it refers to. */
   resolve(schema) {
@@ -68,7 +85,9 @@ export class Contract {
   }
 
   /** Returns a schema by its name. */
-  schema(name) { return this.resolve({ $ref: `#/components/schemas/${name}` }); }
+  schema(name) {
+    return this.resolve({ $ref: `#/components/schemas/${name}` });
+  }
 
   /** Returns the schema of an operation's body. That of a merge patch has the members of the replacement. */
   bodyOf(id) {
@@ -88,37 +107,54 @@ export class Contract {
 
   /** Returns the filters of a list: its query parameters, without those for paging, as members. */
   filters(id) {
-    return this.operation(id).parameters.filter((parameter) => parameter.in === "query" && !["pageSize", "pageToken"].includes(parameter.name))
-      .map((parameter) => this.member(parameter.name, { ...this.resolve(parameter.schema), description: parameter.description }, parameter.required));
+    return this.operation(id)
+      .parameters.filter((parameter) => parameter.in === "query" && !["pageSize", "pageToken"].includes(parameter.name))
+      .map((parameter) =>
+        this.member(
+          parameter.name,
+          { ...this.resolve(parameter.schema), description: parameter.description },
+          parameter.required,
+        ),
+      );
   }
 
   /** Returns the members of an object's schema, in the contract's order. */
   members(schema) {
     const whole = this.resolve(schema);
     const required = new Set(whole.required ?? []);
-    return Object.entries(whole.properties ?? {}).map(([name, value]) => this.member(name, this.resolve(value), required.has(name)));
+    return Object.entries(whole.properties ?? {}).map(([name, value]) =>
+      this.member(name, this.resolve(value), required.has(name)),
+    );
   }
 
   /**
    * Describes one member.
    *
    * @returns {{name, label, help, kind, schema, required, choices, standard, secret}} `kind` is one of `text`, `enum`,
-   *   `boolean`, `number`, `bytes`, `duration`, `time`, `id`, `principal`, `bucket`, `set` (of an enumeration), `list` (of
-   *   texts), `rows` (of objects), `object`, `map` and `json`.
+   *   `boolean`, `number`, `bytes`, `duration`, `time`, `id`, `principal`, `bucket`, `set` (of an enumeration), `list`
+   *   (of texts), `rows` (of objects), `object`, `map` and `json`.
    */
   member(name, schema, required = false) {
     const items = schema.type === "array" ? this.resolve(schema.items) : null;
-    const choices = ((items ?? schema).enum ?? (schema.const !== undefined && schema.type !== "boolean" ? [schema.const] : []))
-      .filter((choice) => typeof choice === "string" && !/^(oss|s3):/.test(choice));
+    const choices = (
+      (items ?? schema).enum ?? (schema.const !== undefined && schema.type !== "boolean" ? [schema.const] : [])
+    ).filter((choice) => typeof choice === "string" && !/^(oss|s3):/.test(choice));
     return {
-      name, schema, required, choices, label: label(name), help: joined(schema.description), kind: kindOf(name, schema, items, choices),
-      standard: schema.default, secret: schema.writeOnly === true,
+      name,
+      schema,
+      required,
+      choices,
+      label: label(name),
+      help: joined(schema.description),
+      kind: kindOf(name, schema, items, choices),
+      standard: schema.default,
+      secret: schema.writeOnly === true,
     };
   }
 
   /**
-   * Returns groups of members of which exactly one group may be given, or `null`: `prefix` or `template` of a grant, the
-   * members of an object with `maxProperties: 1`.
+   * Returns groups of members of which exactly one group may be given: `prefix` or `template` of a grant, the
+   * members of an object with `maxProperties: 1`. `null` if there are none.
    */
   alternatives(schema) {
     const whole = this.resolve(schema);
@@ -144,7 +180,8 @@ function kindOf(name, schema, items, choices) {
   }
   if (choices.length) return "enum";
   if (schema.format === "date-time") return "time";
-  if (/Principal$/.test(schema["x-name"] ?? "") || name === "principal" || name === "holder" || name === "member") return "principal";
+  if (/Principal$/.test(schema["x-name"] ?? "") || name === "principal" || name === "holder" || name === "member")
+    return "principal";
   if (schema["x-name"] === "BucketName" || name === "bucket") return "bucket";
   if (schema.format === "uuid") return "id";
   return type === "string" || schema.pattern ? "text" : "json";
@@ -157,5 +194,7 @@ function joined(markdown = "") {
 
 /** Returns a description as plain text, without the marks of Markdown. */
 export function plain(markdown = "") {
-  return joined(markdown).replace(/`([^`]*)`/g, "$1").replace(/\*\*([^*]*)\*\*/g, "$1");
+  return joined(markdown)
+    .replace(/`([^`]*)`/g, "$1")
+    .replace(/\*\*([^*]*)\*\*/g, "$1");
 }

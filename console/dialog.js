@@ -1,7 +1,6 @@
 // Dialogs: questions before something is removed, and panels at the side for forms and details.
 
 import { fill, h, unique } from "./dom.js";
-import { icon } from "./icons.js";
 import { button, problemBox } from "./parts.js";
 
 /**
@@ -28,11 +27,17 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       if (!guard || guard() !== false) close();
     };
     const { body, footer } = content(close);
-    fill(element,
-      h("div", { class: "dialog-head" }, h("div", {}, label ? h("p", { class: "faint" }, label) : null, h("h2", { id: heading }, title)),
-        button("Close", { icon: "close", iconOnly: true, tone: "quiet", run: dismiss })),
+    fill(
+      element,
+      h(
+        "div",
+        { class: "dialog-head" },
+        h("div", {}, label ? h("p", { class: "faint" }, label) : null, h("h2", { id: heading }, title)),
+        button("Close", { icon: "close", iconOnly: true, tone: "quiet", run: dismiss }),
+      ),
       h("div", { class: "dialog-body" }, body),
-      footer ? h("div", { class: "dialog-foot" }, footer) : null);
+      footer ? h("div", { class: "dialog-foot" }, footer) : null,
+    );
     element.addEventListener("cancel", (event) => {
       event.preventDefault();
       dismiss();
@@ -47,8 +52,14 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
     addEventListener("hashchange", leave);
     document.body.append(element);
     element.showModal();
-    const first = ["[autofocus]", ".dialog-body :is(input, select, textarea)", ".dialog-foot .button", ".dialog-head .button"]
-      .map((selector) => element.querySelector(selector)).find(Boolean);
+    const first = [
+      "[autofocus]",
+      ".dialog-body :is(input, select, textarea)",
+      ".dialog-foot .button",
+      ".dialog-head .button",
+    ]
+      .map((selector) => element.querySelector(selector))
+      .find(Boolean);
     first?.focus();
   });
 }
@@ -64,9 +75,12 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
 export async function confirm(title, { body, confirm: word = "Confirm", danger, typed, run }) {
   const done = await openDialog(title, {}, (close) => {
     const trouble = h("div");
-    const input = typed ? h("input", { type: "text", autocomplete: "off", spellcheck: "false", id: unique("typed") }) : null;
+    const input = typed
+      ? h("input", { type: "text", autocomplete: "off", spellcheck: "false", id: unique("typed") })
+      : null;
     const act = button(word, {
-      tone: danger ? "danger" : "primary", disabled: Boolean(typed),
+      tone: danger ? "danger" : "primary",
+      disabled: Boolean(typed),
       run: async () => {
         fill(trouble);
         try {
@@ -77,9 +91,22 @@ export async function confirm(title, { body, confirm: word = "Confirm", danger, 
         }
       },
     });
-    input?.addEventListener("input", () => { act.disabled = input.value !== typed; });
+    input?.addEventListener("input", () => {
+      act.disabled = input.value !== typed;
+    });
     return {
-      body: [body, input ? h("p", { class: "field" }, h("label", { for: input.id }, "Type ", h("code", {}, typed), " to confirm"), input) : null, trouble],
+      body: [
+        body,
+        input
+          ? h(
+              "p",
+              { class: "field" },
+              h("label", { for: input.id }, "Type ", h("code", {}, typed), " to confirm"),
+              input,
+            )
+          : null,
+        trouble,
+      ],
       footer: [button("Cancel", { run: () => close(), attributes: danger && !typed ? { autofocus: true } : {} }), act],
     };
   });

@@ -1,6 +1,15 @@
 // Builds elements. Text from rows only ever becomes text nodes and attribute values: nothing here parses HTML.
 
-const properties = new Set(["value", "checked", "disabled", "selected", "indeterminate", "readOnly", "multiple", "open"]);
+const properties = new Set([
+  "value",
+  "checked",
+  "disabled",
+  "selected",
+  "indeterminate",
+  "readOnly",
+  "multiple",
+  "open",
+]);
 const links = new Set(["href", "src", "action", "formaction", "xlink:href"]);
 
 /**
@@ -54,7 +63,9 @@ export function safeLink(address) {
 
 /** Returns children as a flat list of nodes and texts, without those that are absent. */
 export function nodes(children) {
-  return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false)
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
     .map((child) => (child instanceof Node ? child : String(child)));
 }
 

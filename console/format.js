@@ -1,16 +1,40 @@
-// Shows values. Text from rows is isolated from its surroundings, and characters that nobody would see are made visible.
+// Shows values. Text from rows is isolated from its surroundings, and invisible characters are made visible.
 
 import { h } from "./dom.js";
 
 // Controls, format characters (bidi marks, zero-width characters, tags), line separators, lone surrogates, private use,
 // and spaces other than the ordinary one.
-const hidden = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u115f\u1160\u3164\uffa0\u2800\ufe00-\ufe0f\ud800-\udfff]/u;
-const splitter = new RegExp(`(${hidden.source})`, "gu");
+const unseen = [
+  "\\p{Cc}\\p{Cf}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\ud800-\\udfff",
+  "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000",
+  "\\u115f\\u1160\\u3164\\uffa0\\u2800\\ufe00-\\ufe0f",
+].join("");
+const hidden = new RegExp(`[${unseen}]`, "u");
+const splitter = new RegExp(`([${unseen}])`, "gu");
 
 const names = {
-  9: "TAB", 10: "LF", 13: "CR", 160: "NBSP", 173: "SHY", 8203: "ZWSP", 8204: "ZWNJ", 8205: "ZWJ", 8206: "LRM", 8207: "RLM",
-  8234: "LRE", 8235: "RLE", 8236: "PDF", 8237: "LRO", 8238: "RLO", 8288: "WJ", 8294: "LRI", 8295: "RLI", 8296: "FSI",
-  8297: "PDI", 65279: "BOM", 1564: "ALM",
+  9: "TAB",
+  10: "LF",
+  13: "CR",
+  160: "NBSP",
+  173: "SHY",
+  8203: "ZWSP",
+  8204: "ZWNJ",
+  8205: "ZWJ",
+  8206: "LRM",
+  8207: "RLM",
+  8234: "LRE",
+  8235: "RLE",
+  8236: "PDF",
+  8237: "LRO",
+  8238: "RLO",
+  8288: "WJ",
+  8294: "LRI",
+  8295: "RLI",
+  8296: "FSI",
+  8297: "PDI",
+  65279: "BOM",
+  1564: "ALM",
 };
 
 function hex(character) {
@@ -23,10 +47,12 @@ function mark(character) {
 
 function marked(value) {
   const text = String(value);
-  const parts = hidden.test(text) ? text.split(splitter).map((part) => (hidden.test(part) ? mark(part) : part)) : [text];
+  const parts = hidden.test(text)
+    ? text.split(splitter).map((part) => (hidden.test(part) ? mark(part) : part))
+    : [text];
   // Spaces at the ends of the whole text would not show either.
   const first = /^ +/.exec(text)?.[0].length ?? 0;
-  const last = first < text.length ? / +$/.exec(text)?.[0].length ?? 0 : 0;
+  const last = first < text.length ? (/ +$/.exec(text)?.[0].length ?? 0) : 0;
   if (first && typeof parts[0] === "string") parts.splice(0, 1, spaces(first), parts[0].slice(first));
   const end = parts.length - 1;
   if (last && typeof parts[end] === "string") parts.splice(end, 1, parts[end].slice(0, -last), spaces(last));
@@ -52,7 +78,8 @@ export function text(value) {
 export function code(value, { title } = {}) {
   if (value === null || value === undefined) return none();
   if (value === "") return h("span", { class: "faint" }, "(empty)");
-  return h("bdi", { class: "code", dir: "ltr", title: title ?? null }, marked(value));
+  const isLong = String(value).length > 60;
+  return h("bdi", { class: "code", dir: "ltr", title: title ?? (isLong ? visible(value) : null) }, marked(value));
 }
 
 /** Returns what stands for an absent value. */
@@ -103,7 +130,12 @@ export function parseBytes(value) {
   return Number.isSafeInteger(Math.round(amount)) ? Math.round(amount) : null;
 }
 
-const spans = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+const spans = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1],
+];
 
 /** Returns a number of seconds in words: 1 h 30 min. */
 export function duration(seconds) {
@@ -138,12 +170,21 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const dayAndYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const exact = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23",
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
 });
 
 /** Returns a time in UTC: 2026-11-22 20:57:34 UTC. */
 export function utc(value) {
-  return `${new Date(value).toISOString().replace("T", " ").replace(/\.?0*Z$/, "")} UTC`;
+  return `${new Date(value)
+    .toISOString()
+    .replace("T", " ")
+    .replace(/\.?0*Z$/, "")} UTC`;
 }
 
 /** Returns a local time, with seconds on request. */
@@ -159,8 +200,14 @@ export function timeText(value, { seconds = false } = {}) {
 export function relative(value) {
   const seconds = Math.round((new Date(value).getTime() - Date.now()) / 1000);
   const length = Math.abs(seconds);
-  const words = length < 60 ? `${length} s` : length < 3600 ? `${Math.round(length / 60)} min`
-    : length < 86_400 * 2 ? `${Math.round(length / 3600)} h` : `${Math.round(length / 86_400)} d`;
+  const words =
+    length < 60
+      ? `${length} s`
+      : length < 3600
+        ? `${Math.round(length / 60)} min`
+        : length < 86_400 * 2
+          ? `${Math.round(length / 3600)} h`
+          : `${Math.round(length / 86_400)} d`;
   if (length < 5) return "now";
   return seconds > 0 ? `in ${words}` : `${words} ago`;
 }
@@ -170,15 +217,19 @@ export function time(value, options) {
   if (!value) return none();
   const date = new Date(value);
   if (Number.isNaN(date.getTime())) return code(value);
-  return h("time", { class: "number", datetime: date.toISOString(), title: `${utc(value)} · ${relative(value)}` },
-    options?.relative ? relative(value) : timeText(value, options));
+  return h(
+    "time",
+    { class: "number", datetime: date.toISOString(), title: `${utc(value)} · ${relative(value)}` },
+    options?.relative ? relative(value) : timeText(value, options),
+  );
 }
 
 /** Returns the last characters of an identifier; all of it shows on hover. The first half of these is a time. */
 export function id(value) {
   if (!value) return none();
   const written = String(value);
-  return written.length < 14 ? code(written)
+  return written.length < 14
+    ? code(written)
     : h("bdi", { class: "code id", dir: "ltr", title: visible(written) }, `…${visible(written.slice(-8))}`);
 }
 
@@ -186,15 +237,26 @@ export function id(value) {
 export function principal(value) {
   if (!value) return none();
   const written = String(value);
-  if (written === "*") return h("span", { class: "everyone" }, h("bdi", { class: "code" }, "*"), h("span", { class: "faint" }, " everyone"));
+  if (written === "*")
+    return h(
+      "span",
+      { class: "everyone" },
+      h("bdi", { class: "code" }, "*"),
+      h("span", { class: "faint" }, " everyone"),
+    );
   const colon = written.indexOf(":");
   if (colon < 0) return code(written);
-  return h("bdi", { class: "code principal", dir: "ltr" }, h("span", { class: "faint" }, written.slice(0, colon + 1)), marked(written.slice(colon + 1)));
+  return h(
+    "bdi",
+    { class: "code principal", dir: "ltr" },
+    h("span", { class: "faint" }, written.slice(0, colon + 1)),
+    marked(written.slice(colon + 1)),
+  );
 }
 
 const acronyms = /^(ttl|md5|sha256|cidrs?|urls?|id|ids|api|arn|uri|json|oss|sts)$/i;
 
-/** Splits a name of the contract into words, as `sluice admin` does: `sourceCIDRs` has the words `source` and `CIDRs`. */
+/** Splits a name of the contract into words, as `sluice admin` does: `sourceCIDRs` into `source` and `CIDRs`. */
 export function words(name) {
   const letters = [...name];
   const all = [""];
@@ -217,7 +279,11 @@ function beginsWord(letters, index, before) {
 
 /** Returns a label for a name of the contract: `maxBytes` becomes `Max bytes`. */
 export function label(name) {
-  const all = words(name).map((word) => (acronyms.test(word) ? word.replace(/^(id|ids|ttl|api|arn|uri|md5|url|urls)$/i, (part) => part.toUpperCase().replace(/S$/, "s")) : word.toLowerCase()));
+  const all = words(name).map((word) =>
+    acronyms.test(word)
+      ? word.replace(/^(id|ids|ttl|api|arn|uri|md5|url|urls)$/i, (part) => part.toUpperCase().replace(/S$/, "s"))
+      : word.toLowerCase(),
+  );
   const joined = all.join(" ");
   return joined.charAt(0).toUpperCase() + joined.slice(1);
 }

@@ -23,7 +23,15 @@ export function bindKey(keys, text, run, signal) {
 export function startKeys() {
   addEventListener("keydown", (event) => {
     const isTyping = event.target.closest?.("input, select, textarea, [contenteditable]");
-    if (event.defaultPrevented || isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (
+      event.defaultPrevented ||
+      isTyping ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
     const keys = waiting ? `${waiting} ${event.key}` : event.key;
     waiting = null;
     const found = bound.get(keys);
@@ -32,7 +40,9 @@ export function startKeys() {
       found.run();
     } else if ([...bound.keys()].some((name) => name.startsWith(`${event.key} `))) {
       waiting = event.key;
-      setTimeout(() => { waiting = null; }, 1500);
+      setTimeout(() => {
+        waiting = null;
+      }, 1500);
     }
   });
 }
@@ -41,7 +51,21 @@ export function startKeys() {
 export function showKeys() {
   const all = [...bound].sort(([one], [other]) => one.length - other.length || one.localeCompare(other));
   return openDialog("Keys", {}, () => ({
-    body: h("dl", { class: "keys" }, all.map(([keys, { text }]) => h("div", {},
-      h("dt", {}, keys.split(" ").map((key) => h("kbd", {}, key))), h("dd", {}, text)))),
+    body: h(
+      "dl",
+      { class: "keys" },
+      all.map(([keys, { text }]) =>
+        h(
+          "div",
+          {},
+          h(
+            "dt",
+            {},
+            keys.split(" ").map((key) => h("kbd", {}, key)),
+          ),
+          h("dd", {}, text),
+        ),
+      ),
+    ),
   }));
 }

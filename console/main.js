@@ -48,14 +48,15 @@ class App {
     }
     this.shell = new Shell(this);
     fill(root, this.shell.element);
-    if (this.router) this.router.again(); else this.router = startRouter((place, isSame) => this.#open(place, isSame));
+    if (this.router) this.router.again();
+    else this.router = startRouter((place, isSame) => this.#open(place, isSame));
   }
 
   #askToSignIn(problem) {
     this.page?.leave();
     this.page = null;
     this.shell = null;
-    document.querySelectorAll("dialog[open]").forEach((dialog) => dialog.close());
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
     document.title = "Sign in · Sluice";
     fill(root, signInView(this, problem));
   }
@@ -74,7 +75,11 @@ class App {
     this.page = page;
     this.shell.mark(place.view);
     if (!view || (view.needs && !this.session.may(view.needs))) {
-      this.shell.show(page, pageHead("Nothing here"), emptyState({ title: "There is no such page, or your role does not include it." }));
+      this.shell.show(
+        page,
+        pageHead("Nothing here"),
+        emptyState({ title: "There is no such page, or your role does not include it." }),
+      );
       return;
     }
     page.title(view.title);
@@ -102,10 +107,13 @@ async function start() {
     const config = await answer.json();
     const app = new App(config, await Contract.load(config.contract));
     bindKey("/", "Search", () => app.shell?.search.focus());
-    bindKey("?", "Show these keys", () => { showKeys(); });
+    bindKey("?", "Show these keys", () => {
+      showKeys();
+    });
     bindKey("c", "Show or hide the commands of the page", () => app.shell?.toggleCommands());
     for (const view of views) {
-      if (view.key) bindKey(`g ${view.key}`, `Go to ${view.title}`, () => app.session.isSignedIn && go(address(view.name)));
+      if (view.key)
+        bindKey(`g ${view.key}`, `Go to ${view.title}`, () => app.session.isSignedIn && go(address(view.name)));
     }
     startKeys();
     await app.start(once);
@@ -115,7 +123,8 @@ async function start() {
 }
 
 addEventListener("unhandledrejection", (event) => {
-  if (isAbort(event.reason)) event.preventDefault(); else toast.problem(event.reason);
+  if (isAbort(event.reason)) event.preventDefault();
+  else toast.problem(event.reason);
 });
 
 start();

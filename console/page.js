@@ -8,11 +8,9 @@ export class Page extends EventTarget {
   #leave = new AbortController();
   #query = null;
   #recorded = new Map();
-  #app;
 
   constructor(app, view, { path, query }) {
     super();
-    this.#app = app;
     /** The name of the view. */
     this.view = view;
     /** What follows the view in the address, such as an identifier. */
@@ -28,7 +26,9 @@ export class Page extends EventTarget {
   }
 
   /** Tests whether the person may call an operation. */
-  may(id) { return this.session.may(id); }
+  may(id) {
+    return this.session.may(id);
+  }
 
   /** Calls an operation, and lists it in "Show command". See `API.call`. */
   call(id, call = {}) {
@@ -69,7 +69,12 @@ export class Page extends EventTarget {
   /** Returns the commands for a call that is not made yet, such as for a form, and a body that is too long for them. */
   lines(id, call) {
     const { summary } = this.contract.operation(id);
-    return { summary, curl: curlLine(this.contract, id, call), admin: adminLine(this.contract, id, call), body: longBody(this.contract, id, call) };
+    return {
+      summary,
+      curl: curlLine(this.contract, id, call),
+      admin: adminLine(this.contract, id, call),
+      body: longBody(this.contract, id, call),
+    };
   }
 
   /** Returns the address of this view with other filters. */
@@ -78,14 +83,18 @@ export class Page extends EventTarget {
   }
 
   /** Changes filters in the address. Without `replace`, the browser's "back" undoes it. */
-  setQuery(changes, options) { go(this.here(changes), options); }
+  setQuery(changes, options) {
+    go(this.here(changes), options);
+  }
 
   /**
    * Takes changes of the filters, in place of opening the view again. Use it where a person types into a filter.
    *
    * @param {function(object): void} action Receives the filters.
    */
-  onQuery(action) { this.#query = action; }
+  onQuery(action) {
+    this.#query = action;
+  }
 
   /** Hands over new filters. Returns whether the view took them. */
   takeQuery(query) {
@@ -102,8 +111,12 @@ export class Page extends EventTarget {
   }
 
   /** Names the page in the title of the window. */
-  title(text) { document.title = `${text} · Sluice`; }
+  title(text) {
+    document.title = `${text} · Sluice`;
+  }
 
   /** Ends the visit. */
-  leave() { this.#leave.abort(new DOMException("The person went elsewhere.", "AbortError")); }
+  leave() {
+    this.#leave.abort(new DOMException("The person went elsewhere.", "AbortError"));
+  }
 }

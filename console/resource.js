@@ -33,7 +33,23 @@ import { toast } from "./toast.js";
  * @returns {Promise<{data, etag}|undefined>} The answer; `undefined` if nothing was saved.
  */
 export function editRow(page, options) {
-  const { title, create, patch, row, etag, path, query, value = {}, omit = [], order, labels, suggest, finish = (body) => body, review, intro } = options;
+  const {
+    title,
+    create,
+    patch,
+    row,
+    etag,
+    path,
+    query,
+    value = {},
+    omit = [],
+    order,
+    labels,
+    suggest,
+    finish = (body) => body,
+    review,
+    intro,
+  } = options;
   const id = row ? patch : create;
   const schema = page.contract.bodyOf(id);
   const start = row ?? value;
@@ -46,7 +62,11 @@ export function editRow(page, options) {
     const judged = h("div", { class: "stack" });
     let isDirty = false;
     const form = schemaForm(page.contract, schema, {
-      value: start, omit: [...fixed], order, labels, suggest: { ...suggestions(page), ...suggest },
+      value: start,
+      omit: [...fixed],
+      order,
+      labels,
+      suggest: { ...suggestions(page), ...suggest },
       onChange: () => {
         isDirty = true;
         seen = false;
@@ -63,9 +83,15 @@ export function editRow(page, options) {
       return mergePatch(before, written);
     };
     const call = () => ({ path, query, body: body(), ifMatch: row ? etag : undefined });
-    const showCommands = () => fill(commands, call().body ? commandLines(page.lines(id, call())) : h("p", { class: "faint" }, "Nothing has changed."));
+    const showCommands = () =>
+      fill(
+        commands,
+        call().body ? commandLines(page.lines(id, call())) : h("p", { class: "faint" }, "Nothing has changed."),
+      );
     const save = button("", { tone: "primary", run: () => (seen ? submit() : look()) });
-    const name = () => { save.querySelector(".label").textContent = seen ? (row ? "Save" : "Create") : "Review"; };
+    const name = () => {
+      save.querySelector(".label").textContent = seen ? (row ? "Save" : "Create") : "Review";
+    };
     name();
     showCommands();
 
@@ -109,15 +135,35 @@ export function editRow(page, options) {
       if (isAbort(error)) return;
       form.refuse(error);
       const isOld = error.status === 412;
-      fill(trouble, problemBox(error), isOld ? message("warn", "Somebody else changed the row", h("p", {}, "Close this, look at the row again, and repeat your change.")) : null);
+      fill(
+        trouble,
+        problemBox(error),
+        isOld
+          ? message(
+              "warn",
+              "Somebody else changed the row",
+              h("p", {}, "Close this, look at the row again, and repeat your change."),
+            )
+          : null,
+      );
       trouble.scrollIntoView({ block: "nearest" });
     }
 
     guard = () => {
       if (!isDirty) return true;
-      fill(trouble, message("warn", "Discard what you wrote?", h("div", { class: "actions" },
-        button("Discard", { tone: "danger", small: true, run: () => close() }),
-        button("Keep writing", { small: true, run: () => fill(trouble) }))));
+      fill(
+        trouble,
+        message(
+          "warn",
+          "Discard what you wrote?",
+          h(
+            "div",
+            { class: "actions" },
+            button("Discard", { tone: "danger", small: true, run: () => close() }),
+            button("Keep writing", { small: true, run: () => fill(trouble) }),
+          ),
+        ),
+      );
       trouble.scrollIntoView({ block: "nearest" });
       return false;
     };

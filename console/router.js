@@ -9,7 +9,7 @@ function decode(text) {
 }
 
 function encode(text) {
-  return encodeURIComponent(text).replace(/%(2F|3A|2C|40|24|2A)/g, (escape) => decodeURIComponent(escape));
+  return encodeURIComponent(text).replace(/%(2F|3A|2C|40|24|2A)/g, (escaped) => decodeURIComponent(escaped));
 }
 
 /** Reads an address: the part of a link behind `#`. */
@@ -37,9 +37,11 @@ function splitOnce(text, mark) {
  * @param {string[]} [path] What follows the view, such as an identifier.
  */
 export function address(view, query = {}, path = []) {
-  const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
+  const pairs = Object.entries(query)
+    .filter(([, value]) => value !== undefined && value !== null && value !== "" && value !== false)
     .map(([name, value]) => `${encode(name)}=${encode(String(value))}`);
-  return `#/${[view, ...path].map((part) => encodeURIComponent(part)).join("/")}${pairs.length ? `?${pairs.join("&")}` : ""}`;
+  const place = [view, ...path].map((part) => encodeURIComponent(part)).join("/");
+  return `#/${place}${pairs.length ? `?${pairs.join("&")}` : ""}`;
 }
 
 /** Goes to an address. With `replace`, the browser's "back" does not return to the present one. */
@@ -55,8 +57,8 @@ export function go(hash, { replace } = {}) {
 /**
  * Opens the view that the address names, now and at every change.
  *
- * @param {function({view: string, path: string[], query: object}, boolean): void} show Receives the address, and whether
- *   only the query differs from the one before.
+ * @param {function({view: string, path: string[], query: object}, boolean): void} show Receives the address, and
+ *   whether only the query differs from the one before.
  */
 export function startRouter(show) {
   let before = null;
@@ -68,5 +70,10 @@ export function startRouter(show) {
   };
   addEventListener("hashchange", follow);
   follow();
-  return { again: () => { before = null; follow(); } };
+  return {
+    again: () => {
+      before = null;
+      follow();
+    },
+  };
 }

@@ -21,21 +21,43 @@ export function readText(text) {
 function found(text, session) {
   const read = readText(text);
   if (!read.text) return [];
-  const guesses = read.kind === "text" && /^[^\s:/]+$/.test(read.text) ? [read, { kind: "principal", text: `user:${read.text}` }, { kind: "principal", text: `group:${read.text}` }] : [read];
-  const hits = guesses.flatMap((guess) => finders.map((finder) => finder(guess)).filter(Boolean)
-    .map((hit) => ({ ...hit, what: guess.text, hash: address(hit.view, hit.query, hit.path) })));
+  const guesses =
+    read.kind === "text" && /^[^\s:/]+$/.test(read.text)
+      ? [read, { kind: "principal", text: `user:${read.text}` }, { kind: "principal", text: `group:${read.text}` }]
+      : [read];
+  const hits = guesses.flatMap((guess) =>
+    finders
+      .map((finder) => finder(guess))
+      .filter(Boolean)
+      .map((hit) => ({ ...hit, what: guess.text, hash: address(hit.view, hit.query, hit.path) })),
+  );
   const wanted = read.text.toLowerCase();
-  const pages = views.filter((view) => view.section && view.title.toLowerCase().includes(wanted))
+  const pages = views
+    .filter((view) => view.section && view.title.toLowerCase().includes(wanted))
     .map((view) => ({ label: view.title, hash: address(view.name), icon: view.icon, needs: view.needs }));
   return [...pages, ...hits].filter((hit) => !hit.needs || session.may(hit.needs)).slice(0, 12);
 }
 
 /** Returns the search: a text field with a list of what it found. */
 export function searchBox(session) {
-  const list = h("ul", { class: "search-list", role: "listbox", id: unique("search"), "aria-label": "Results", hidden: true });
+  const list = h("ul", {
+    class: "search-list",
+    role: "listbox",
+    id: unique("search"),
+    "aria-label": "Results",
+    hidden: true,
+  });
   const input = h("input", {
-    type: "search", class: "search-input", placeholder: matchMedia("(max-width: 44rem)").matches ? "Search" : "Search user:alice, bucket/key, an id …", "aria-label": "Search", role: "combobox",
-    "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false",
+    type: "search",
+    class: "search-input",
+    placeholder: matchMedia("(max-width: 44rem)").matches ? "Search" : "Search user:alice, bucket/key, an id …",
+    "aria-label": "Search",
+    role: "combobox",
+    "aria-expanded": "false",
+    "aria-controls": list.id,
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    spellcheck: "false",
   });
   let hits = [];
   let chosen = 0;
@@ -45,16 +67,41 @@ export function searchBox(session) {
     chosen = 0;
     list.hidden = hits.length === 0 && !input.value.trim();
     input.setAttribute("aria-expanded", String(!list.hidden));
-    fill(list, hits.length ? hits.map((hit, index) => h("li", {
-      role: "option", id: `${list.id}-${index}`, on: { mousedown: (event) => { event.preventDefault(); take(hit); } },
-    }, icon(hit.icon), h("span", {}, hit.label), hit.what ? code(hit.what) : null)) : h("li", { class: "faint", role: "option", "aria-disabled": "true" },
-      "Write user:name, group:name, bucket/key, or an identifier."));
+    fill(
+      list,
+      hits.length
+        ? hits.map((hit, index) =>
+            h(
+              "li",
+              {
+                role: "option",
+                id: `${list.id}-${index}`,
+                on: {
+                  mousedown: (event) => {
+                    event.preventDefault();
+                    take(hit);
+                  },
+                },
+              },
+              icon(hit.icon),
+              h("span", {}, hit.label),
+              hit.what ? code(hit.what) : null,
+            ),
+          )
+        : h(
+            "li",
+            { class: "faint", role: "option", "aria-disabled": "true" },
+            "Write user:name, group:name, bucket/key, or an identifier.",
+          ),
+    );
     mark();
   }
 
   function mark() {
-    [...list.children].forEach((item, index) => item.setAttribute("aria-selected", String(hits.length > 0 && index === chosen)));
-    if (hits.length) input.setAttribute("aria-activedescendant", `${list.id}-${chosen}`); else input.removeAttribute("aria-activedescendant");
+    for (const [index, item] of [...list.children].entries())
+      item.setAttribute("aria-selected", String(hits.length > 0 && index === chosen));
+    if (hits.length) input.setAttribute("aria-activedescendant", `${list.id}-${chosen}`);
+    else input.removeAttribute("aria-activedescendant");
     list.children[chosen]?.scrollIntoView({ block: "nearest" });
   }
 
@@ -87,5 +134,15 @@ export function searchBox(session) {
       hide();
     }
   });
-  return { element: h("div", { class: "search", role: "search", title: visible("Press / to search") }, icon("search"), input, h("kbd", { "aria-hidden": "true" }, "/"), list), focus: () => input.focus() };
+  return {
+    element: h(
+      "div",
+      { class: "search", role: "search", title: visible("Press / to search") },
+      icon("search"),
+      input,
+      h("kbd", { "aria-hidden": "true" }, "/"),
+      list,
+    ),
+    focus: () => input.focus(),
+  };
 }

@@ -16,10 +16,16 @@ export class Session extends EventTarget {
     this.caller = null;
     /** When the credential ends, as far as the console knows. */
     this.expiresAt = null;
-    this.api = new API(contract, () => this.#credential, (problem) => this.#end(problem));
+    this.api = new API(
+      contract,
+      () => this.#credential,
+      (problem) => this.#end(problem),
+    );
   }
 
-  get isSignedIn() { return this.caller !== null; }
+  get isSignedIn() {
+    return this.caller !== null;
+  }
 
   /** Signs in with what the tab kept. Returns whether there was something that is still accepted. */
   async restore() {
@@ -45,7 +51,8 @@ export class Session extends EventTarget {
     this.#credential = credential;
     this.caller = data;
     this.expiresAt = data.expiresAt ?? null;
-    if (keep) sessionStorage.setItem(place, credential); else sessionStorage.removeItem(place);
+    if (keep) sessionStorage.setItem(place, credential);
+    else sessionStorage.removeItem(place);
     this.dispatchEvent(new Event("change"));
   }
 
@@ -64,10 +71,14 @@ export class Session extends EventTarget {
   }
 
   /** The roles of the person: `admin`, `auditor`. */
-  get roles() { return this.caller?.roles ?? []; }
+  get roles() {
+    return this.caller?.roles ?? [];
+  }
 
   /** Whether the person's rights end at buckets, prefixes or principals. */
-  get isLimited() { return Array.isArray(this.caller?.adminScopes); }
+  get isLimited() {
+    return Array.isArray(this.caller?.adminScopes);
+  }
 
   /**
    * Tests whether the person's roles permit an operation, so that views show no button that may not be pressed. The

@@ -4,14 +4,21 @@ import { Problem } from "./api.js";
 
 const place = "sluice.signin";
 
-const base64URL = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "");
+const base64URL = (bytes) =>
+  btoa(String.fromCharCode(...new Uint8Array(bytes)))
+    .replace(/\+/g, "-")
+    .replace(/\//g, "_")
+    .replace(/=+$/, "");
 const random = () => base64URL(crypto.getRandomValues(new Uint8Array(32)));
 const redirectURI = () => `${location.origin}/console/`;
 
 /** Tests whether a page at this address may be asked for a sign-in: only `https`, and `http` on this machine. */
 function isSafe(address) {
   const url = new URL(address);
-  return url.protocol === "https:" || (url.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname));
+  return (
+    url.protocol === "https:" ||
+    (url.protocol === "http:" && ["127.0.0.1", "[::1]", "localhost"].includes(url.hostname))
+  );
 }
 
 /**
@@ -21,15 +28,22 @@ function isSafe(address) {
  * @param {object} options `keep` keeps the token in the tab; `hash` is the address to return to.
  */
 export async function leaveFor(issuer, { keep, hash }) {
-  if (!isSafe(issuer.authorizationEndpoint) || !isSafe(issuer.tokenEndpoint)) throw new Problem({ title: "The issuer's endpoints are not https" });
+  if (!isSafe(issuer.authorizationEndpoint) || !isSafe(issuer.tokenEndpoint))
+    throw new Problem({ title: "The issuer's endpoints are not https" });
   const verifier = random();
   const attempt = { issuer: issuer.id, state: random(), nonce: random(), verifier, keep: keep === true, hash };
   sessionStorage.setItem(place, JSON.stringify(attempt));
   const challenge = base64URL(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
   const url = new URL(issuer.authorizationEndpoint);
   const parameters = {
-    response_type: "code", client_id: issuer.clientID, redirect_uri: redirectURI(), scope: (issuer.scopes ?? ["openid"]).join(" "),
-    state: attempt.state, nonce: attempt.nonce, code_challenge: challenge, code_challenge_method: "S256",
+    response_type: "code",
+    client_id: issuer.clientID,
+    redirect_uri: redirectURI(),
+    scope: (issuer.scopes ?? ["openid"]).join(" "),
+    state: attempt.state,
+    nonce: attempt.nonce,
+    code_challenge: challenge,
+    code_challenge_method: "S256",
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   location.assign(url.href);
@@ -52,8 +66,11 @@ export async function takeReturn(issuers) {
   const attempt = JSON.parse(sessionStorage.getItem(place) ?? "null");
   sessionStorage.removeItem(place);
   history.replaceState(null, "", `/console/${attempt?.hash ?? ""}`);
-  const refuse = (detail) => { throw new Problem({ title: "Sign-in failed", code: "SignIn", detail }); };
-  if (!attempt || query.get("state") !== attempt.state) refuse("The answer belongs to no sign-in that this tab began. Try again.");
+  const refuse = (detail) => {
+    throw new Problem({ title: "Sign-in failed", code: "SignIn", detail });
+  };
+  if (!attempt || query.get("state") !== attempt.state)
+    refuse("The answer belongs to no sign-in that this tab began. Try again.");
   const issuer = issuers.find((other) => other.id === attempt.issuer);
   if (!issuer) refuse("The issuer offers no sign-in any more.");
   if (query.has("iss") && query.get("iss") !== issuer.issuer) refuse("Another issuer answered.");
@@ -69,16 +86,27 @@ async function exchange(issuer, code, verifier, refuse) {
   let answer;
   try {
     answer = await fetch(issuer.tokenEndpoint, {
-      method: "POST", credentials: "omit", referrerPolicy: "no-referrer", redirect: "error", cache: "no-store",
+      method: "POST",
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+      redirect: "error",
+      cache: "no-store",
       body: new URLSearchParams({
-        grant_type: "authorization_code", code, redirect_uri: redirectURI(), client_id: issuer.clientID, code_verifier: verifier,
+        grant_type: "authorization_code",
+        code,
+        redirect_uri: redirectURI(),
+        client_id: issuer.clientID,
+        code_verifier: verifier,
       }),
     });
   } catch {
-    return refuse("The issuer's token endpoint cannot be reached from this page. It must permit this origin (CORS); validate the issuer.");
+    return refuse(
+      "This page cannot reach the issuer's token endpoint, which must permit this origin (CORS). Validate the issuer.",
+    );
   }
   const tokens = await answer.json().catch(() => ({}));
-  if (!answer.ok) refuse(`The token endpoint answered ${answer.status}: ${tokens.error_description ?? tokens.error ?? "no reason"}.`);
+  if (!answer.ok)
+    refuse(`The token endpoint answered ${answer.status}: ${tokens.error_description ?? tokens.error ?? "no reason"}.`);
   return tokens;
 }
 
@@ -95,7 +123,8 @@ function checkToken(token, issuer, nonce, refuse) {
   const audiences = [claims.aud].flat();
   if (claims.iss !== issuer.issuer) refuse("The ID token names another issuer.");
   if (!audiences.includes(issuer.clientID)) refuse("The ID token is for another client.");
-  if (audiences.length > 1 && claims.azp !== undefined && claims.azp !== issuer.clientID) refuse("The ID token was made for another client.");
+  if (audiences.length > 1 && claims.azp !== undefined && claims.azp !== issuer.clientID)
+    refuse("The ID token was made for another client.");
   if (claims.nonce !== nonce) refuse("The ID token belongs to another sign-in.");
   if (!(claims.exp * 1000 > Date.now() - 60_000)) refuse("The ID token has expired. Check the clock of this machine.");
   return claims;
@@ -115,11 +144,17 @@ export function takeOnce() {
  * @returns {Promise<string>} The fresh key.
  */
 export async function exchangeOnce(api, key) {
-  const used = new Problem({ title: "The link does not work any more", code: "SignIn", detail: "It works once. Ask for a new one." });
+  const used = new Problem({
+    title: "The link does not work any more",
+    code: "SignIn",
+    detail: "It works once. Ask for a new one.",
+  });
   const prefix = /^sluice_([a-z0-9]{12})_/.exec(key)?.[1];
   if (!prefix) throw used;
   try {
-    const { data: { items } } = await api.call("listAPIKeys", { query: { prefix }, bearer: key });
+    const {
+      data: { items },
+    } = await api.call("listAPIKeys", { query: { prefix }, bearer: key });
     const { data } = await api.call("rotateAPIKey", { path: { id: items[0].id }, bearer: key });
     return data.key;
   } catch (error) {

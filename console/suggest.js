@@ -11,7 +11,10 @@ export function suggestions(page) {
     if (!session.may(id)) return [];
     const old = cache.get(id);
     if (old && Date.now() - old.at < 60_000) return old.rows;
-    const rows = session.api.pages(id, { query: { pageSize: 1000 }, signal: page.signal }).next().then((items) => items.map(make));
+    const rows = session.api
+      .pages(id, { query: { pageSize: 1000 }, signal: page.signal })
+      .next()
+      .then((items) => items.map(make));
     cache.set(id, { at: Date.now(), rows });
     rows.catch(() => cache.delete(id));
     return rows;

@@ -1,4 +1,4 @@
-// Tables of rows: pages that are loaded on request, skeletons while they load, and what to do first where there are none.
+// Tables of rows: pages that are loaded on request, skeletons meanwhile, and what to do first where there are none.
 
 import { fill, h, isAbort, unique } from "./dom.js";
 import { none, number } from "./format.js";
@@ -27,9 +27,17 @@ export function columnsOf(contract, id, { show, hide = [], omit = [], cells = {}
     const member = members.get(name) ?? { name, label: name, kind: "text" };
     const isNumber = ["number", "bytes"].includes(member.kind);
     return {
-      name, title: titles[name] ?? member.label, help: member.help, align: isNumber ? "end" : null, hidden: hide.includes(name),
+      name,
+      title: titles[name] ?? member.label,
+      help: member.help,
+      align: isNumber ? "end" : null,
+      hidden: hide.includes(name),
       cell: cells[name] ?? ((row) => showValue(member, row[name], contract)),
-      sort: ["text", "enum", "number", "bytes", "duration", "time", "principal", "bucket", "boolean"].includes(member.kind) ? (row) => row[name] : null,
+      sort: ["text", "enum", "number", "bytes", "duration", "time", "principal", "bucket", "boolean"].includes(
+        member.kind,
+      )
+        ? (row) => row[name]
+        : null,
     };
   });
 }
@@ -60,7 +68,7 @@ export function dataTable(options) {
   let problem = null;
   let loading = false;
   let visit = 0;
-  let shown = readShown();
+  const shown = readShown();
   const head = h("thead", { role: "rowgroup" });
   const body = h("tbody", { role: "rowgroup" });
   const foot = h("div", { class: "table-foot" });
@@ -77,8 +85,13 @@ export function dataTable(options) {
   }
 
   function chooseColumn(name) {
-    if (shown.has(name) && shown.size > 1) shown.delete(name); else shown.add(name);
-    if (remember) localStorage.setItem(`sluice.columns.${remember}`, JSON.stringify({ shown: [...shown], known: columns.map((column) => column.name) }));
+    if (shown.has(name) && shown.size > 1) shown.delete(name);
+    else shown.add(name);
+    if (remember)
+      localStorage.setItem(
+        `sluice.columns.${remember}`,
+        JSON.stringify({ shown: [...shown], known: columns.map((column) => column.name) }),
+      );
     draw();
   }
 
@@ -86,19 +99,54 @@ export function dataTable(options) {
 
   function drawHead() {
     const canSort = pages === null || pages.done;
-    fill(head, h("tr", { role: "row" },
-      bulk ? h("th", { role: "columnheader", class: "tick-cell" }, h("input", {
-        type: "checkbox", "aria-label": "Choose all rows", checked: rows.length > 0 && ticked.size === rows.length,
-        on: { change: (event) => { ticked = new Set(event.target.checked ? rows.map(key) : []); draw(); } },
-      })) : null,
-      visible().map((column) => {
-        const sorted = order?.name === column.name ? (order.down ? "descending" : "ascending") : null;
-        const title = column.sort && canSort && rows.length > 1
-          ? h("button", { type: "button", class: "sort", on: { click: () => sortBy(column) } }, column.title, icon(sorted === "ascending" ? "up" : "down"))
-          : column.title;
-        return h("th", { role: "columnheader", scope: "col", class: column.align, title: column.help ? column.help.replace(/`/g, "") : null, "aria-sort": sorted }, title);
-      }),
-      menu ? h("th", { role: "columnheader", class: "menu-cell" }, h("span", { class: "unseen" }, "Actions")) : null));
+    fill(
+      head,
+      h(
+        "tr",
+        { role: "row" },
+        bulk
+          ? h(
+              "th",
+              { role: "columnheader", class: "tick-cell" },
+              h("input", {
+                type: "checkbox",
+                "aria-label": "Choose all rows",
+                checked: rows.length > 0 && ticked.size === rows.length,
+                on: {
+                  change: (event) => {
+                    ticked = new Set(event.target.checked ? rows.map(key) : []);
+                    draw();
+                  },
+                },
+              }),
+            )
+          : null,
+        visible().map((column) => {
+          const sorted = order?.name === column.name ? (order.down ? "descending" : "ascending") : null;
+          const title =
+            column.sort && canSort && rows.length > 1
+              ? h(
+                  "button",
+                  { type: "button", class: "sort", on: { click: () => sortBy(column) } },
+                  column.title,
+                  icon(sorted === "ascending" ? "up" : "down"),
+                )
+              : column.title;
+          return h(
+            "th",
+            {
+              role: "columnheader",
+              scope: "col",
+              class: column.align,
+              title: column.help ? column.help.replace(/`/g, "") : null,
+              "aria-sort": sorted,
+            },
+            title,
+          );
+        }),
+        menu ? h("th", { role: "columnheader", class: "menu-cell" }, h("span", { class: "unseen" }, "Actions")) : null,
+      ),
+    );
   }
 
   function sortBy(column) {
@@ -112,53 +160,141 @@ export function dataTable(options) {
     const cells = visible().map((column, index) => {
       const content = column.cell(row) ?? none();
       const linked = index === 0 && href ? h("a", { class: "row-link", href: href(row) }, content) : content;
-      return h("td", { role: "cell", class: [column.align, column.grow && "grow"], data: { label: column.title } }, h("div", { class: "cell" }, linked));
+      return h(
+        "td",
+        { role: "cell", class: [column.align, column.grow && "grow"], data: { label: column.title } },
+        h("div", { class: "cell" }, linked),
+      );
     });
     const entries = menu ? menu(row).filter(Boolean) : [];
     const id = key(row);
-    const line = h("tr", { role: "row", class: [tone?.(row), ticked.has(id) && "ticked"] },
-      bulk ? h("td", { role: "cell", class: "tick-cell" }, h("input", {
-        type: "checkbox", "aria-label": "Choose row", checked: ticked.has(id),
-        on: { change: (event) => { if (event.target.checked) ticked.add(id); else ticked.delete(id); line.classList.toggle("ticked", event.target.checked); drawHead(); drawBar(); } },
-      })) : null,
+    const line = h(
+      "tr",
+      { role: "row", class: [tone?.(row), ticked.has(id) && "ticked"] },
+      bulk
+        ? h(
+            "td",
+            { role: "cell", class: "tick-cell" },
+            h("input", {
+              type: "checkbox",
+              "aria-label": "Choose row",
+              checked: ticked.has(id),
+              on: {
+                change: (event) => {
+                  if (event.target.checked) ticked.add(id);
+                  else ticked.delete(id);
+                  line.classList.toggle("ticked", event.target.checked);
+                  drawHead();
+                  drawBar();
+                },
+              },
+            }),
+          )
+        : null,
       cells,
-      menu ? h("td", { role: "cell", class: "menu-cell" }, entries.length ? menuButton("Row actions", entries) : null) : null);
+      menu
+        ? h("td", { role: "cell", class: "menu-cell" }, entries.length ? menuButton("Row actions", entries) : null)
+        : null,
+    );
     return line;
   }
 
   function drawBar() {
     const chosen = rows.filter((row) => ticked.has(key(row)));
-    bar.hidden = !tools.length && !remember && !bulk;
-    fill(bar, chosen.length ? [h("strong", {}, `${number(chosen.length)} chosen`), bulk(chosen), button("Clear", { tone: "quiet", small: true, run: () => { ticked.clear(); draw(); } })] : tools,
+    bar.hidden = !tools.length && !bulk;
+    fill(
+      bar,
+      chosen.length
+        ? [
+            h("strong", {}, `${number(chosen.length)} chosen`),
+            bulk(chosen),
+            button("Clear", {
+              tone: "quiet",
+              small: true,
+              run: () => {
+                ticked.clear();
+                draw();
+              },
+            }),
+          ]
+        : tools,
       h("span", { class: "spring" }),
-      remember ? menuButton("Columns", () => columns.map((column) => ({
-        label: column.title, checked: shown.has(column.name), run: () => chooseColumn(column.name),
-      })), { icon: "columns", sticky: true }) : null);
+      columnMenu(),
+    );
+  }
+
+  function columnMenu() {
+    return remember
+      ? menuButton(
+          "Columns",
+          () =>
+            columns.map((column) => ({
+              label: column.title,
+              checked: shown.has(column.name),
+              run: () => chooseColumn(column.name),
+            })),
+          { icon: "columns", sticky: true },
+        )
+      : null;
   }
 
   function drawFoot() {
-    const words = pages && !pages.done ? `${number(rows.length)} rows so far` : rows.length === 1 ? "1 row" : `${number(rows.length)} rows`;
-    fill(foot, problem ? problemBox(problem, { retry: () => more() }) : null,
+    const words =
+      pages && !pages.done
+        ? `${number(rows.length)} rows so far`
+        : rows.length === 1
+          ? "1 row"
+          : `${number(rows.length)} rows`;
+    fill(
+      foot,
+      problem ? problemBox(problem, { retry: () => more() }) : null,
       rows.length ? h("span", { class: "faint number", role: "status" }, words) : null,
-      pages && !pages.done && !problem && rows.length ? button("Load more", { small: true, run: more }) : null);
+      pages && !pages.done && !problem && rows.length ? button("Load more", { small: true, run: more }) : null,
+      bar.hidden && rows.length && remember ? [h("span", { class: "spring" }), columnMenu()] : null,
+    );
   }
 
   function draw() {
     drawHead();
     drawBar();
     if (rows.length) fill(body, rows.map(drawRow));
-    else if (loading) fill(body, Array.from({ length: 6 }, (_, index) => boneRow(index)));
+    else if (loading)
+      fill(
+        body,
+        Array.from({ length: 6 }, (_, index) => boneRow(index)),
+      );
     else {
-      fill(body, problem ? null : h("tr", { role: "row", class: "empty-row" },
-        h("td", { role: "cell", colspan: String(columns.length + 2) }, emptyState(empty ?? { title: "There are no rows." }))));
+      fill(
+        body,
+        problem
+          ? null
+          : h(
+              "tr",
+              { role: "row", class: "empty-row" },
+              h(
+                "td",
+                { role: "cell", colspan: String(columns.length + 2) },
+                emptyState(empty ?? { title: "There are no rows." }),
+              ),
+            ),
+      );
     }
     drawFoot();
     element.setAttribute("aria-busy", String(loading));
   }
 
   function boneRow(index) {
-    return h("tr", { role: "row", class: "bone-row" }, visible().map((column, at) => h("td", { role: "cell", data: { label: column.title } },
-      h("div", { class: "bone", style: { "--width": `${40 + ((index * 31 + at * 17) % 45)}%` } }))));
+    return h(
+      "tr",
+      { role: "row", class: "bone-row" },
+      visible().map((column, at) =>
+        h(
+          "td",
+          { role: "cell", data: { label: column.title } },
+          h("div", { class: "bone", style: { "--width": `${40 + ((index * 31 + at * 17) % 45)}%` } }),
+        ),
+      ),
+    );
   }
 
   async function more() {
@@ -169,7 +305,8 @@ export function dataTable(options) {
     try {
       let fresh = [];
       // A page may be empty although more follow it.
-      do fresh = await pages.next(); while (!fresh.length && !pages.done);
+      do fresh = await pages.next();
+      while (!fresh.length && !pages.done);
       if (mine !== visit) return;
       const at = rows.length;
       rows = [...rows, ...fresh];
@@ -201,14 +338,20 @@ export function dataTable(options) {
     ticked = new Set();
     problem = null;
     loading = false;
-    if (pages) await more(); else draw();
+    if (pages) await more();
+    else draw();
   }
 
   load(options.rows ?? []);
   return {
-    element, load,
-    get rows() { return rows; },
-    get chosen() { return rows.filter((row) => ticked.has(key(row))); },
+    element,
+    load,
+    get rows() {
+      return rows;
+    },
+    get chosen() {
+      return rows.filter((row) => ticked.has(key(row)));
+    },
     replace(row) {
       const at = rows.findIndex((other) => key(other) === key(row));
       if (at < 0) return;
@@ -252,29 +395,69 @@ export function filterBar(page, id, { only, omit = [], extra = [] } = {}) {
     const common = { id: inputID, name: member.name };
     let input;
     if (member.kind === "enum") {
-      input = h("select", { ...common, on: { change: () => set(member.name, input.value) } },
-        h("option", { value: "" }, "Any"), member.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice)));
+      input = h(
+        "select",
+        { ...common, on: { change: () => set(member.name, input.value) } },
+        h("option", { value: "" }, "Any"),
+        member.choices.map((choice) => h("option", { value: choice, selected: choice === value }, choice)),
+      );
     } else if (member.kind === "boolean") {
-      input = h("input", { ...common, type: "checkbox", checked: value === "true", on: { change: () => set(member.name, input.checked ? "true" : "") } });
+      input = h("input", {
+        ...common,
+        type: "checkbox",
+        checked: value === "true",
+        on: { change: () => set(member.name, input.checked ? "true" : "") },
+      });
     } else if (member.kind === "time") {
-      input = h("input", { ...common, type: "datetime-local", value: localTime(value), on: { change: () => set(member.name, input.value ? new Date(input.value).toISOString() : "") } });
+      input = h("input", {
+        ...common,
+        type: "datetime-local",
+        value: localTime(value),
+        on: { change: () => set(member.name, input.value ? new Date(input.value).toISOString() : "") },
+      });
     } else {
       input = h("input", {
-        ...common, type: "search", value, spellcheck: "false", autocomplete: "off", class: "code",
-        placeholder: { principal: "user:alice", bucket: "photos" }[member.kind] ?? (member.name === "principal" ? "user:alice" : ""),
+        ...common,
+        type: "search",
+        value,
+        spellcheck: "false",
+        autocomplete: "off",
+        class: "code",
+        placeholder:
+          { principal: "user:alice", bucket: "photos" }[member.kind] ??
+          (member.name === "principal" ? "user:alice" : ""),
         on: { change: () => set(member.name, input.value.trim() === "" ? "" : input.value) },
       });
     }
-    return h("div", { class: ["filter", member.kind], title: member.help.replace(/`/g, "") }, h("label", { for: inputID }, member.label), input);
+    return h(
+      "div",
+      { class: ["filter", member.kind], title: member.help.replace(/`/g, "") },
+      h("label", { for: inputID }, member.label),
+      input,
+    );
   });
   const isSet = members.some((member) => page.query[member.name]);
   const bar = h("div", { class: ["filters", isSet && "shown"], role: "group", "aria-label": "Filters" });
   const opener = button("Filters", {
-    icon: "filter", small: true, attributes: { "aria-expanded": String(isSet) },
+    icon: "filter",
+    small: true,
+    attributes: { "aria-expanded": String(isSet) },
     run: () => opener.setAttribute("aria-expanded", String(bar.classList.toggle("shown"))),
   });
   opener.classList.add("filter-switch");
-  return fill(bar, opener, inputs, extra, isSet ? button("Clear filters", { tone: "quiet", small: true, run: () => page.setQuery(Object.fromEntries(members.map((member) => [member.name, ""]))) }) : null);
+  return fill(
+    bar,
+    opener,
+    inputs,
+    extra,
+    isSet
+      ? button("Clear filters", {
+          tone: "quiet",
+          small: true,
+          run: () => page.setQuery(Object.fromEntries(members.map((member) => [member.name, ""]))),
+        })
+      : null,
+  );
 }
 
 /** Returns a time as `datetime-local` fields want it. */
@@ -282,5 +465,6 @@ export function localTime(value) {
   const date = new Date(value);
   if (!value || Number.isNaN(date.getTime())) return "";
   const part = (number, length = 2) => String(number).padStart(length, "0");
-  return `${date.getFullYear()}-${part(date.getMonth() + 1)}-${part(date.getDate())}T${part(date.getHours())}:${part(date.getMinutes())}`;
+  const day = [date.getFullYear(), part(date.getMonth() + 1), part(date.getDate())].join("-");
+  return `${day}T${part(date.getHours())}:${part(date.getMinutes())}`;
 }

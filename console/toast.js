@@ -16,11 +16,39 @@ export function toast(text, { tone = "ok", action, seconds = 6, note } = {}) {
   if (!shelf.isConnected) document.body.append(shelf);
   if (shelf.matches(":popover-open")) shelf.hidePopover();
   shelf.showPopover();
-  const element = h("div", { class: ["toast", tone] }, icon(tone === "bad" ? "emergency" : "check"),
-    h("div", { class: "toast-body" }, h("p", {}, visible(text)), note ? h("p", { class: "faint" }, visible(note)) : null),
-    action ? h("button", { type: "button", class: "button small", on: { click: () => { element.remove(); action.run(); } } }, action.label) : null,
-    h("button", { type: "button", class: "button quiet icon-only small", title: "Close", on: { click: () => element.remove() } },
-      icon("close"), h("span", { class: "unseen" }, "Close message")));
+  const element = h(
+    "div",
+    { class: ["toast", tone] },
+    icon(tone === "bad" ? "emergency" : "check"),
+    h(
+      "div",
+      { class: "toast-body" },
+      h("p", {}, visible(text)),
+      note ? h("p", { class: "faint" }, visible(note)) : null,
+    ),
+    action
+      ? h(
+          "button",
+          {
+            type: "button",
+            class: "button small",
+            on: {
+              click: () => {
+                element.remove();
+                action.run();
+              },
+            },
+          },
+          action.label,
+        )
+      : null,
+    h(
+      "button",
+      { type: "button", class: "button quiet icon-only small", title: "Close", on: { click: () => element.remove() } },
+      icon("close"),
+      h("span", { class: "unseen" }, "Close message"),
+    ),
+  );
   shelf.append(element);
   while (shelf.childElementCount > 4) shelf.firstElementChild.remove();
   const leave = () => (element.matches(":hover, :focus-within") ? setTimeout(leave, 2000) : element.remove());

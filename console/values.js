@@ -5,8 +5,19 @@ import { code, duration, id, label, none, number, principal, size, text, time } 
 import { actionBadges, badge, facts } from "./parts.js";
 
 const tones = {
-  allow: "ok", deny: "bad", allowed: "ok", denied: "bad", conditional: "warn", active: "ok", pending: "info", ended: null, landed: "ok",
-  missing: "warn", mismatched: "bad", granted: "ok", failed: "bad",
+  allow: "ok",
+  deny: "bad",
+  allowed: "ok",
+  denied: "bad",
+  conditional: "warn",
+  active: "ok",
+  pending: "info",
+  ended: null,
+  landed: "ok",
+  missing: "warn",
+  mismatched: "bad",
+  granted: "ok",
+  failed: "bad",
 };
 
 /**
@@ -19,28 +30,62 @@ const tones = {
 export function showValue(member, value, contract) {
   if (value === undefined || value === null) return none();
   switch (member.kind) {
-    case "boolean": return value ? "Yes" : "No";
-    case "bytes": return size(value);
-    case "duration": return h("span", { class: "number", title: `${number(value)} seconds` }, duration(value));
-    case "number": return h("span", { class: "number" }, number(value));
-    case "time": return time(value);
-    case "principal": return principal(value);
-    case "bucket": return code(value);
-    case "id": return id(value);
-    case "enum": return badge(String(value), tones[value]);
-    case "set": return /actions/i.test(member.name) ? actionBadges(value) : h("span", { class: "badges" }, value.map((item) => badge(item)));
-    case "list": return value.length ? h("ul", { class: "plain" }, value.map((item) => h("li", {}, code(item)))) : none();
-    case "object": return showObject(member.schema, value, contract);
-    case "rows": return value.length ? value.map((item) => showObject(contract.resolve(member.schema.items), item, contract)) : none();
-    case "map": return Object.keys(value).length ? facts(Object.entries(value).map(([name, item]) => [code(name), code(item)])) : none();
-    case "text": return /note|name|detail|description|title/i.test(member.name) ? text(value) : code(value);
-    default: return typeof value === "object" ? code(JSON.stringify(value)) : code(value);
+    case "boolean":
+      return value ? "Yes" : "No";
+    case "bytes":
+      return size(value);
+    case "duration":
+      return h("span", { class: "number", title: `${number(value)} seconds` }, duration(value));
+    case "number":
+      return h("span", { class: "number" }, number(value));
+    case "time":
+      return time(value);
+    case "principal":
+      return principal(value);
+    case "bucket":
+      return code(value);
+    case "id":
+      return id(value);
+    case "enum":
+      return badge(String(value), tones[value]);
+    case "set":
+      return /actions/i.test(member.name)
+        ? actionBadges(value)
+        : h(
+            "span",
+            { class: "badges" },
+            value.map((item) => badge(item)),
+          );
+    case "list":
+      return value.length
+        ? h(
+            "ul",
+            { class: "plain" },
+            value.map((item) => h("li", {}, code(item))),
+          )
+        : none();
+    case "object":
+      return showObject(member.schema, value, contract);
+    case "rows":
+      return value.length
+        ? value.map((item) => showObject(contract.resolve(member.schema.items), item, contract))
+        : none();
+    case "map":
+      return Object.keys(value).length
+        ? facts(Object.entries(value).map(([name, item]) => [code(name), code(item)]))
+        : none();
+    case "text":
+      return /note|name|detail|description|title/i.test(member.name) ? text(value) : code(value);
+    default:
+      return typeof value === "object" ? code(JSON.stringify(value)) : code(value);
   }
 }
 
 /** Returns the members of an object that have a value, by their labels. */
 export function showObject(schema, value, contract) {
-  const pairs = contract.members(schema).filter((member) => value[member.name] !== undefined && value[member.name] !== null)
+  const pairs = contract
+    .members(schema)
+    .filter((member) => value[member.name] !== undefined && value[member.name] !== null)
     .map((member) => [member.label, showValue(member, value[member.name], contract), member.help]);
   return pairs.length ? facts(pairs) : none();
 }
@@ -50,14 +95,19 @@ export function conditionWords(conditions = {}, contract) {
   const members = contract.members(contract.schema("GrantConditions"));
   const all = members.filter((member) => conditions[member.name] !== undefined && conditions[member.name] !== false);
   if (!all.length) return none();
-  return h("span", { class: "badges" }, all.map((member) => badge([member.label, shortWord(member, conditions[member.name])].filter(Boolean).join(" "))));
+  return h(
+    "span",
+    { class: "badges" },
+    all.map((member) => badge([member.label, shortWord(member, conditions[member.name])].filter(Boolean).join(" "))),
+  );
 }
 
 function shortWord(member, value) {
   if (value === true) return "";
   if (member.kind === "bytes") return `≤ ${size(value).textContent}`;
   if (member.kind === "duration") return `≤ ${duration(value)}`;
-  if (Array.isArray(value)) return value.length > 2 ? `${value.slice(0, 2).join(", ")} +${value.length - 2}` : value.join(", ");
+  if (Array.isArray(value))
+    return value.length > 2 ? `${value.slice(0, 2).join(", ")} +${value.length - 2}` : value.join(", ");
   return String(value);
 }
 
@@ -77,15 +127,36 @@ export function placeOf(grant) {
 export function showDifference(before, after, schema, contract) {
   const known = new Map((schema ? contract.members(schema) : []).map((member) => [member.name, member]));
   const names = [...new Set([...known.keys(), ...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
-  const differing = names.filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]));
+  const differing = names.filter((name) => written(before?.[name]) !== written(after?.[name]));
   if (!differing.length) return h("p", { class: "faint" }, "No difference.");
-  return h("div", { class: "diff" }, differing.map((name) => {
-    const member = known.get(name) ?? { name, label: label(name), kind: typeof (after ?? before)?.[name] === "string" ? "text" : "json" };
-    const side = (tag, word, value) => (value === undefined || value === null || value === "" || (Array.isArray(value) && !value.length) ? null
-      : h(tag, {}, h("span", { class: "unseen" }, word), plainValue(member, value, contract)));
-    return h("div", {}, h("span", { class: "faint" }, member.label), h("div", { class: "stack" },
-      side("del", "before: ", before?.[name]), side("ins", "after: ", after?.[name])));
-  }));
+  return h(
+    "div",
+    { class: "diff" },
+    differing.map((name) => {
+      const member = known.get(name) ?? {
+        name,
+        label: label(name),
+        kind: typeof (after ?? before)?.[name] === "string" ? "text" : "json",
+      };
+      const side = (tag, word, value) =>
+        written(value) === ""
+          ? null
+          : h(tag, {}, h("span", { class: "unseen" }, word), plainValue(member, value, contract));
+      return h(
+        "div",
+        {},
+        h("span", { class: "faint" }, member.label),
+        h("div", { class: "stack" }, side("del", "before: ", before?.[name]), side("ins", "after: ", after?.[name])),
+      );
+    }),
+  );
+}
+
+/** Returns a value for comparison. An absent member says the same as an empty one. */
+function written(value) {
+  const isEmpty =
+    value === undefined || value === null || value === "" || (typeof value === "object" && !Object.keys(value).length);
+  return isEmpty ? "" : JSON.stringify(value);
 }
 
 function plainValue(member, value, contract) {
@@ -95,7 +166,17 @@ function plainValue(member, value, contract) {
 
 /** Returns a grant in one line: effect, actions, place and principal, with a link to it. */
 export function grantLine(grant) {
-  const content = [badge(grant.effect ?? "allow", tones[grant.effect ?? "allow"]), actionBadges(grant.actions), h("span", {}, code(grant.bucket), " / ", placeOf(grant)),
-    h("span", { class: "faint" }, "to"), principal(grant.principal)];
-  return h("span", { class: "grant-line" }, content, grant.id ? h("a", { href: `#/grants/${encodeURIComponent(grant.id)}` }, "Open") : null);
+  const content = [
+    badge(grant.effect ?? "allow", tones[grant.effect ?? "allow"]),
+    actionBadges(grant.actions),
+    h("span", {}, code(grant.bucket), " / ", placeOf(grant)),
+    h("span", { class: "faint" }, "to"),
+    principal(grant.principal),
+  ];
+  return h(
+    "span",
+    { class: "grant-line" },
+    content,
+    grant.id ? h("a", { href: `#/grants/${encodeURIComponent(grant.id)}` }, "Open") : null,
+  );
 }

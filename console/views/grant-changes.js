@@ -1,4 +1,4 @@
-// Changes of grants, each with what it would do before it is made: a dry run, a replay of the ledger, and what is alive.
+// Changes of grants. Before each is made, it shows a dry run, a replay of the ledger, and what is alive.
 
 import { confirm, openDialog } from "../dialog.js";
 import { fill, h, isAbort, unique } from "../dom.js";
@@ -28,8 +28,14 @@ function contentOf(grant) {
  */
 export function editGrant(page, { row, etag, value }) {
   return editRow(page, {
-    title: row ? "Change the grant" : "New grant", create: "createGrant", patch: "patchGrant", row, etag, value,
-    path: row ? { id: row.id } : undefined, order: ["principal", "effect", "actions", "bucket"],
+    title: row ? "Change the grant" : "New grant",
+    create: "createGrant",
+    patch: "patchGrant",
+    row,
+    etag,
+    value,
+    path: row ? { id: row.id } : undefined,
+    order: ["principal", "effect", "actions", "bucket"],
     saved: "In force on every gateway",
     review: async ({ after }) => {
       const content = contentOf(after);
@@ -37,51 +43,93 @@ export function editGrant(page, { row, etag, value }) {
       const write = row ? { id: row.id, ifMatch: etag, ...content } : content;
       const { data } = await page.call("applyGrants", { body: { dryRun: true, writes: [write] } });
       const schema = page.contract.schema("Grant");
-      return h("div", { class: "stack" },
-        message(data.unchanged ? "info" : "ok", data.unchanged ? "A grant says this already: nothing would change." : "The dry run accepts it."),
+      return h(
+        "div",
+        { class: "stack" },
+        message(
+          data.unchanged ? "info" : "ok",
+          data.unchanged ? "A grant says this already: nothing would change." : "The dry run accepts it.",
+        ),
         row ? showDifference(contentOf(row), content, schema, page.contract) : grantLine(content),
         row ? blastRadiusCard(page, "getBlastRadiusOfGrant", row.id) : null,
-        simulationCard(page, row ? { replace: [{ id: row.id, ...content }] } : { add: [content] }, { starts: true }));
+        simulationCard(page, row ? { replace: [{ id: row.id, ...content }] } : { add: [content] }, { starts: true }),
+      );
     },
   });
 }
 
 /**
- * Reads the state of grants, so that a change of many is refused if somebody changes one of them meanwhile: a dry run of
- * the rows as they were read changes nothing and answers with their tags.
+ * Reads the tags of grants, so that a change of many is refused if somebody changes one of them meanwhile. A dry run
+ * of the rows as they were read changes nothing, and answers with their tags.
  */
 async function tagsOf(page, rows) {
-  const { data } = await page.session.api.call("applyGrants", { body: { dryRun: true, writes: rows }, signal: page.signal });
+  const { data } = await page.session.api.call("applyGrants", {
+    body: { dryRun: true, writes: rows },
+    signal: page.signal,
+  });
   const changed = data.writes.filter((write) => write.result !== "unchanged").length;
   if (changed) throw new Error(`${count(changed, "grant")} changed since the list was read. Load the list again.`);
   return data.writes.map((write) => write.etag);
 }
 
 function sample(rows) {
-  return disclosure(`The grants (${number(rows.length)})`, { open: rows.length <= 5 }, h("ul", { class: "plain" }, rows.slice(0, 100).map((row) => h("li", {}, grantLine(row))),
-    rows.length > 100 ? h("li", { class: "faint" }, `and ${number(rows.length - 100)} more`) : null));
+  return disclosure(
+    `The grants (${number(rows.length)})`,
+    { open: rows.length <= 5 },
+    h(
+      "ul",
+      { class: "plain" },
+      rows.slice(0, 100).map((row) => h("li", {}, grantLine(row))),
+      rows.length > 100 ? h("li", { class: "faint" }, `and ${number(rows.length - 100)} more`) : null,
+    ),
+  );
 }
 
 const mostSimulated = 500;
 
 function replay(page, change, rows) {
   if (rows.length <= mostSimulated) return simulationCard(page, change, { starts: true });
-  return message("warn", `A replay takes at most ${number(mostSimulated)} grants`, h("p", {}, "Narrow the filters to see what the change would have refused."));
+  return message(
+    "warn",
+    `A replay takes at most ${number(mostSimulated)} grants`,
+    h("p", {}, "Narrow the filters to see what the change would have refused."),
+  );
 }
 
 /** What is alive because of several grants, added up for the first of them. */
 function aliveCard(page, rows) {
-  const place = h("div", { class: "tiles", "aria-live": "polite" }, h("p", { class: "faint" }, "Counting what is alive …"));
+  const place = h(
+    "div",
+    { class: "tiles", "aria-live": "polite" },
+    h("p", { class: "faint" }, "Counting what is alive …"),
+  );
   const some = rows.slice(0, 25);
   (async () => {
     try {
-      const all = await Promise.all(some.map((row) => page.session.api.call("getBlastRadiusOfGrant", { path: { id: row.id }, signal: page.signal })));
+      const all = await Promise.all(
+        some.map((row) =>
+          page.session.api.call("getBlastRadiusOfGrant", { path: { id: row.id }, signal: page.signal }),
+        ),
+      );
       const sum = (name) => all.reduce((total, { data }) => total + data[name], 0);
-      const last = all.map(({ data }) => data.lastExpiresAt).filter(Boolean).sort().at(-1);
-      fill(place,
-        tile("Can still be used", number(sum("count")), { tone: sum("count") ? "warn" : null, text: last ? `the last for ${duration(Math.max(0, (new Date(last) - Date.now()) / 1000))}` : "issued because of these grants" }),
+      const last = all
+        .map(({ data }) => data.lastExpiresAt)
+        .filter(Boolean)
+        .sort()
+        .at(-1);
+      fill(
+        place,
+        tile("Can still be used", number(sum("count")), {
+          tone: sum("count") ? "warn" : null,
+          text: last
+            ? `the last for ${duration(Math.max(0, (new Date(last) - Date.now()) / 1000))}`
+            : "issued because of these grants",
+        }),
         tile("Temporary credentials", number(sum("sessionCount")), { tone: sum("sessionCount") ? "bad" : null }),
-        rows.length > some.length ? tile("Counted", `${number(some.length)} of ${number(rows.length)}`, { text: "the first grants" }) : null);
+        rows.length > some.length
+          ? tile("Counted", `${number(some.length)} of ${number(rows.length)}`, { text: "the first grants" })
+          : null,
+      );
     } catch (error) {
       if (!isAbort(error)) fill(place, problemBox(error));
     }
@@ -94,9 +142,21 @@ export async function bulkDelete(page, rows) {
   const tags = await tagsOf(page, rows);
   const body = { deletes: rows.map((row, index) => ({ id: row.id, ifMatch: tags[index] })) };
   const done = await confirm(`Delete ${count(rows.length, "grant")}?`, {
-    confirm: "Delete", danger: true, typed: rows.length > 10 ? `delete ${rows.length}` : undefined,
-    body: h("div", { class: "stack" }, h("p", {}, "All of them or none are deleted, as one change. Once it is answered, no gateway issues anything because of them."),
-      sample(rows), aliveCard(page, rows), replay(page, { remove: rows.map((row) => row.id) }, rows)),
+    confirm: "Delete",
+    danger: true,
+    typed: rows.length > 10 ? `delete ${rows.length}` : undefined,
+    body: h(
+      "div",
+      { class: "stack" },
+      h(
+        "p",
+        {},
+        "They are deleted as one change, all or none. Once it is answered, no gateway issues anything because of them.",
+      ),
+      sample(rows),
+      aliveCard(page, rows),
+      replay(page, { remove: rows.map((row) => row.id) }, rows),
+    ),
     run: () => page.call("applyGrants", { body }),
   });
   if (done) toast(`Deleted ${count(rows.length, "grant")}`);
@@ -107,10 +167,16 @@ export async function bulkDelete(page, rows) {
 export async function bulkChange(page, rows) {
   const tags = await tagsOf(page, rows);
   const schema = page.contract.bodyOf("replaceGrant");
-  const members = page.contract.members(schema).filter((member) => !fixed.includes(member.name) && member.name !== "template");
+  const members = page.contract
+    .members(schema)
+    .filter((member) => !fixed.includes(member.name) && member.name !== "template");
   const optional = (name) => !(schema.required ?? []).includes(name) && name !== "prefix";
   return openDialog(`Change ${count(rows.length, "grant")}`, { side: true, wide: true }, (close) => {
-    const choice = h("select", { id: unique("member") }, members.map((member) => h("option", { value: member.name, selected: member.name === "notAfter" }, member.label)));
+    const choice = h(
+      "select",
+      { id: unique("member") },
+      members.map((member) => h("option", { value: member.name, selected: member.name === "notAfter" }, member.label)),
+    );
     const place = h("div", { class: "stack" });
     const judged = h("div", { class: "stack" });
     const trouble = h("div", { class: "stack" });
@@ -130,8 +196,24 @@ export async function bulkChange(page, rows) {
       const name = choice.value;
       const only = { ...schema, oneOf: undefined, required: [name], properties: { [name]: schema.properties[name] } };
       form = schemaForm(page.contract, only, { suggest: suggestions(page), showsJSON: false, onChange: forget });
-      const box = h("input", { type: "checkbox", id: unique("remove"), on: { change: () => { removes = box.checked; form.element.hidden = removes; forget(); } } });
-      fill(place, form.element, optional(name) ? h("p", { class: "check" }, box, h("label", { for: box.id }, "Remove it from the grants")) : null);
+      const box = h("input", {
+        type: "checkbox",
+        id: unique("remove"),
+        on: {
+          change: () => {
+            removes = box.checked;
+            form.element.hidden = removes;
+            forget();
+          },
+        },
+      });
+      fill(
+        place,
+        form.element,
+        optional(name)
+          ? h("p", { class: "check" }, box, h("label", { for: box.id }, "Remove it from the grants"))
+          : null,
+      );
     };
     choice.addEventListener("change", choose);
     choose();
@@ -153,10 +235,19 @@ export async function bulkChange(page, rows) {
         const writes = written();
         const { data } = await page.call("applyGrants", { body: { dryRun: true, writes } });
         const changing = writes.filter((_, index) => data.writes[index].result === "updated");
-        fill(judged, message(data.updated ? "ok" : "info", data.updated ? `The dry run accepts it: ${count(data.updated, "grant")} would change, ${number(data.unchanged)} would not.` : "Nothing would change."),
-          sample(rows), aliveCard(page, rows),
+        fill(
+          judged,
+          message(
+            data.updated ? "ok" : "info",
+            data.updated
+              ? `Accepted by the dry run: ${count(data.updated, "grant")} would change, ${number(data.unchanged)} not.`
+              : "Nothing would change.",
+          ),
+          sample(rows),
+          aliveCard(page, rows),
           changing.length ? replay(page, { replace: changing.map(({ ifMatch, ...grant }) => grant) }, changing) : null,
-          disclosure("Show command", {}, commandLines(page.lines("applyGrants", { body: { writes } }))));
+          disclosure("Show command", {}, commandLines(page.lines("applyGrants", { body: { writes } }))),
+        );
         if (data.updated) {
           seen = writes;
           act.querySelector(".label").textContent = `Change ${count(data.updated, "grant")}`;
@@ -177,8 +268,18 @@ export async function bulkChange(page, rows) {
     }
 
     return {
-      body: [h("p", {}, "One member receives the same value in all of them, as one change of policy. If somebody changes one of these grants meanwhile, nothing is changed."),
-        h("div", { class: "field" }, h("label", { for: choice.id }, "Member"), choice), place, judged, trouble],
+      body: [
+        h(
+          "p",
+          {},
+          "One member receives the same value in all of them, as one change of policy. If somebody changes one of " +
+            "these grants meanwhile, nothing is changed.",
+        ),
+        h("div", { class: "field" }, h("label", { for: choice.id }, "Member"), choice),
+        place,
+        judged,
+        trouble,
+      ],
       footer: [button("Cancel", { run: () => close(false) }), act],
     };
   });
@@ -188,11 +289,32 @@ export async function bulkChange(page, rows) {
 export function importGrants(page, filters) {
   const operation = "importGrants";
   return openDialog("Import grants", { side: true, wide: true }, (close) => {
-    const input = h("input", { type: "file", id: unique("file"), accept: ".ndjson,.jsonl,.csv,text/csv,application/x-ndjson" });
-    const options = schemaForm(page.contract, {
-      type: "object", properties: Object.fromEntries(page.contract.operation(operation).parameters.filter(({ in: place, name }) => place === "query" && name !== "dryRun" && name !== "samples")
-        .map((parameter) => [parameter.name, { ...page.contract.resolve(parameter.schema), description: parameter.description }])),
-    }, { value: { bucket: filters.bucket, principal: filters.principal, prefix: filters.prefix }, suggest: suggestions(page), showsJSON: false, onChange: () => forget() });
+    const input = h("input", {
+      type: "file",
+      id: unique("file"),
+      accept: ".ndjson,.jsonl,.csv,text/csv,application/x-ndjson",
+    });
+    const options = schemaForm(
+      page.contract,
+      {
+        type: "object",
+        properties: Object.fromEntries(
+          page.contract
+            .operation(operation)
+            .parameters.filter(({ in: place, name }) => place === "query" && name !== "dryRun" && name !== "samples")
+            .map((parameter) => [
+              parameter.name,
+              { ...page.contract.resolve(parameter.schema), description: parameter.description },
+            ]),
+        ),
+      },
+      {
+        value: { bucket: filters.bucket, principal: filters.principal, prefix: filters.prefix },
+        suggest: suggestions(page),
+        showsJSON: false,
+        onChange: () => forget(),
+      },
+    );
     const result = h("div", { class: "stack" });
     const bar = progressBar("Sending the file");
     const commands = h("div", { class: "stack" });
@@ -206,10 +328,20 @@ export function importGrants(page, filters) {
       showCommands();
     }
     const call = (dryRun) => ({ query: { ...options.value(), ...(dryRun ? { dryRun: "true", samples: 50 } : {}) } });
-    const typeOf = (file) => (/\.csv$/i.test(file.name) || file.type === "text/csv" ? "text/csv" : "application/x-ndjson");
+    const typeOf = (file) =>
+      /\.csv$/i.test(file.name) || file.type === "text/csv" ? "text/csv" : "application/x-ndjson";
     const showCommands = () => {
       const file = input.files[0];
-      fill(commands, commandLines(page.lines(operation, { ...call(!isTried), file: file?.name ?? "grants.ndjson", type: file ? typeOf(file) : "application/x-ndjson" })));
+      fill(
+        commands,
+        commandLines(
+          page.lines(operation, {
+            ...call(!isTried),
+            file: file?.name ?? "grants.ndjson",
+            type: file ? typeOf(file) : "application/x-ndjson",
+          }),
+        ),
+      );
     };
     input.addEventListener("change", forget);
     showCommands();
@@ -229,7 +361,7 @@ export function importGrants(page, filters) {
           else bar.show(null, `${bytes(whole)} sent; the gateway compares …`);
         });
         if (!dryRun) {
-          toast(`Imported: ${number(data.created)} created, ${number(data.updated)} changed, ${number(data.deleted)} deleted`);
+          toast(`${number(data.created)} created, ${number(data.updated)} changed, ${number(data.deleted)} deleted`);
           close(true);
           return;
         }
@@ -243,13 +375,33 @@ export function importGrants(page, filters) {
       } catch (error) {
         if (isAbort(error)) return;
         const line = error.document?.line;
-        fill(result, problemBox(error), line ? h("p", {}, `Line ${number(line)} of the file${error.field ? `, member ${error.field}` : ""}. Nothing was changed.`) : null);
+        fill(
+          result,
+          problemBox(error),
+          line
+            ? h(
+                "p",
+                {},
+                `Line ${number(line)} of the file${error.field ? `, member ${error.field}` : ""}. Nothing was changed.`,
+              )
+            : null,
+        );
       }
     }
 
     return {
-      body: [h("p", {}, "The file has a grant a line, as the export writes them: NDJSON or CSV. First it is only compared; nothing changes until you have seen the difference."),
-        h("div", { class: "field" }, h("label", { for: input.id }, "File"), input), options.element, result, disclosure("Show command", {}, commands)],
+      body: [
+        h(
+          "p",
+          {},
+          "The file has a grant a line, as the export writes them: NDJSON or CSV. First it is only compared; nothing " +
+            "changes until you have seen the difference.",
+        ),
+        h("div", { class: "field" }, h("label", { for: input.id }, "File"), input),
+        options.element,
+        result,
+        disclosure("Show command", {}, commands),
+      ],
       footer: [button("Cancel", { run: () => close(false) }), act],
     };
   });
@@ -258,17 +410,55 @@ export function importGrants(page, filters) {
 function showImport(page, data) {
   const schema = page.contract.schema("Grant");
   const tones = { created: "ok", updated: "info", deleted: "bad" };
-  return h("div", { class: "stack" },
-    h("div", { class: "tiles" },
-      tile("Created", number(data.created), { tone: data.created ? "ok" : null }), tile("Changed", number(data.updated)),
-      tile("Deleted", number(data.deleted), { tone: data.deleted ? "bad" : null }), tile("Unchanged", number(data.unchanged))),
-    data.samples.length ? dataTable({
-      caption: "Some of the changes", rows: data.samples, key: (row) => `${row.line}${row.before?.id}`,
-      columns: [
-        { name: "result", title: "Result", cell: (row) => badge(row.result, tones[row.result]) },
-        { name: "line", title: "Line", align: "end", cell: (row) => (row.line === undefined ? null : number(row.line)) },
-        { name: "grant", title: "Grant", cell: (row) => h("span", {}, principal((row.after ?? row.before).principal), " ", code((row.after ?? row.before).bucket), " / ", placeOf(row.after ?? row.before)) },
-        { name: "difference", title: "Difference", grow: true, cell: (row) => (row.before && row.after ? showDifference(contentOf(row.before), row.after, schema, page.contract) : null) },
-      ],
-    }).element : emptyState({ title: "The file says what there is already", text: "Nothing would change.", icon: "check" }));
+  return h(
+    "div",
+    { class: "stack" },
+    h(
+      "div",
+      { class: "tiles" },
+      tile("Created", number(data.created), { tone: data.created ? "ok" : null }),
+      tile("Changed", number(data.updated)),
+      tile("Deleted", number(data.deleted), { tone: data.deleted ? "bad" : null }),
+      tile("Unchanged", number(data.unchanged)),
+    ),
+    data.samples.length
+      ? dataTable({
+          caption: "Some of the changes",
+          rows: data.samples,
+          key: (row) => `${row.line}${row.before?.id}`,
+          columns: [
+            { name: "result", title: "Result", cell: (row) => badge(row.result, tones[row.result]) },
+            {
+              name: "line",
+              title: "Line",
+              align: "end",
+              cell: (row) => (row.line === undefined ? null : number(row.line)),
+            },
+            {
+              name: "grant",
+              title: "Grant",
+              cell: (row) =>
+                h(
+                  "span",
+                  {},
+                  principal((row.after ?? row.before).principal),
+                  " ",
+                  code((row.after ?? row.before).bucket),
+                  " / ",
+                  placeOf(row.after ?? row.before),
+                ),
+            },
+            {
+              name: "difference",
+              title: "Difference",
+              grow: true,
+              cell: (row) =>
+                row.before && row.after
+                  ? showDifference(contentOf(row.before), row.after, schema, page.contract)
+                  : null,
+            },
+          ],
+        }).element
+      : emptyState({ title: "The file says what there is already", text: "Nothing would change.", icon: "check" }),
+  );
 }

@@ -10,14 +10,32 @@ export function signInView(app, problem) {
   const trouble = h("div", { class: "sign-in-trouble" }, problem ? problemBox(problem) : null);
   const keep = h("input", { type: "checkbox", id: unique("keep") });
   const key = h("input", {
-    type: "password", id: unique("key"), autocomplete: "off", spellcheck: "false", required: true, autocapitalize: "off",
-    "aria-describedby": `${keep.id}-help`, class: "code",
+    type: "password",
+    id: unique("key"),
+    autocomplete: "off",
+    spellcheck: "false",
+    required: true,
+    autocapitalize: "off",
+    "aria-describedby": `${keep.id}-help`,
+    class: "code",
   });
   const submit = button("Sign in", { tone: app.config.issuers.length ? undefined : "primary", type: "submit" });
-  const form = h("form", { class: "sign-in-form", novalidate: true },
-    h("div", { class: "field" }, h("label", { for: key.id }, "API key"), key,
-      h("p", { class: "help", id: `${keep.id}-help` }, "A key with the role admin or auditor. It is kept in memory only.")),
-    submit);
+  const form = h(
+    "form",
+    { class: "sign-in-form", novalidate: true },
+    h(
+      "div",
+      { class: "field" },
+      h("label", { for: key.id }, "API key"),
+      key,
+      h(
+        "p",
+        { class: "help", id: `${keep.id}-help` },
+        "A key with the role admin or auditor. It stays in memory, and is forgotten when the page is left.",
+      ),
+    ),
+    submit,
+  );
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     if (!key.value.trim()) return key.focus();
@@ -33,22 +51,42 @@ export function signInView(app, problem) {
       submit.removeAttribute("aria-busy");
     }
   });
-  const issuers = app.config.issuers.map((issuer, index) => button(`Continue with ${visible(issuer.name ?? new URL(issuer.issuer).host)}`, {
-    tone: index === 0 ? "primary" : undefined, icon: "issuer",
-    run: async () => {
-      try {
-        await leaveFor(issuer, { keep: keep.checked, hash: location.hash });
-      } catch (error) {
-        trouble.replaceChildren(problemBox(error));
-      }
-    },
-  }));
-  return h("main", { class: "sign-in" }, h("div", { class: "sign-in-box" },
-    h("div", { class: "sign-in-brand" }, h("img", { src: "/console/icon.svg", alt: "", width: "40", height: "40" })),
-    h("h1", {}, "Sign in to Sluice"), trouble,
-    issuers.length ? [h("div", { class: "sign-in-issuers" }, issuers), h("p", { class: "or" }, h("span", {}, "or"))] : null,
-    form,
-    h("p", { class: "check" }, keep, h("label", { for: keep.id }, "Stay signed in until this tab is closed")),
-    h("p", { class: "help sign-in-foot" }, "No key yet? ", h("code", {}, "sluice admin api-keys create"), " makes one. See the ",
-      h("a", { href: "/docs" }, "API reference"), ".")));
+  const issuers = app.config.issuers.map((issuer, index) =>
+    button(`Continue with ${visible(issuer.name ?? new URL(issuer.issuer).host)}`, {
+      tone: index === 0 ? "primary" : undefined,
+      icon: "issuer",
+      run: async () => {
+        try {
+          await leaveFor(issuer, { keep: keep.checked, hash: location.hash });
+        } catch (error) {
+          trouble.replaceChildren(problemBox(error));
+        }
+      },
+    }),
+  );
+  return h(
+    "main",
+    { class: "sign-in" },
+    h(
+      "div",
+      { class: "sign-in-box" },
+      h("div", { class: "sign-in-brand" }, h("img", { src: "/console/icon.svg", alt: "", width: "40", height: "40" })),
+      h("h1", {}, "Sign in to Sluice"),
+      trouble,
+      issuers.length
+        ? [h("div", { class: "sign-in-issuers" }, issuers), h("p", { class: "or" }, h("span", {}, "or"))]
+        : null,
+      form,
+      h("p", { class: "check" }, keep, h("label", { for: keep.id }, "Stay signed in until this tab is closed")),
+      h(
+        "p",
+        { class: "help sign-in-foot" },
+        "No key yet? ",
+        h("code", {}, "sluice admin api-keys create"),
+        " makes one. See the ",
+        h("a", { href: "/docs" }, "API reference"),
+        ".",
+      ),
+    ),
+  );
 }

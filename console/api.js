@@ -41,6 +41,11 @@ export function target(operation, { path = {}, query = {} } = {}) {
   return place + (pairs.length ? `?${pairs.join("&")}` : "");
 }
 
+/** Returns a key that no other request has. `crypto.randomUUID` is missing where a page is not served over TLS. */
+function freshKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** Calls operations with the credential of a session. */
 export class API {
   /**
@@ -150,16 +155,17 @@ export class API {
     if (credential && operation.access !== "public") headers.set("Authorization", `Bearer ${credential}`);
     if (ifMatch) headers.set("If-Match", ifMatch);
     if (operation.takes("Idempotency-Key") && !operation.readsOnly)
-      headers.set("Idempotency-Key", idempotencyKey ?? crypto.randomUUID());
+      headers.set("Idempotency-Key", idempotencyKey ?? freshKey());
     let content;
     if (body !== undefined) {
       const isFile = body instanceof Blob || typeof body === "string";
       headers.set("Content-Type", type ?? operation.bodyType);
       content = isFile ? body : JSON.stringify(body);
     }
+    const place = target(operation, { path, query });
     let answer;
     try {
-      answer = await fetch(target(operation, { path, query }), {
+      answer = await fetch(place, {
         method: operation.method,
         headers,
         body: content,

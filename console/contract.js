@@ -41,6 +41,7 @@ export class Contract {
       summary: raw.summary,
       description: raw.description ?? "",
       access: raw["x-sluice-access"],
+      isDelegated: raw["x-sluice-delegated"] === true,
       readsOnly: method === "GET" || raw["x-sluice-reads-only"] === true,
       bodyType: json ?? types[0] ?? null,
       bodyTypes: types,

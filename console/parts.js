@@ -200,6 +200,8 @@ export function copyButton(text, label = "Copy") {
     iconOnly: true,
     small: true,
     run: async () => {
+      if (!navigator.clipboard)
+        throw new Error("This page is not served over TLS, so it may not copy. Select the text.");
       await navigator.clipboard.writeText(typeof text === "function" ? text() : text);
       toast("Copied");
     },

@@ -47,7 +47,7 @@ export class Session extends EventTarget {
    * @param {object} [options] `keep` keeps the credential in the tab until it is closed.
    */
   async signIn(credential, { keep = false } = {}) {
-    const { data } = await this.api.call(this.#contract.at("GET", "/admin/v1/caller").id, { bearer: credential });
+    const { data } = await this.api.call("getCaller", { bearer: credential });
     this.#credential = credential;
     this.caller = data;
     this.expiresAt = data.expiresAt ?? null;
@@ -86,9 +86,9 @@ export class Session extends EventTarget {
    */
   may(id) {
     if (!this.#contract.has(id)) return false;
-    const { access } = this.#contract.operation(id);
-    if (access === "admin") return this.roles.includes("admin");
-    if (access === "auditor") return this.roles.includes("admin") || this.roles.includes("auditor");
-    return true;
+    const { access, isDelegated } = this.#contract.operation(id);
+    if (access !== "admin" && access !== "auditor") return true;
+    if (this.isLimited && !isDelegated) return false;
+    return this.roles.includes("admin") || (access === "auditor" && this.roles.includes("auditor"));
   }
 }

@@ -28,11 +28,19 @@ function isSafe(address) {
  * @param {object} options `keep` keeps the token in the tab; `hash` is the address to return to.
  */
 export async function leaveFor(issuer, { keep, hash }) {
+  if (!issuer.authorizationEndpoint || !issuer.tokenEndpoint) {
+    const detail = "The gateway could not read them from the issuer. Try again later, or validate the issuer.";
+    throw new Problem({ title: "The issuer's endpoints are not known", code: "SignIn", detail });
+  }
   if (!isSafe(issuer.authorizationEndpoint) || !isSafe(issuer.tokenEndpoint))
     throw new Problem({ title: "The issuer's endpoints are not https" });
   const verifier = random();
   const attempt = { issuer: issuer.id, state: random(), nonce: random(), verifier, keep: keep === true, hash };
   sessionStorage.setItem(place, JSON.stringify(attempt));
+  if (!crypto.subtle) {
+    const detail = "A browser offers what this needs only to pages that are served over TLS, or from this machine.";
+    throw new Problem({ title: "This page is not served over TLS", code: "SignIn", detail });
+  }
   const challenge = base64URL(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(verifier)));
   const url = new URL(issuer.authorizationEndpoint);
   const parameters = {
@@ -72,8 +80,10 @@ export async function takeReturn(issuers) {
   if (!attempt || query.get("state") !== attempt.state)
     refuse("The answer belongs to no sign-in that this tab began. Try again.");
   const issuer = issuers.find((other) => other.id === attempt.issuer);
-  if (!issuer) refuse("The issuer offers no sign-in any more.");
-  if (query.has("iss") && query.get("iss") !== issuer.issuer) refuse("Another issuer answered.");
+  if (!issuer?.tokenEndpoint) refuse("The issuer offers no sign-in at present.");
+  // An issuer that names itself in its answers (RFC 9207) does so always.
+  const names = query.get("iss");
+  if (names === null ? issuer.namesItself : names !== issuer.issuer) refuse("Another issuer answered.");
   if (query.has("error")) refuse(`${query.get("error_description") ?? "The issuer refused"} (${query.get("error")}).`);
   const tokens = await exchange(issuer, query.get("code"), attempt.verifier, refuse);
   checkToken(tokens.id_token, issuer, attempt.nonce, refuse);
@@ -144,20 +154,14 @@ export function takeOnce() {
  * @returns {Promise<string>} The fresh key.
  */
 export async function exchangeOnce(api, key) {
-  const used = new Problem({
-    title: "The link does not work any more",
-    code: "SignIn",
-    detail: "It works once. Ask for a new one.",
-  });
-  const prefix = /^sluice_([a-z0-9]{12})_/.exec(key)?.[1];
-  if (!prefix) throw used;
   try {
-    const {
-      data: { items },
-    } = await api.call("listAPIKeys", { query: { prefix }, bearer: key });
-    const { data } = await api.call("rotateAPIKey", { path: { id: items[0].id }, bearer: key });
+    const { data: caller } = await api.call("getCaller", { bearer: key });
+    if (caller.credential.kind !== "api-key") throw new Problem({ title: "The link holds no API key", code: "SignIn" });
+    const { data } = await api.call("rotateAPIKey", { path: { id: caller.credential.id }, bearer: key });
     return data.key;
   } catch (error) {
-    throw error.status === 401 ? used : error;
+    if (error.status !== 401) throw error;
+    const title = "The link does not work any more";
+    throw new Problem({ title, code: "SignIn", detail: "It works once. Ask for a new one." });
   }
 }

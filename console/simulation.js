@@ -8,13 +8,15 @@ import { address } from "./router.js";
 import { dataTable } from "./table.js";
 
 /**
- * Returns a card that replays the ledger under a change. It says what would be refused, to whom, with examples.
+ * Returns a card that replays the ledger under a change. It says what would be refused, to whom, with examples; `null`
+ * if the person may not replay.
  *
  * @param {Page} page
  * @param {object} change A body of `simulate` without `days`, such as `{remove: [id]}`.
  * @param {object} [options] `title`; `starts` begins at once; `days` is the first choice.
  */
 export function simulationCard(page, change, { title = "What it would have refused", starts = false, days = 7 } = {}) {
+  if (!page.may("simulate")) return null;
   const result = h("div", { class: "stack", "aria-live": "polite" });
   const choice = h(
     "select",

@@ -1,9 +1,10 @@
 // Grants: search, one grant with its life, and the actions on them.
 
-import { fill, h, isAbort, saveFile } from "../dom.js";
 import { chart } from "../chart.js";
 import { confirm } from "../dialog.js";
+import { fill, h, isAbort, saveFile } from "../dom.js";
 import { bytes, code, id as shortID, number, principal, text, time, timeText } from "../format.js";
+import { bindKey } from "../keys.js";
 import { badge, button, card, copyButton, facts, menuButton, pageHead, problemBox } from "../parts.js";
 import { address, go } from "../router.js";
 import { blastRadiusCard, simulationCard } from "../simulation.js";
@@ -107,6 +108,8 @@ function showList(page) {
     saveFile(blob, `grants.${format}`);
     toast(`Exported ${bytes(blob.size)}`);
   };
+
+  if (page.may("createGrant")) bindKey("n", "New grant", () => create({}), page.signal);
 
   // An address may carry a draft, such as that of a grant which would permit what was refused.
   const draft = readDraft(page.query.new);

@@ -5,6 +5,11 @@ import { visible } from "../format.js";
 import { button, problemBox } from "../parts.js";
 import { leaveFor } from "../signin.js";
 
+/** Returns what to call an issuer: its host, if it is a URL. */
+function nameOf({ issuer }) {
+  return URL.canParse(issuer) ? new URL(issuer).host : issuer;
+}
+
 /** Returns the page that asks a person to sign in. `problem` says why an earlier session or attempt ended. */
 export function signInView(app, problem) {
   const trouble = h("div", { class: "sign-in-trouble" }, problem ? problemBox(problem) : null);
@@ -52,7 +57,7 @@ export function signInView(app, problem) {
     }
   });
   const issuers = app.config.issuers.map((issuer, index) =>
-    button(`Continue with ${visible(issuer.name ?? new URL(issuer.issuer).host)}`, {
+    button(`Continue with ${visible(nameOf(issuer))}`, {
       tone: index === 0 ? "primary" : undefined,
       icon: "issuer",
       run: async () => {

@@ -26,13 +26,18 @@ export function exportRows(page, id, { query, name, text }) {
     const showCommands = () => fill(commands, commandLines(page.lines(id, call())));
     showCommands();
     const save = button("Export", {
-      tone: "primary", icon: "download",
+      tone: "primary",
+      icon: "download",
       run: async () => {
         const bar = progressBar("Export");
         bar.show(null, "Waiting for the first rows");
         fill(place, bar.element);
         try {
-          const blob = await page.file(id, { ...call(), signal: AbortSignal.any([page.signal, stop.signal]) }, (count) => bar.show(null, bytes(count)));
+          const blob = await page.file(
+            id,
+            { ...call(), signal: AbortSignal.any([page.signal, stop.signal]) },
+            (count) => bar.show(null, bytes(count)),
+          );
           const day = new Date().toISOString().slice(0, 10);
           saveFile(blob, `${name}-${day}.${format ?? "ndjson"}`);
           toast(`Exported ${bytes(blob.size)}`);
@@ -45,9 +50,24 @@ export function exportRows(page, id, { query, name, text }) {
     return {
       body: [
         h("p", {}, text),
-        formats.length > 1 ? segmented("Format", formats.map((item) => item.toUpperCase()), 0, (index) => { format = formats[index]; showCommands(); }) : null,
+        formats.length > 1
+          ? segmented(
+              "Format",
+              formats.map((item) => item.toUpperCase()),
+              0,
+              (index) => {
+                format = formats[index];
+                showCommands();
+              },
+            )
+          : null,
         place,
-        h("p", { class: "faint" }, "The browser holds the whole file in memory. For many rows, use one of these commands, which write as they read."),
+        h(
+          "p",
+          { class: "faint" },
+          "The browser holds the whole file in memory. For many rows, use one of these commands, which write as they " +
+            "read.",
+        ),
         commands,
       ],
       footer: [button("Cancel", { run: () => close() }), save],

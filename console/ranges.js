@@ -8,7 +8,12 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
-const dayAndClock = new Intl.DateTimeFormat("en-GB", { weekday: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const dayAndClock = new Intl.DateTimeFormat("en-GB", {
+  weekday: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
 const utcDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
 
 // `by` is the period by which the gateway counts. Its days are those of UTC.
@@ -54,7 +59,12 @@ export function rangeBetween(from, to = new Date().toISOString()) {
   return { by, step, from, to, starts, labels: starts.map(label) };
 }
 
-const seconds = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const seconds = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 const monthDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 /** Returns a time for long lists of close rows: the second first, the day in a quieter tone. */
@@ -62,13 +72,29 @@ export function moment(value) {
   if (!value) return none();
   const date = new Date(value);
   const isThisYear = date.getFullYear() === new Date().getFullYear();
-  return h("time", { class: "number", datetime: date.toISOString(), title: `${utc(value)} · ${relative(value)}` },
-    isThisYear ? [h("span", { class: "faint" }, monthDay.format(date)), " ", seconds.format(date)] : timeText(value, { seconds: true }));
+  return h(
+    "time",
+    { class: "number", datetime: date.toISOString(), title: `${utc(value)} · ${relative(value)}` },
+    isThisYear
+      ? [h("span", { class: "faint" }, monthDay.format(date)), " ", seconds.format(date)]
+      : timeText(value, { seconds: true }),
+  );
 }
 
 /** Returns the choice of a range, which goes into the address. */
 export function rangeChoice(page, chosen) {
   const names = [...ranges.keys()];
-  return segmented("Range", names.map((name) => ranges.get(name).words), names.indexOf(chosen),
-    (index) => page.setQuery({ range: names[index] === "24h" ? "" : names[index] }));
+  return segmented(
+    "Range",
+    names.map((name) => ranges.get(name).words),
+    names.indexOf(chosen),
+    (index) => page.setQuery({ range: names[index] === "24h" ? "" : names[index] }),
+  );
+}
+
+/** Returns how often something happened, as a share: `3 %`. */
+export function percent(part, whole) {
+  if (!whole) return "0 %";
+  const share = (part / whole) * 100;
+  return `${share > 0 && share < 1 ? "< 1" : share > 99 && share < 100 ? "> 99" : Math.round(share)} %`;
 }

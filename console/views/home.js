@@ -2,32 +2,34 @@
 
 import { chart } from "../chart.js";
 import { fill, h, isAbort } from "../dom.js";
-import { bytes, code, count, duration, number, principal, relative, short, time, visible } from "../format.js";
-import { icon } from "../icons.js";
+import { bytes, code, count, number, principal, relative, short, time } from "../format.js";
 import { badge, button, card, emptyState, meter, pageHead, problemBox, skeleton, tile } from "../parts.js";
-import { rangeChoice, rangeOf, sumByPeriod } from "../ranges.js";
+import { percent, rangeChoice, rangeOf, sumByPeriod } from "../ranges.js";
 import { address } from "../router.js";
 import { dataTable } from "../table.js";
-import { quotaMeter, quotaTitle } from "./quotas.js";
+import { attention } from "./attention.js";
+import { quotaMeter, quotaTitle } from "./quota-parts.js";
 import { stateBadge } from "./uploads.js";
 
 /** Ledger rows that are counted by caller. More would take the gateway too long. */
 const maxCounted = 200_000;
 
 /** Uploads whose states are read. */
-const maxUploads = 2000;
-
-const soon = 14 * 86_400_000;
+const maxUploads = 5000;
 
 export function open(page) {
   const names = ["tiles", "attention", "links", "refusals", "bytes", "principals", "quotas", "uploads", "gateways"];
-  const places = Object.fromEntries(names.map((name) => [name, h("div", {}, skeleton(name === "tiles" ? 2 : 5))]));
+  const places = Object.fromEntries(
+    names.map((name) => [name, h("div", { class: "stack" }, skeleton(name === "tiles" ? 2 : 5))]),
+  );
   const range = rangeOf(page.query.range);
   const load = () => loadAll(page, rangeOf(page.query.range), places);
   load();
   page.every(60, () => {
     // What a person reads or uses at this moment is left alone.
-    const isUsed = Object.values(places).some((place) => place.contains(document.activeElement) || place.querySelector("details[open]"));
+    const isUsed = Object.values(places).some(
+      (place) => place.contains(document.activeElement) || place.querySelector("details[open]"),
+    );
     if (!isUsed) load();
   });
   return [
@@ -36,15 +38,30 @@ export function open(page) {
       actions: [rangeChoice(page, range.name), button("Refresh", { icon: "refresh", iconOnly: true, run: load })],
     }),
     places.tiles,
-    h("div", { class: "dashboard" },
-      h("div", { class: "twice" }, card("Links and refusals", { text: "Each bar counts the requests that were decided." }, places.links)),
-      card("Needs attention", {}, places.attention),
-      h("div", { class: "twice" }, card("Refusals by code", { actions: [more("All refusals", "denials", { from: range.from })] }, places.refusals)),
-      card("Top principals", { actions: [more("Ledger", "ledger", { from: range.from })] }, places.principals),
-      h("div", { class: "twice" }, card("Bytes of uploads", {}, places.bytes)),
-      card("Quotas near their limit", { actions: [more("All quotas", "quotas")] }, places.quotas),
-      h("div", { class: "twice" }, card("Gateways", { flush: true }, places.gateways)),
-      card("What became of uploads", { actions: [more("All uploads", "uploads", { from: range.from })] }, places.uploads)),
+    h(
+      "div",
+      { class: "main-aside dashboard" },
+      h(
+        "div",
+        {},
+        card("Links and refusals", { text: "Each bar counts the requests that were decided." }, places.links),
+        card("Refusals by code", { actions: [more("All refusals", "denials", { from: range.from })] }, places.refusals),
+        card("Bytes of uploads", {}, places.bytes),
+        card("Gateways", { flush: true }, places.gateways),
+      ),
+      h(
+        "div",
+        {},
+        card("Needs attention", {}, places.attention),
+        card("Top principals", { actions: [more("Ledger", "ledger", { from: range.from })] }, places.principals),
+        card("Quotas near their limit", { actions: [more("All quotas", "quotas")] }, places.quotas),
+        card(
+          "What became of uploads",
+          { actions: [more("All uploads", "uploads", { from: range.from })] },
+          places.uploads,
+        ),
+      ),
+    ),
   ];
 }
 
@@ -65,8 +82,12 @@ async function loadAll(page, range, places) {
     promise.catch(() => {});
     return promise;
   };
-  const usage = shared(page.pages("getUsage", { query: { from: range.from, by: range.by, groupBy: "action", pageSize: 1000 } }).all(4000));
-  const denials = shared(page.pages("listDenials", { query: { from: range.from, by: range.by, groupBy: "code", pageSize: 1000 } }).all(4000));
+  const usage = shared(
+    page.pages("getUsage", { query: { from: range.from, by: range.by, groupBy: "action", pageSize: 1000 } }).all(4000),
+  );
+  const denials = shared(
+    page.pages("listDenials", { query: { from: range.from, by: range.by, groupBy: "code", pageSize: 1000 } }).all(4000),
+  );
   const quotas = shared(page.call("listQuotas", { query: { nearLimit: 0.8, pageSize: 100 } }));
   const gateways = shared(page.call("listGateways", { query: { pageSize: 100 } }));
   const backlog = shared(page.call("getSettlingBacklog"));
@@ -89,44 +110,66 @@ const isUpload = (row) => (row.actions ?? []).some((action) => action.endsWith("
 const isDownload = (row) => (row.actions ?? []).some((action) => action.endsWith("GetObject"));
 const sum = (rows, value) => rows.reduce((total, row) => total + value(row), 0);
 
-/** Returns how often something happened, as a share: `3 %`. */
-function percent(part, whole) {
-  if (!whole) return "0 %";
-  const share = (part / whole) * 100;
-  return `${share > 0 && share < 1 ? "< 1" : share > 99 && share < 100 ? "> 99" : Math.round(share)} %`;
-}
-
 function tiles(range, usage, denials, fate, backlog) {
   const links = sum(usage, (row) => row.urls);
   const refused = sum(denials, (row) => row.count);
   const bound = sum(usage, (row) => row.bytesBound);
-  return h("div", { class: "tiles six" },
+  return h(
+    "div",
+    { class: "tiles six" },
     tile("Requests", short(links + refused), { text: "decided" }),
     tile("Links", short(links), {
-      text: `${short(sum(usage.filter((row) => isDownload(row)), (row) => row.urls))} to read, ${short(sum(usage.filter((row) => isUpload(row)), (row) => row.urls))} to write`,
+      text: `${short(
+        sum(
+          usage.filter((row) => isDownload(row)),
+          (row) => row.urls,
+        ),
+      )} to read, ${short(
+        sum(
+          usage.filter((row) => isUpload(row)),
+          (row) => row.urls,
+        ),
+      )} to write`,
       href: address("ledger", { from: range.from }),
     }),
     tile("Refusals", short(refused), {
-      text: `${percent(refused, links + refused)} of requests`, tone: refused > 20 && refused > links ? "warn" : null, href: address("denials", { from: range.from }),
+      text: `${percent(refused, links + refused)} of requests`,
+      tone: refused > 20 && refused > links ? "warn" : null,
+      href: address("denials", { from: range.from }),
     }),
     tile("Bytes issued", bytes(bound), { text: "with a stated length" }),
-    fate.isWhole ? tile("Bytes landed", bytes(sum(fate.rows, (row) => row.size ?? 0)), { text: `${count(fate.counts.landed ?? 0, "upload")} landed` })
-      : tile("Uploads landed", percent(fate.counts.landed ?? 0, fate.rows.length), { text: `of the last ${number(fate.rows.length)}` }),
-    tile("Not settled", bytes(backlog.data.bytes), { text: `${count(backlog.data.reservations, "reservation")}` }));
+    fate.isWhole
+      ? tile("Bytes landed", bytes(sum(fate.rows, (row) => row.size ?? 0)), {
+          text: `${count(fate.counts.landed ?? 0, "upload")} landed`,
+        })
+      : tile("Uploads landed", percent(fate.counts.landed ?? 0, fate.rows.length), {
+          text: `of the last ${number(fate.rows.length)}`,
+        }),
+    tile("Not settled", bytes(backlog.data.bytes), { text: `${count(backlog.data.reservations, "reservation")}` }),
+  );
 }
 
 function linksChart(page, range, usage, denials) {
   if (!usage.length && !denials.length) {
     return emptyState({
-      icon: "ledger", title: `No request in the last ${range.words}`,
+      icon: "ledger",
+      title: `No request in the last ${range.words}`,
       text: "A link needs a bucket with its credential, and a grant for the user who asks. Then try it as that user.",
-      actions: [button("Buckets", { href: "#/buckets" }), button("Grants", { href: "#/grants" }), button("Try as a user", { href: "#/try" })],
+      actions: [
+        button("Buckets", { href: "#/buckets" }),
+        button("Grants", { href: "#/grants" }),
+        button("Try as a user", { href: "#/try" }),
+      ],
     });
   }
   const of = (test) => sumByPeriod(range, usage.filter(test), (row) => row.urls);
   const both = usage.some((row) => isUpload(row) && isDownload(row));
   return chart({
-    title: "Links and refusals over time", labels: range.labels, kind: "stack", signal: page.signal, height: "15rem",
+    title: "Links and refusals over time",
+    labels: range.labels,
+    kind: "stack",
+    signal: page.signal,
+    height: "15rem",
     series: [
       { label: "Links to read", values: of((row) => isDownload(row) && !isUpload(row)) },
       { label: "Links to write", values: of((row) => isUpload(row) && !isDownload(row)) },
@@ -145,33 +188,99 @@ function refusalsChart(page, range, denials) {
   const rest = codes.slice(5);
   return [
     chart({
-      title: "Refusals by code over time", labels: range.labels, kind: "stack", signal: page.signal, height: "12rem",
+      title: "Refusals by code over time",
+      labels: range.labels,
+      kind: "stack",
+      signal: page.signal,
+      height: "12rem",
       series: [
-        ...shown.map((name) => ({ label: name, values: sumByPeriod(range, denials.filter((row) => row.code === name), (row) => row.count) })),
-        ...(rest.length ? [{ label: "Others", values: sumByPeriod(range, denials.filter((row) => rest.includes(row.code)), (row) => row.count) }] : []),
+        ...shown.map((name) => ({
+          label: name,
+          values: sumByPeriod(
+            range,
+            denials.filter((row) => row.code === name),
+            (row) => row.count,
+          ),
+        })),
+        ...(rest.length
+          ? [
+              {
+                label: "Others",
+                values: sumByPeriod(
+                  range,
+                  denials.filter((row) => rest.includes(row.code)),
+                  (row) => row.count,
+                ),
+              },
+            ]
+          : []),
       ],
     }),
-    h("ul", { class: "code-counts" }, codes.map((name) => h("li", {}, h("a", { href: address("denials", { from: range.from, code: name }) },
-      code(name), " ", h("strong", { class: "number" }, short(totals.get(name))))))),
+    h(
+      "ul",
+      { class: "code-counts" },
+      codes.map((name) =>
+        h(
+          "li",
+          {},
+          h(
+            "a",
+            { href: address("denials", { from: range.from, code: name }) },
+            code(name),
+            " ",
+            h("strong", { class: "number" }, short(totals.get(name))),
+          ),
+        ),
+      ),
+    ),
   ];
 }
 
 function bytesChart(page, range, usage, fate) {
   const issued = sumByPeriod(range, usage, (row) => row.bytesBound);
   if (!issued.some(Boolean) && !fate.rows.some((row) => row.size)) {
-    return emptyState({ icon: "upload", title: "No upload with a stated length", text: "An app states the length when it asks for the link, with contentLength." });
+    return emptyState({
+      icon: "upload",
+      title: "No upload with a stated length",
+      text: "An app states the length when it asks for the link, with contentLength.",
+    });
   }
-  const landed = fate.isWhole ? sumByPeriod(range, fate.rows.map((row) => ({ startsAt: row.issuedAt, size: row.size ?? 0 })), (row) => row.size) : null;
+  const landed = fate.isWhole
+    ? sumByPeriod(
+        range,
+        fate.rows.map((row) => ({ startsAt: row.issuedAt, size: row.size ?? 0 })),
+        (row) => row.size,
+      )
+    : null;
   // Round numbers of a unit make round numbers at the axis.
   const power = Math.min(5, Math.floor(Math.log2(Math.max(1, ...issued, ...(landed ?? []))) / 10));
   const scaled = (values) => values.map((value) => value / 1024 ** power);
   return [
     chart({
-      title: "Bytes issued and landed over time", labels: range.labels, kind: range.name === "30d" ? "bar" : "line", format: (value) => bytes(value * 1024 ** power), signal: page.signal, height: "12rem",
-      series: [{ label: "Issued", values: scaled(issued) }, landed ? { label: "Landed", tone: "ok", values: scaled(landed) } : null].filter(Boolean),
+      title: "Bytes issued and landed over time",
+      labels: range.labels,
+      kind: "bar",
+      format: (value) => bytes(value * 1024 ** power),
+      signal: page.signal,
+      height: "12rem",
+      series: [
+        { label: "Issued", values: scaled(issued) },
+        landed ? { label: "Landed", tone: "ok", values: scaled(landed) } : null,
+      ].filter(Boolean),
     }),
-    landed ? h("p", { class: "faint" }, "Landed bytes count from the time when their link was issued. They are known where the store, the app or the settling told.")
-      : h("p", { class: "faint" }, `What landed is known upload by upload. There are ${short(fate.total)} here, too many to add up: choose a shorter range.`),
+    landed
+      ? h(
+          "p",
+          { class: "faint" },
+          "Landed bytes count from the time when their link was issued. They are known where the store, the app or " +
+            "the settling told.",
+        )
+      : h(
+          "p",
+          { class: "faint" },
+          `What landed is known upload by upload. There are ${short(fate.total)} here, too many to add up: choose a ` +
+            "shorter range.",
+        ),
   ];
 }
 
@@ -183,16 +292,33 @@ async function topPrincipals(page, range, usage) {
     at -= 1;
     counted += totals[at];
   }
-  const from = at < totals.length ? new Date(range.starts[at]).toISOString() : new Date(Date.now() - 3_600_000).toISOString();
+  const from =
+    at < totals.length ? new Date(range.starts[at]).toISOString() : new Date(Date.now() - 3_600_000).toISOString();
   const { data } = await page.call("getUsage", { query: { from, by: "range", groupBy: "principal", pageSize: 8 } });
   if (!data.items.length) return emptyState({ icon: "person", title: "Nobody was issued a link" });
   const largest = data.items[0].urls;
   return [
-    at > 0 ? h("p", { class: "faint" }, `Since ${relative(from)}: there are too many links to count all of the range.`) : null,
-    h("ol", { class: "rank" }, data.items.map((row) => h("li", {},
-      h("a", { href: address("ledger", { principal: row.principal, from }) }, principal(row.principal)),
-      h("span", { class: "number" }, short(row.urls), row.bytesBound ? h("span", { class: "faint" }, ` · ${bytes(row.bytesBound)}`) : null),
-      meter(row.urls, largest, { label: count(row.urls, "link"), tone: "plain" })))),
+    at > 0
+      ? h("p", { class: "faint" }, `Since ${relative(from)}: there are too many links to count all of the range.`)
+      : null,
+    h(
+      "ol",
+      { class: "rank" },
+      data.items.map((row) =>
+        h(
+          "li",
+          {},
+          h("a", { href: address("ledger", { principal: row.principal, from }) }, principal(row.principal)),
+          h(
+            "span",
+            { class: "number" },
+            short(row.urls),
+            row.bytesBound ? h("span", { class: "faint" }, ` · ${bytes(row.bytesBound)}`) : null,
+          ),
+          meter(row.urls, largest, { label: count(row.urls, "link"), tone: "plain" }),
+        ),
+      ),
+    ),
   ];
 }
 
@@ -200,9 +326,31 @@ function nearLimits({ items, nextPageToken }) {
   if (!items.length) return emptyState({ icon: "quota", title: "None has reached 80 % of its limit" });
   const all = [...items].sort((one, other) => shareOf(other) - shareOf(one));
   return [
-    h("ul", { class: "rank" }, all.slice(0, 8).map((quota) => h("li", { class: "quota-near" },
-      h("a", { href: address("quotas", {}, [quota.id]) }, quotaTitle(quota)), quotaMeter(quota)))),
-    all.length > 8 || nextPageToken ? h("p", {}, h("a", { href: address("quotas", { nearLimit: "0.8" }) }, nextPageToken ? "Show all" : `Show all ${all.length}`)) : null,
+    h(
+      "ul",
+      { class: "rank" },
+      all
+        .slice(0, 8)
+        .map((quota) =>
+          h(
+            "li",
+            { class: "quota-near" },
+            h("a", { href: address("quotas", {}, [quota.id]) }, quotaTitle(quota)),
+            quotaMeter(quota),
+          ),
+        ),
+    ),
+    all.length > 8 || nextPageToken
+      ? h(
+          "p",
+          {},
+          h(
+            "a",
+            { href: address("quotas", { nearLimit: "0.8" }) },
+            nextPageToken ? "Show all" : `Show all ${all.length}`,
+          ),
+        )
+      : null,
   ];
 }
 
@@ -212,10 +360,15 @@ function shareOf({ use, limit }) {
 
 /** Reads the states of uploads: all of the range, or the last ones that had time to land. */
 async function fateOf(page, range, usage) {
-  const total = sum(usage.filter((row) => isUpload(row)), (row) => row.urls);
+  const total = sum(
+    usage.filter((row) => isUpload(row)),
+    (row) => row.urls,
+  );
   const isWhole = total <= maxUploads;
   const to = isWhole ? undefined : new Date(Date.now() - 3_600_000).toISOString();
-  const rows = total ? await page.pages("listUploads", { query: { from: range.from, to, pageSize: 1000 } }).all(maxUploads) : [];
+  const rows = total
+    ? await page.pages("listUploads", { query: { from: range.from, to, pageSize: 1000 } }).all(maxUploads)
+    : [];
   const counts = {};
   for (const row of rows) counts[row.state] = (counts[row.state] ?? 0) + 1;
   return { rows, counts, total, isWhole };
@@ -228,21 +381,49 @@ function fates(range, { rows, counts, isWhole }) {
   const states = Object.keys(tones).filter((state) => counts[state]);
   const from = isWhole ? range.from : rows.at(-1).issuedAt;
   return [
-    isWhole ? null : h("p", { class: "faint" }, `The last ${number(rows.length)} that were issued more than an hour ago.`),
-    h("div", { class: "shares", role: "img", "aria-label": states.map((state) => `${state}: ${counts[state]}`).join(", ") },
-      states.map((state) => h("span", { class: tones[state], style: { "--share": String(counts[state]) } }))),
-    h("ul", { class: "rank states" }, states.map((state) => h("li", {}, h("a", { href: address("uploads", { state, from }) }, stateBadge(state)),
-      h("span", { class: "number" }, number(counts[state]), h("span", { class: "faint" }, ` · ${percent(counts[state], rows.length)}`))))),
+    isWhole
+      ? null
+      : h("p", { class: "faint" }, `The last ${number(rows.length)} that were issued more than an hour ago.`),
+    h(
+      "div",
+      { class: "shares", role: "img", "aria-label": states.map((state) => `${state}: ${counts[state]}`).join(", ") },
+      states.map((state) => h("span", { class: tones[state], style: { "--share": String(counts[state]) } })),
+    ),
+    h(
+      "ul",
+      { class: "rank states" },
+      states.map((state) =>
+        h(
+          "li",
+          {},
+          h("a", { href: address("uploads", { state, from }) }, stateBadge(state)),
+          h(
+            "span",
+            { class: "number" },
+            number(counts[state]),
+            h("span", { class: "faint" }, ` · ${percent(counts[state], rows.length)}`),
+          ),
+        ),
+      ),
+    ),
   ];
 }
 
 function gatewayTable(rows) {
   return dataTable({
-    caption: "Gateways", rows, tone: (row) => (row.live ? null : "warn"),
+    caption: "Gateways",
+    rows,
+    tone: (row) => (row.live ? null : "warn"),
     columns: [
       { name: "live", title: "State", cell: (row) => badge(row.live ? "live" : "gone", row.live ? "ok" : "warn") },
       { name: "version", title: "Version", cell: (row) => code(row.version) },
-      { name: "clock", title: "Clock", align: "end", help: "How far it is ahead of PostgreSQL's clock.", cell: (row) => clockWords(row.clockAheadMilliseconds) },
+      {
+        name: "clock",
+        title: "Clock",
+        align: "end",
+        help: "How far it is ahead of PostgreSQL's clock.",
+        cell: (row) => clockWords(row.clockAheadMilliseconds),
+      },
       { name: "startedAt", title: "Started", cell: (row) => time(row.startedAt, { relative: true }) },
       { name: "lastSeenAt", title: "Last seen", cell: (row) => time(row.lastSeenAt, { relative: true }) },
     ],
@@ -252,122 +433,9 @@ function gatewayTable(rows) {
 
 function clockWords(milliseconds) {
   const far = Math.abs(milliseconds) >= 1000;
-  return h("span", { class: ["number", far && "warn-text"] }, `${milliseconds > 0 ? "+" : ""}${number(milliseconds)} ms`);
-}
-
-/** Checks what an admin would want to know before it hurts. */
-async function attention(page, { quotas, gateways, backlog, uploads }) {
-  const before = new Date(Date.now() + soon).toISOString();
-  const now = new Date().toISOString();
-  const checks = [
-    gateways.then(({ data }) => gatewayNews(data.items)),
-    quotas.then(({ data }) => quotaNews(data.items)),
-    uploads.then(uploadNews),
-    backlog.then(({ data }) => backlogNews(data)),
-    page.call("listAPIKeys", { query: { activeAt: now, expiresBefore: before, pageSize: 100 } }).then(({ data }) => endings(data, "API key", "api-keys")),
-    page.call("listStorageCredentials", { query: { expiresBefore: before, pageSize: 100 } }).then(({ data }) => endings(data, "Storage credential", "credentials")),
-  ];
-  const results = await Promise.allSettled(checks);
-  page.signal.throwIfAborted();
-  const news = results.flatMap((result) => (result.status === "fulfilled" ? result.value
-    // A limited admin may not read everything.
-    : result.reason.status === 403 ? [] : [{ tone: "warn", title: "A check failed", text: [result.reason.title ?? result.reason.message, result.reason.requestId].filter(Boolean).join(" · ") }]));
-  const order = { bad: 0, warn: 1, info: 2 };
-  news.sort((one, other) => order[one.tone] - order[other.tone]);
-  const list = h("ul", { class: "news" });
-  const draw = () => fill(list, news.length ? news.map(newsItem) : h("li", { class: "quiet-news" }, icon("check"), h("div", {}, h("p", { class: "message-title" }, "All is well"),
-    h("p", { class: "faint" }, "Gateways, quotas, uploads, settling, and what ends within 14 days were checked."))));
-  draw();
-  const canTest = page.may("validateBucket") && page.may("listBuckets");
-  return [list, canTest ? h("div", { class: "actions" }, button("Test the buckets", {
-    small: true, icon: "bucket", title: "Writes, reads and deletes a probe object in each bucket",
-    run: async () => {
-      const found = await testBuckets(page);
-      news.splice(0, news.length, ...found, ...news.filter((item) => !item.isTest));
-      draw();
-    },
-  })) : null];
-}
-
-function newsItem({ tone, title, text, href }) {
-  return h("li", { class: tone }, icon(tone === "info" ? "info" : "emergency"), h("div", {},
-    href ? h("a", { href }, title) : h("strong", {}, title), text ? h("p", { class: "faint" }, text) : null));
-}
-
-function endings({ items, nextPageToken }, what, view) {
-  if (items.length > 4) {
-    return [{ tone: "warn", title: `${items.length}${nextPageToken ? " or more" : ""} ${what === "API key" ? "API keys" : "storage credentials"} end within 14 days`, href: address(view) }];
-  }
-  return items.map((row) => {
-    const left = Date.parse(row.expiresAt) - Date.now();
-    return {
-      tone: left <= 0 ? "bad" : left < 3 * 86_400_000 ? "warn" : "info", href: address(view, {}, [row.id]),
-      title: [`${what} `, h("bdi", {}, visible(row.name)), left <= 0 ? " has ended" : ` ends ${relative(row.expiresAt)}`], text: row.principal ? principal(row.principal) : null,
-    };
-  });
-}
-
-function gatewayNews(rows) {
-  const live = rows.filter((row) => row.live);
-  const href = "#/gateways";
-  const versions = new Set(live.map((row) => row.version));
-  const keys = new Set(live.map((row) => row.masterKeyIDs.join(",")));
-  return [
-    ...rows.filter((row) => !row.live).slice(0, 3).map((row) => ({ tone: "warn", title: "A gateway ended without a shutdown", text: ["Last seen ", time(row.lastSeenAt, { relative: true })], href })),
-    ...live.filter((row) => Math.abs(row.clockAheadMilliseconds) >= 1000).map((row) => ({
-      tone: Math.abs(row.clockAheadMilliseconds) >= 5000 ? "bad" : "warn", title: `A gateway's clock is ${duration(Math.abs(row.clockAheadMilliseconds) / 1000)} ${row.clockAheadMilliseconds > 0 ? "ahead" : "behind"}`,
-      text: "Check its time synchronisation.", href,
-    })),
-    versions.size > 1 ? { tone: "info", title: `${versions.size} versions are running`, text: [...versions].map(visible).join(", "), href } : null,
-    keys.size > 1 ? { tone: "warn", title: "Gateways have different master keys", text: "A gateway without a key cannot read what that key seals.", href } : null,
-  ].filter(Boolean);
-}
-
-function quotaNews(rows) {
-  const full = rows.filter((row) => row.use.highest >= row.limit);
-  if (!full.length) return [];
-  return [{
-    tone: "bad", title: full.length === 1 ? "A quota is used up" : `${full.length} quotas are used up`, href: full.length === 1 ? address("quotas", {}, [full[0].id]) : address("quotas", { nearLimit: "1" }),
-    text: full.length === 1 ? quotaTitle(full[0]) : "Their holders are refused until the period ends.",
-  }];
-}
-
-function uploadNews({ counts, rows }) {
-  const from = rows.at(-1)?.issuedAt;
-  const ended = (counts.landed ?? 0) + (counts.expired ?? 0) + (counts.mismatched ?? 0) + (counts.unverified ?? 0);
-  return [
-    counts.mismatched ? { tone: "bad", title: `${count(counts.mismatched, "upload")} ${counts.mismatched === 1 ? "differs" : "differ"} from what was bound`, href: address("uploads", { state: "mismatched", from }) } : null,
-    counts.expired ? {
-      tone: counts.expired > ended / 4 ? "warn" : "info", title: `${count(counts.expired, "upload")} never landed, as far as Sluice knows`, href: address("uploads", { state: "expired", from }),
-      text: `${percent(counts.expired, ended)} of those that ended`,
-    } : null,
-  ].filter(Boolean);
-}
-
-function backlogNews({ expired, expiredSince }) {
-  if (!expiredSince) return [];
-  const late = (Date.now() - Date.parse(expiredSince)) / 1000;
-  if (late < 2 * 3600) return [];
-  return [{
-    tone: late > 24 * 3600 ? "bad" : "warn", title: `Settling is ${duration(late)} behind`,
-    text: `${count(expired, "reservation")} could be settled. Stores do not answer, or gateways do not keep up.`,
-  }];
-}
-
-async function testBuckets(page) {
-  const { data } = await page.call("listBuckets", { query: { pageSize: 20 } });
-  const found = [];
-  for (const bucket of data.items) {
-    const href = address("buckets", {}, [bucket.name]);
-    try {
-      const answer = await page.call("validateBucket", { path: { bucket: bucket.name } });
-      const failed = answer.data.steps.filter((step) => step.outcome === "failed");
-      found.push(answer.data.valid ? null : { tone: "bad", isTest: true, title: ["Bucket ", code(bucket.name), " fails its test"], text: failed.map((step) => visible(step.step)).join(", "), href });
-    } catch (error) {
-      if (isAbort(error)) throw error;
-      found.push({ tone: "bad", isTest: true, title: ["Bucket ", code(bucket.name), " cannot be tested"], text: [error.code, error.requestId].filter(Boolean).map(visible).join(" · "), href });
-    }
-  }
-  const bad = found.filter(Boolean);
-  return bad.length ? bad : [{ tone: "info", isTest: true, title: `${count(data.items.length, "bucket")} passed the test`, href: "#/buckets" }];
+  return h(
+    "span",
+    { class: ["number", far && "warn-text"] },
+    `${milliseconds > 0 ? "+" : ""}${number(milliseconds)} ms`,
+  );
 }

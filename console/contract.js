@@ -18,7 +18,7 @@ export class Contract {
 
   /** Loads the contract. */
   static async load(url) {
-    const answer = await fetch(url, { credentials: "omit" });
+    const answer = await fetch(url);
     if (!answer.ok) throw new Error(`The contract could not be read (status ${answer.status}).`);
     return new Contract(await answer.json());
   }

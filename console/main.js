@@ -5,7 +5,7 @@ import { fill, h, isAbort } from "./dom.js";
 import { bindKey, showKeys, startKeys } from "./keys.js";
 import { Page } from "./page.js";
 import { emptyState, pageHead, problemBox, skeleton } from "./parts.js";
-import { address, go, startRouter } from "./router.js";
+import { address, go, parseAddress, startRouter } from "./router.js";
 import { Session } from "./session.js";
 import { Shell } from "./shell.js";
 import { exchangeOnce, isReturning, takeOnce, takeReturn } from "./signin.js";
@@ -28,6 +28,12 @@ class App {
 
   async start(once) {
     let trouble = null;
+    // The view loads while the gateway says who the person is. If it cannot be loaded, opening it says why.
+    const { view: name } = parseAddress(location.hash);
+    views
+      .find((view) => view.name === (name || firstView))
+      ?.load()
+      .catch(() => {});
     try {
       if (once) await this.session.signIn(await exchangeOnce(this.session.api, once));
       else if (isReturning()) {
@@ -100,9 +106,8 @@ class App {
 
 async function start() {
   const once = takeOnce();
-  fill(root, h("div", { class: "starting" }, skeleton(3)));
   try {
-    const answer = await fetch("/console/config.json", { credentials: "omit", cache: "no-cache" });
+    const answer = await fetch("/console/config.json");
     if (!answer.ok) throw new Error(`The configuration could not be read (status ${answer.status}).`);
     const config = await answer.json();
     const app = new App(config, await Contract.load(config.contract));

@@ -47,7 +47,7 @@ export function open(page) {
         card("Links and refusals", { text: "Each bar counts the requests that were decided." }, places.links),
         card("Refusals by code", { actions: [more("All refusals", "denials", { from: range.from })] }, places.refusals),
         card("Bytes of uploads", {}, places.bytes),
-        card("Gateways", { flush: true }, places.gateways),
+        page.may("listGateways") ? card("Gateways", { flush: true }, places.gateways) : null,
       ),
       h(
         "div",
@@ -89,8 +89,9 @@ async function loadAll(page, range, places) {
     page.pages("listDenials", { query: { from: range.from, by: range.by, groupBy: "code", pageSize: 1000 } }).all(4000),
   );
   const quotas = shared(page.call("listQuotas", { query: { nearLimit: 0.8, pageSize: 100 } }));
-  const gateways = shared(page.call("listGateways", { query: { pageSize: 100 } }));
-  const backlog = shared(page.call("getSettlingBacklog"));
+  // A delegated admin may not read these.
+  const gateways = page.may("listGateways") ? shared(page.call("listGateways", { query: { pageSize: 100 } })) : null;
+  const backlog = page.may("getSettlingBacklog") ? shared(page.call("getSettlingBacklog")) : null;
   const uploads = shared(usage.then((rows) => fateOf(page, range, rows)));
 
   await Promise.all([
@@ -101,7 +102,7 @@ async function loadAll(page, range, places) {
     show("principals", async () => topPrincipals(page, range, await usage)),
     show("quotas", async () => nearLimits((await quotas).data)),
     show("uploads", async () => fates(range, await uploads)),
-    show("gateways", async () => gatewayTable((await gateways).data.items)),
+    gateways ? show("gateways", async () => gatewayTable((await gateways).data.items)) : null,
     show("attention", () => attention(page, { quotas, gateways, backlog, uploads })),
   ]);
 }
@@ -145,7 +146,9 @@ function tiles(range, usage, denials, fate, backlog) {
       : tile("Uploads landed", percent(fate.counts.landed ?? 0, fate.rows.length), {
           text: `of the last ${number(fate.rows.length)}`,
         }),
-    tile("Not settled", bytes(backlog.data.bytes), { text: `${count(backlog.data.reservations, "reservation")}` }),
+    backlog
+      ? tile("Not settled", bytes(backlog.data.bytes), { text: `${count(backlog.data.reservations, "reservation")}` })
+      : null,
   );
 }
 

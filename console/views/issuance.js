@@ -185,22 +185,28 @@ const deliveries = {
   "remote-signature": "signature",
 };
 
+/** Returns a range that holds the row. Its time is rounded to a millisecond. */
+function momentOf(row) {
+  const at = Date.parse(row.issuedAt);
+  return { from: new Date(at - 1).toISOString(), to: new Date(at + 1).toISOString() };
+}
+
 /** Finds what became of an upload: there is a list of uploads, and the row's time narrows it to a moment. */
 async function findUpload(page, row) {
   if (!isWrite(row) || !uploadDeliveries.has(row.delivery)) return null;
-  const to = new Date(Date.parse(row.issuedAt) + 1000).toISOString();
+  const { from, to } = momentOf(row);
   const pages = page.pages("listUploads", {
-    query: { from: row.issuedAt, to, principal: row.principal, bucket: row.bucket, pageSize: 1000 },
+    query: { from, to, principal: row.principal, bucket: row.bucket, pageSize: 1000 },
   });
   return (await pages.next()).find((upload) => upload.id === row.id) ?? null;
 }
 
-/** Finds the bytes that were reserved, if this is the only row of the caller in its millisecond. */
+/** Finds the bytes that were reserved, if no other row of the caller was recorded at its moment. */
 async function findReservation(page, row) {
   if (!isWrite(row)) return null;
-  const to = new Date(Date.parse(row.issuedAt) + 1).toISOString();
+  const { from, to } = momentOf(row);
   const { data } = await page.call("getUsage", {
-    query: { from: row.issuedAt, to, principal: row.principal, bucket: row.bucket, by: "range" },
+    query: { from, to, principal: row.principal, bucket: row.bucket, by: "range" },
   });
   const [found] = data.items;
   return found?.urls === 1 && found.bytesReserved > 0 ? found : null;

@@ -149,49 +149,6 @@ async function showQuota(page, id) {
   page.title("Quota");
   const write = writer(quota);
   const again = () => go(page.here(), { replace: true });
-  const table = dataTable({
-    caption: "Use by holder",
-    key: (row) => row.holder,
-    columns: columnsOf(page.contract, "listQuotaUsage", {
-      show: ["holder", "share", "used", "reserved", "remaining"],
-      titles: { share: "Share of the limit" },
-      cells: {
-        share: (row) => meter(row.used, quota.limit, { label: `${write(row.used)} of ${write(quota.limit)}` }),
-        used: (row) => h("span", { class: "number" }, write(row.used)),
-        reserved: (row) => h("span", { class: "number" }, write(row.reserved)),
-        remaining: (row) => h("span", { class: "number" }, write(row.remaining)),
-      },
-    }).map((column) => (column.name === "share" ? { ...column, sort: null, grow: true } : column)),
-    rows: page.pages("listQuotaUsage", { path: { id }, query: { ...page.query, pageSize: 100 } }),
-    tone: (row) => (row.used >= quota.limit ? "bad" : row.used >= quota.limit * 0.8 ? "warn" : null),
-    menu: (row) => [
-      row.holder.startsWith("user:") &&
-        page.may("listIssuances") && {
-          label: "What it was issued",
-          icon: "ledger",
-          href: address("ledger", { principal: row.holder, from: quota.use.startsAt }),
-        },
-      page.may("reviewAccess") && {
-        label: "What it may do",
-        icon: "access",
-        href: address("access", { principal: row.holder }),
-      },
-      page.may("resetQuota") && {
-        label: "Reset this holder",
-        icon: "refresh",
-        run: async () => {
-          if (await reset(page, quota, row)) again();
-        },
-      },
-    ],
-    empty: page.query.holder
-      ? { title: "This holder used nothing in the period" }
-      : {
-          icon: "quota",
-          title: "Nobody used anything in this period",
-          text: "Holders appear with their first link that this quota counts.",
-        },
-  });
   return [
     pageHead("Quota", {
       back: { href: "#/quotas", label: "Quotas" },
@@ -245,13 +202,62 @@ async function showQuota(page, id) {
         ]),
       ),
     ),
-    filterBar(page, "listQuotaUsage"),
-    card(
-      "Who used most",
-      { text: "Holders in the present period, the largest use first.", flush: true },
-      table.element,
-    ),
+    page.may("listQuotaUsage") ? [filterBar(page, "listQuotaUsage"), holders(page, quota)] : null,
   ];
+}
+
+/** Returns the holders of a quota with what they used. */
+function holders(page, quota) {
+  const write = writer(quota);
+  const again = () => go(page.here(), { replace: true });
+  const table = dataTable({
+    caption: "Use by holder",
+    key: (row) => row.holder,
+    columns: columnsOf(page.contract, "listQuotaUsage", {
+      show: ["holder", "share", "used", "reserved", "remaining"],
+      titles: { share: "Share of the limit" },
+      cells: {
+        share: (row) => meter(row.used, quota.limit, { label: `${write(row.used)} of ${write(quota.limit)}` }),
+        used: (row) => h("span", { class: "number" }, write(row.used)),
+        reserved: (row) => h("span", { class: "number" }, write(row.reserved)),
+        remaining: (row) => h("span", { class: "number" }, write(row.remaining)),
+      },
+    }).map((column) => (column.name === "share" ? { ...column, sort: null, grow: true } : column)),
+    rows: page.pages("listQuotaUsage", { path: { id: quota.id }, query: { ...page.query, pageSize: 100 } }),
+    tone: (row) => (row.used >= quota.limit ? "bad" : row.used >= quota.limit * 0.8 ? "warn" : null),
+    menu: (row) => [
+      row.holder.startsWith("user:") &&
+        page.may("listIssuances") && {
+          label: "What it was issued",
+          icon: "ledger",
+          href: address("ledger", { principal: row.holder, from: quota.use.startsAt }),
+        },
+      page.may("reviewAccess") && {
+        label: "What it may do",
+        icon: "access",
+        href: address("access", { principal: row.holder }),
+      },
+      page.may("resetQuota") && {
+        label: "Reset this holder",
+        icon: "refresh",
+        run: async () => {
+          if (await reset(page, quota, row)) again();
+        },
+      },
+    ],
+    empty: page.query.holder
+      ? { title: "This holder used nothing in the period" }
+      : {
+          icon: "quota",
+          title: "Nobody used anything in this period",
+          text: "Holders appear with their first link that this quota counts.",
+        },
+  });
+  return card(
+    "Who used most",
+    { text: "Holders in the present period, the largest use first.", flush: true },
+    table.element,
+  );
 }
 
 function periodCard(quota) {

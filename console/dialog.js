@@ -39,6 +39,8 @@ export function openDialog(title, { side, wide, guard, label } = {}, content) {
       footer ? h("div", { class: "dialog-foot" }, footer) : null,
     );
     element.addEventListener("cancel", (event) => {
+      // A file field says the same when a person chooses no other file.
+      if (event.target !== element) return;
       event.preventDefault();
       dismiss();
     });

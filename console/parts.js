@@ -141,26 +141,7 @@ export function problemBox(error, { retry } = {}) {
         ? h(
             "ul",
             {},
-            error.errors
-              .slice(0, 20)
-              .map((item) =>
-                h(
-                  "li",
-                  {},
-                  h(
-                    "bdi",
-                    {},
-                    visible(
-                      [
-                        item.path ?? item.field ?? (item.index !== undefined ? `item ${item.index + 1}` : ""),
-                        item.detail ?? item.title ?? item.code,
-                      ]
-                        .filter(Boolean)
-                        .join(": "),
-                    ),
-                  ),
-                ),
-              ),
+            error.errors.slice(0, 20).map((item) => h("li", {}, refused(item, error))),
           )
         : null,
       h(
@@ -180,6 +161,12 @@ export function problemBox(error, { retry } = {}) {
       retry ? button("Try again", { small: true, icon: "refresh", run: retry }) : null,
     ),
   );
+}
+
+/** Says which item of a request was refused, and why unless the problem says so already. */
+function refused(item, error) {
+  const why = item.detail === error.detail ? null : (item.detail ?? item.title);
+  return h("bdi", {}, visible([item.field ?? item.code, why].filter(Boolean).join(": ")));
 }
 
 /** Returns a message: `info`, `ok`, `warn` or `bad`. */

@@ -1,0 +1,116 @@
+// Dialogs: questions before something is removed, and panels at the side for forms and details.
+
+import { fill, h, unique } from "./dom.js";
+import { button, problemBox } from "./parts.js";
+
+/**
+ * Opens a dialog, and returns what closes it.
+ *
+ * @param {string} title
+ * @param {object} options `side` puts it at the edge of the window; `wide` makes it wider; `onClose` is called with the
+ *   result; `guard` may return `false` to keep it open when Escape is pressed.
+ * @param {function(function(*): void): Array} content Receives the function that closes the dialog with a result, and
+ *   returns `{body, footer}`.
+ * @returns {Promise<*>} The result; `undefined` if it was dismissed.
+ */
+export function openDialog(title, { side, wide, guard, label } = {}, content) {
+  return new Promise((resolve) => {
+    const heading = unique("dialog");
+    const before = document.activeElement;
+    const element = h("dialog", { class: ["dialog", side && "side", wide && "wide"], "aria-labelledby": heading });
+    let result;
+    const close = (value) => {
+      result = value;
+      element.close();
+    };
+    const dismiss = () => {
+      if (!guard || guard() !== false) close();
+    };
+    const { body, footer } = content(close);
+    fill(
+      element,
+      h(
+        "div",
+        { class: "dialog-head" },
+        h("div", {}, label ? h("p", { class: "faint" }, label) : null, h("h2", { id: heading }, title)),
+        button("Close", { icon: "close", iconOnly: true, tone: "quiet", run: dismiss }),
+      ),
+      h("div", { class: "dialog-body" }, body),
+      footer ? h("div", { class: "dialog-foot" }, footer) : null,
+    );
+    element.addEventListener("cancel", (event) => {
+      // A file field says the same when a person chooses no other file.
+      if (event.target !== element) return;
+      event.preventDefault();
+      dismiss();
+    });
+    element.addEventListener("close", () => {
+      removeEventListener("hashchange", leave);
+      element.remove();
+      if (before?.isConnected) before.focus();
+      resolve(result);
+    });
+    const leave = () => close();
+    addEventListener("hashchange", leave);
+    document.body.append(element);
+    element.showModal();
+    const first = [
+      "[autofocus]",
+      ".dialog-body :is(input, select, textarea)",
+      ".dialog-foot .button",
+      ".dialog-head .button",
+    ]
+      .map((selector) => element.querySelector(selector))
+      .find(Boolean);
+    first?.focus();
+  });
+}
+
+/**
+ * Asks before something happens. The dialog stays open while it happens, and shows why it did not.
+ *
+ * @param {string} title A question: `Delete this grant?`
+ * @param {object} options `body` says what follows; `confirm` is the button's word; `danger` makes it red; `typed` is a
+ *   text that the person has to type; `run` does it.
+ * @returns {Promise<boolean>} Whether it was done.
+ */
+export async function confirm(title, { body, confirm: word = "Confirm", danger, typed, run }) {
+  const done = await openDialog(title, {}, (close) => {
+    const trouble = h("div");
+    const input = typed
+      ? h("input", { type: "text", autocomplete: "off", spellcheck: "false", id: unique("typed") })
+      : null;
+    const act = button(word, {
+      tone: danger ? "danger" : "primary",
+      disabled: Boolean(typed),
+      run: async () => {
+        fill(trouble);
+        try {
+          const result = await run?.();
+          close(result === undefined ? true : result);
+        } catch (error) {
+          fill(trouble, problemBox(error));
+        }
+      },
+    });
+    input?.addEventListener("input", () => {
+      act.disabled = input.value !== typed;
+    });
+    return {
+      body: [
+        body,
+        input
+          ? h(
+              "p",
+              { class: "field" },
+              h("label", { for: input.id }, "Type ", h("code", {}, typed), " to confirm"),
+              input,
+            )
+          : null,
+        trouble,
+      ],
+      footer: [button("Cancel", { run: () => close(), attributes: danger && !typed ? { autofocus: true } : {} }), act],
+    };
+  });
+  return done ?? false;
+}

@@ -1,0 +1,131 @@
+// Builds elements. Text from rows only ever becomes text nodes and attribute values: nothing here parses HTML.
+
+const properties = new Set([
+  "value",
+  "checked",
+  "disabled",
+  "selected",
+  "indeterminate",
+  "readOnly",
+  "multiple",
+  "open",
+]);
+const links = new Set(["href", "src", "action", "formaction", "xlink:href"]);
+
+/**
+ * Returns a new element.
+ *
+ * @param {string} tag
+ * @param {object} [attributes] Attributes by name. `class` is a text or a list with falsy entries, `on` holds listeners
+ *   by event, `style` holds custom properties and styles, `data` holds data attributes. `null`, `undefined` and
+ *   `false` leave an attribute out.
+ * @param {...(Node|string|number|null|false|Array)} children Texts become text nodes.
+ */
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value);
+  element.append(...nodes(children));
+  return element;
+}
+
+function set(element, name, value) {
+  if (value === null || value === undefined || value === false) {
+    if (properties.has(name) && name in element) element[name] = name === "value" ? "" : false;
+    return;
+  }
+  if (name === "class") {
+    const names = Array.isArray(value) ? value.filter(Boolean).join(" ") : value;
+    if (names) element.className = names;
+  } else if (name === "on") {
+    for (const [event, listener] of Object.entries(value)) if (listener) element.addEventListener(event, listener);
+  } else if (name === "style") {
+    for (const [property, text] of Object.entries(value)) element.style.setProperty(property, text);
+  } else if (name === "data") {
+    for (const [key, text] of Object.entries(value)) if (text !== undefined) element.dataset[key] = text;
+  } else if (name.startsWith("on") || name === "srcdoc" || /html/i.test(name)) {
+    throw new TypeError(`The attribute ${name} is not allowed.`);
+  } else if (links.has(name)) {
+    element.setAttribute(name, safeLink(value));
+  } else if (properties.has(name) && name in element) {
+    element[name] = value;
+  } else {
+    element.setAttribute(name, value === true ? "" : value);
+  }
+}
+
+/** Returns the address if it is one of ours, a download or an `https` page; throws for `javascript:` and its like. */
+export function safeLink(address) {
+  const text = String(address);
+  if (text.startsWith("#") || (text.startsWith("/") && !text.startsWith("//"))) return text;
+  if (/^(https?:\/\/|blob:)/i.test(text)) return text;
+  throw new TypeError("The address is not allowed.");
+}
+
+/** Returns children as a flat list of nodes and texts, without those that are absent. */
+export function nodes(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : String(child)));
+}
+
+/** Replaces what the element holds. */
+export function fill(element, ...children) {
+  element.replaceChildren(...nodes(children));
+  return element;
+}
+
+/** Returns a fragment. */
+export function fragment(...children) {
+  const all = document.createDocumentFragment();
+  all.append(...nodes(children));
+  return all;
+}
+
+let last = 0;
+
+/** Returns an identifier that no other element has. */
+export function unique(prefix = "id") {
+  last += 1;
+  return `${prefix}-${last}`;
+}
+
+/** Tests whether an error only says that the person went elsewhere. */
+export function isAbort(error) {
+  return error?.name === "AbortError";
+}
+
+/** Returns a function that runs once the calls have paused. */
+export function debounce(milliseconds, action) {
+  let timer;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => action(...values), milliseconds);
+  };
+}
+
+/** Waits. The promise is rejected when the signal aborts. */
+export function pause(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** Offers the browser's own dialog to save a file. */
+export function saveFile(blob, name) {
+  const address = URL.createObjectURL(blob);
+  const link = h("a", { href: address, download: name, hidden: true });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}

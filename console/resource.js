@@ -1,0 +1,176 @@
+// Creates and changes rows: a dialog at the side with a form made from the contract, its JSON and the commands.
+
+import { openDialog } from "./dialog.js";
+import { fill, h, isAbort } from "./dom.js";
+import { mergePatch, schemaForm } from "./form.js";
+import { button, disclosure, message, problemBox } from "./parts.js";
+import { commandLines } from "./shell.js";
+import { suggestions } from "./suggest.js";
+import { toast } from "./toast.js";
+
+/**
+ * Opens a form for a row.
+ *
+ * @param {Page} page
+ * @param {object} options
+ * @param {string} options.title
+ * @param {string} [options.create] The `operationId` that creates a row.
+ * @param {string} [options.patch] The `operationId` that changes one by a merge patch.
+ * @param {object} [options.row] The row to change, as it was read.
+ * @param {string} [options.etag] Its `ETag`.
+ * @param {object} [options.path] Parameters of the path.
+ * @param {object} [options.query] Parameters of the query.
+ * @param {object} [options.value] What a new row begins with.
+ * @param {string[]} [options.omit] Members that the form leaves out, such as those that the gateway sets.
+ * @param {string[]} [options.order] Members that come first.
+ * @param {object} [options.labels] Labels by name of a member.
+ * @param {object} [options.suggest] More functions for `schemaForm`.
+ * @param {function(object): object} [options.finish] Completes the body before it is sent.
+ * @param {function({body, before, after}): Node|Promise<Node>} [options.review] Shows what the change would do. The
+ *   person then has to look at it before the row is saved.
+ * @param {string} [options.saved] What is said when it is done.
+ * @param {Node|string} [options.intro]
+ * @returns {Promise<{data, etag}|undefined>} The answer; `undefined` if nothing was saved.
+ */
+export function editRow(page, options) {
+  const {
+    title,
+    create,
+    patch,
+    row,
+    etag,
+    path,
+    query,
+    value = {},
+    omit = [],
+    order,
+    labels,
+    suggest,
+    finish = (body) => body,
+    review,
+    intro,
+  } = options;
+  const id = row ? patch : create;
+  const schema = page.contract.bodyOf(id);
+  const start = row ?? value;
+  const fixed = new Set(["id", "createdBy", "createdAt", "updatedAt", ...omit]);
+
+  let guard = () => true;
+  return openDialog(title, { side: true, wide: Boolean(review), guard: () => guard() }, (close) => {
+    const trouble = h("div", { class: "stack" });
+    const commands = h("div", { class: "stack" });
+    const judged = h("div", { class: "stack" });
+    let isDirty = false;
+    const form = schemaForm(page.contract, schema, {
+      value: start,
+      omit: [...fixed],
+      order,
+      labels,
+      suggest: { ...suggestions(page), ...suggest },
+      onChange: () => {
+        isDirty = true;
+        seen = false;
+        fill(judged);
+        name();
+        showCommands();
+      },
+    });
+    let seen = !review;
+    const body = () => {
+      const written = finish(form.value());
+      if (!row) return written;
+      const before = Object.fromEntries(Object.entries(row).filter(([member]) => !fixed.has(member)));
+      return mergePatch(before, written);
+    };
+    const call = () => ({ path, query, body: body(), ifMatch: row ? etag : undefined });
+    const showCommands = () =>
+      fill(
+        commands,
+        call().body ? commandLines(page.lines(id, call())) : h("p", { class: "faint" }, "Nothing has changed."),
+      );
+    const save = button("", { tone: "primary", run: () => (seen ? submit() : look()) });
+    const name = () => {
+      save.querySelector(".label").textContent = seen ? (row ? "Save" : "Create") : "Review";
+    };
+    name();
+    showCommands();
+
+    async function look() {
+      fill(trouble);
+      if (!form.check()) return;
+      if (!body()) {
+        fill(trouble, message("info", "Nothing has changed."));
+        return;
+      }
+      try {
+        const change = body();
+        const after = row ? { ...start, ...form.value() } : change;
+        fill(judged, await review({ body: change, before: row, after, etag }));
+        seen = true;
+        name();
+        judged.scrollIntoView({ block: "start" });
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    async function submit() {
+      fill(trouble);
+      if (!form.check()) return;
+      const sent = call();
+      if (!sent.body) {
+        close();
+        return;
+      }
+      try {
+        const answer = await page.call(id, sent);
+        toast(options.saved ?? (row ? "Saved" : "Created"));
+        close(answer);
+      } catch (error) {
+        fail(error);
+      }
+    }
+
+    function fail(error) {
+      if (isAbort(error)) return;
+      form.refuse(error);
+      const isOld = error.status === 412;
+      fill(
+        trouble,
+        problemBox(error),
+        isOld
+          ? message(
+              "warn",
+              "Somebody else changed the row",
+              h("p", {}, "Close this, look at the row again, and repeat your change."),
+            )
+          : null,
+      );
+      trouble.scrollIntoView({ block: "nearest" });
+    }
+
+    guard = () => {
+      if (!isDirty) return true;
+      fill(
+        trouble,
+        message(
+          "warn",
+          "Discard what you wrote?",
+          h(
+            "div",
+            { class: "actions" },
+            button("Discard", { tone: "danger", small: true, run: () => close() }),
+            button("Keep writing", { small: true, run: () => fill(trouble) }),
+          ),
+        ),
+      );
+      trouble.scrollIntoView({ block: "nearest" });
+      return false;
+    };
+
+    return {
+      body: [intro, form.element, judged, disclosure("Show command", {}, commands), trouble],
+      footer: [button("Cancel", { run: () => guard() !== false && close() }), save],
+    };
+  });
+}

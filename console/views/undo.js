@@ -1,0 +1,195 @@
+// Undoes a change as a new change, from the row as it is now.
+
+import { openDialog } from "../dialog.js";
+import { fill, h, isAbort } from "../dom.js";
+import { mergePatch } from "../form.js";
+import { button, card, message, problemBox, skeleton } from "../parts.js";
+import { address, go } from "../router.js";
+import { commandLines } from "../shell.js";
+import { toast } from "../toast.js";
+import { diffTable, isObject, kinds, labelOf, pathOf } from "./changes.js";
+
+/**
+ * Says how a change can be undone: `{call}` is the operation that does it, `{reason}` why there is none.
+ */
+export function undoable(page, { operation, kind, before, after }) {
+  const known = kinds[kind];
+  const call = !known
+    ? null
+    : {
+        create: after && known.remove,
+        update: before && after && known.patch,
+        delete: before && !before.items && known.create,
+      }[operation];
+  if (call && page.may(call)) return { call };
+  if (call || !page.may("createGrant")) return {};
+  if (operation === "delete" && known)
+    return { reason: "This cannot be undone: the secret of the row is gone. Make a new one." };
+  if (operation === "rotate")
+    return { reason: "This cannot be undone: a secret that was replaced does not come back." };
+  if (operation === "reset") return { reason: "This cannot be undone: what was counted before is gone." };
+  if (operation === "import" || before?.items)
+    return { reason: "This changed many rows at once. Import the earlier state to undo it." };
+  return {};
+}
+
+/** Returns a row of the audit as the contract writes it: without absent members, with times in UTC. */
+function contractRow(page, schema, kind, row) {
+  const source = { ...row };
+  if (kind === "Grant") {
+    if (source.isTemplate) {
+      source.template = source.prefix;
+      delete source.prefix;
+    }
+    if (source.note === "") delete source.note;
+  }
+  const result = {};
+  for (const member of page.contract.members(schema)) {
+    const value = source[member.name];
+    if (value === null || value === undefined || ["id", "createdAt", "createdBy", "use"].includes(member.name))
+      continue;
+    result[member.name] = member.kind === "time" ? new Date(value).toISOString() : value;
+  }
+  return result;
+}
+
+/** Works out the call that undoes a change, from the row as it is now. */
+async function prepare(page, record) {
+  const { kind, operation, before, after } = record;
+  const { get, patch, create, remove } = kinds[kind];
+  const path = pathOf(record);
+  const read = () => page.session.api.call(get, { path, signal: page.signal });
+  if (operation === "create") {
+    const { etag } = await read();
+    return {
+      id: remove,
+      call: { path, ifMatch: page.contract.operation(remove).takes("If-Match") ? etag : undefined },
+      words: "The row is removed.",
+      difference: { kind, before: after, after: null },
+      danger: true,
+    };
+  }
+  if (operation === "delete") {
+    const schema = page.contract.bodyOf(create);
+    const body = contractRow(page, schema, kind, before);
+    const target = kind === "GroupMember" ? { path: { group: path.group } } : {};
+    return {
+      id: create,
+      call: { ...target, body },
+      words: "The row is made again. It gets a new identifier.",
+      difference: { kind, before: null, after: body },
+    };
+  }
+  const { data: now, etag } = await read();
+  const schema = page.contract.bodyOf(patch);
+  const [old, recent, present] = [before, after, now].map((row) => contractRow(page, schema, kind, row));
+  // Only what this change changed goes back. What others changed since stays.
+  const names = [...new Set([...Object.keys(old), ...Object.keys(recent)])].filter(
+    (name) => JSON.stringify(old[name]) !== JSON.stringify(recent[name]),
+  );
+  const wanted = { ...present };
+  const since = [];
+  for (const name of names) {
+    if (!sameValue(present[name], recent[name])) since.push(name);
+    if (old[name] === undefined) delete wanted[name];
+    else wanted[name] = old[name];
+  }
+  const body = mergePatch(present, wanted);
+  return {
+    id: patch,
+    call: { path, body, ifMatch: etag },
+    words: "The members go back to what they were.",
+    difference: { kind, before: present, after: wanted },
+    since,
+    isDone: !body,
+  };
+}
+
+/** Compares values whatever the order of their members. */
+function sameValue(one, other) {
+  const sorted = (value) =>
+    Array.isArray(value)
+      ? value.map(sorted)
+      : isObject(value)
+        ? Object.fromEntries(
+            Object.keys(value)
+              .sort()
+              .map((name) => [name, sorted(value[name])]),
+          )
+        : value;
+  return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
+}
+
+export async function undo(page, record) {
+  const done = await openDialog(
+    "Undo this change?",
+    { side: true, label: `${record.operation} ${record.kind}` },
+    (close) => {
+      const place = h("div", { class: "stack" }, skeleton(4));
+      const trouble = h("div");
+      const act = button("Undo", { tone: "primary", disabled: true });
+      const load = async () => {
+        try {
+          const plan = await prepare(page, record);
+          if (plan.isDone) {
+            fill(
+              place,
+              message("info", "Nothing to undo", h("p", {}, "The row already is as it was before this change.")),
+            );
+            return;
+          }
+          fill(
+            place,
+            h("p", {}, plan.words, " This is a new change, with a record of its own."),
+            plan.since?.length
+              ? message(
+                  "warn",
+                  "It was changed again since",
+                  h(
+                    "p",
+                    {},
+                    "Somebody changed " +
+                      `${plan.since.map((name) => labelOf(page, record.kind, name).toLowerCase()).join(", ")} after ` +
+                      "this. Undoing replaces that, too.",
+                  ),
+                )
+              : null,
+            card("What changes now", {}, diffTable(page, plan.difference)),
+            h("div", { class: "stack" }, commandLines(page.lines(plan.id, plan.call))),
+          );
+          act.classList.toggle("danger", Boolean(plan.danger));
+          act.disabled = false;
+          act.addEventListener("click", async () => {
+            act.setAttribute("aria-busy", "true");
+            fill(trouble);
+            try {
+              close({ plan, answer: await page.call(plan.id, plan.call) });
+            } catch (error) {
+              if (!isAbort(error)) fill(trouble, problemBox(error));
+            } finally {
+              act.removeAttribute("aria-busy");
+            }
+          });
+        } catch (error) {
+          if (isAbort(error)) return;
+          fill(
+            place,
+            error.status === 404
+              ? message(
+                  "info",
+                  "The row is not there any more",
+                  h("p", {}, "It was removed after this change, so there is nothing to undo."),
+                )
+              : problemBox(error, { retry: load }),
+          );
+        }
+      };
+      load();
+      return { body: [place, trouble], footer: [button("Cancel", { run: () => close() }), act] };
+    },
+  );
+  if (!done) return;
+  const id = done.answer.requestId;
+  toast("Undone", { action: id ? { label: "Show", run: () => go(address("audit", { requestId: id })) } : undefined });
+  if (page.path.length === 0) go(page.here(), { replace: true });
+}

@@ -50,6 +50,7 @@ let package = Package(
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CEventDescriptor"),
 
         // One wrapper each; they know nothing of the gateway.
@@ -66,13 +67,14 @@ let package = Package(
             swiftSettings: onCallersExecutor),
         .target(name: "LibCrypto", dependencies: ["CLibCrypto"], swiftSettings: strict),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "EventLoops"], swiftSettings: strict),
+        .target(name: "LibZ", dependencies: ["CLibZ"], swiftSettings: strict),
 
         // JSON: the strict reader of what clients send, and the writer of answers, policies and log lines.
         .target(name: "StrictJSON", dependencies: ["LibCrypto"], swiftSettings: strict),
         // Tokens that issuers sign, and the keys that verify them.
         .target(name: "JOSE", dependencies: ["LibCrypto", "StrictJSON"], swiftSettings: strict),
 
-        // The contract, the migrations and the functions, carried inside the program.
+        // The contract, the console, the migrations and the functions, carried inside the program.
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"], swiftSettings: strict),
 
@@ -86,7 +88,7 @@ let package = Package(
         .target(
             name: "GatewayAPI",
             dependencies: [
-                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "Signing",
+                "ContractModel", "EmbeddedFiles", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto", "LibZ", "Signing",
                 "StrictJSON",
                 httpTypes, logging, metrics,
             ],
@@ -152,6 +154,7 @@ let package = Package(
         ),
 
         .testTarget(name: "LibCryptoTests", dependencies: ["LibCrypto", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "LibZTests", dependencies: ["LibZ"], swiftSettings: strict),
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "JOSETests", dependencies: ["JOSE", "LibCrypto", "StrictJSON", "TestSupport"], swiftSettings: strict),
@@ -242,8 +245,8 @@ let package = Package(
         .testTarget(
             name: "GatewayAPITests",
             dependencies: [
-                "ContractModel", "ContractTesting", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE", "LibCrypto",
-                "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
+                "ContractModel", "ContractTesting", "EmbeddedFiles", "GatewayAPI", "GatewayCore", "HTTPServing", "JOSE",
+                "LibCrypto", "LibZ", "PrometheusMetrics", "Signing", "StrictJSON", "TestSupport",
                 httpTypes, inMemoryLogging, logging, metrics,
             ],
             swiftSettings: strict

@@ -261,7 +261,7 @@ struct MemoryStores {
             quotas: quotas, issuers: issuers, apiKeys: apiKeys, tickets: tickets, ticketRevocation: tickets,
             offboarding: offboarding, groups: StubGroups(), quotaUses: StubQuotaUses(),
             dependency: StubDependency(buckets: buckets, credentials: credentials), gateways: StubGateways(),
-            audit: StubAudit()
+            audit: StubAudit(), console: StubConsoleDirectory(issuers: issuers, buckets: buckets)
         )
     }
 }

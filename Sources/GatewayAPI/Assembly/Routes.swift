@@ -21,6 +21,7 @@ struct Routes {
     let simulations: SimulateEndpoints
     let requests: RequestEndpoints
     let admin: AdminRoutes
+    let console: ConsoleEndpoints
     let service: ServiceEndpoints
 
     /// Routes for app users.
@@ -155,7 +156,12 @@ struct Routes {
             Route(public: .get, "/readyz", service.readiness),
             Route(public: .get, "/metrics", service.metrics),
             Route(public: .get, "/openapi.yaml", service.contract),
+            Route(public: .get, "/openapi.json", service.contractJSON),
             Route(public: .get, "/docs", service.docs),
+            Route(public: .get, "/console", console.page),
+            Route(public: .get, "/console/", console.page),
+            Route(public: .get, "/console/config.json", console.configuration),
+            Route(public: .get, "/console/{file}", takesRest: true, console.file),
         ]
     }
 }

@@ -38,14 +38,11 @@ struct IssuerExaminer: Sendable {
         return await documents.document(at: url)
     }
 
-    /// The URL of the discovery document (OpenID Connect Discovery, section 4); `nil` if the issuer's name is no URL,
-    /// or if it shares a secret with the gateway.
+    /// The URL of the discovery document; `nil` if the issuer's name is no URL, or if it shares a secret with the
+    /// gateway.
     private static func discoveryURL(of issuer: Issuer) -> String? {
-        let name = issuer.issuer.utf8
-        guard name.starts(with: "https://".utf8) || name.starts(with: "http://".utf8) else { return nil }
         if case .secret = issuer.keys { return nil }
-        let base = name.last == UInt8(ascii: "/") ? name.dropLast() : name[...]
-        return String(Substring(base)) + "/.well-known/openid-configuration"
+        return issuer.discoveryURL
     }
 }
 
@@ -55,8 +52,8 @@ private struct Round {
     var validation = IssuerValidation()
     /// The keys of the row, as the authenticator would read them; `nil` if they cannot be read.
     private(set) var keys: KeySet?
-    /// Algorithms that the discovery document lists.
-    private var signingAlgorithms: [String]?
+    /// The discovery document, if it can be read.
+    private(set) var published: DiscoveryDocument?
 
     init(issuer: Issuer) {
         self.issuer = issuer
@@ -71,9 +68,7 @@ private struct Round {
         }
         let hint = "Tokens are accepted without this document."
         var finding = document.finding(.discovery, at: url, ifMissing: .warned, hint: hint)
-        guard case .success(let bytes) = document.content, let value = try? JSONReader.read(bytes),
-            case .object = value
-        else {
+        guard case .success(let bytes) = document.content, let document = DiscoveryDocument(bytes) else {
             if finding.outcome == .passed {
                 finding.outcome = .warned
                 finding.failure = .unexpected
@@ -84,13 +79,13 @@ private struct Round {
             return note(.init(.keysURL, .skipped))
         }
         note(finding)
-        signingAlgorithms = value["id_token_signing_alg_values_supported"]?.strings
-        judgeName(value)
-        judgeKeysURL(value)
+        published = document
+        judgeName(document)
+        judgeKeysURL(document)
     }
 
-    private mutating func judgeName(_ document: JSONValue) {
-        guard case .string(let name)? = document["issuer"] else {
+    private mutating func judgeName(_ document: DiscoveryDocument) {
+        guard let name = document.issuer else {
             return note(.init(.issuer, .warned, advice: "The document does not name the issuer."))
         }
         let isSame = ExactText(name) == ExactText(issuer.issuer)
@@ -101,9 +96,9 @@ private struct Round {
                     ? nil : "Tokens have this name in 'iss', and the row has another. Set 'issuer' to this text."))
     }
 
-    private mutating func judgeKeysURL(_ document: JSONValue) {
+    private mutating func judgeKeysURL(_ document: DiscoveryDocument) {
         guard case .url(let url) = issuer.keys else { return note(.init(.keysURL, .skipped)) }
-        guard case .string(let other)? = document["jwks_uri"] else {
+        guard let other = document.keysURL else {
             return note(.init(.keysURL, .warned, advice: "The document names no key set."))
         }
         let isSame = ExactText(other) == ExactText(url)
@@ -172,7 +167,7 @@ private struct Round {
             let advice = "No key can be used with these algorithms. Remove them from the row, unless keys will follow."
             return note(.init(.algorithms, .warned, found: missing.joined(separator: ", "), advice: advice))
         }
-        if let listed = signingAlgorithms, !listed.contains(where: issuer.algorithms.contains) {
+        if let listed = published?.signingAlgorithms, !listed.contains(where: issuer.algorithms.contains) {
             let advice = "The discovery document lists only these algorithms, and the row has none of them."
             return note(.init(.algorithms, .warned, found: shown(listed.joined(separator: ", ")), advice: advice))
         }

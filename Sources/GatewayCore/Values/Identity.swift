@@ -44,6 +44,8 @@ public struct Issuer: Sendable, Equatable {
     public var rolesClaim: String?
     /// Roles that this issuer may confer.
     public var mayConferRoles: Set<Role>
+    /// How people sign in to the console at this issuer; `nil` if they do not.
+    public var console: ConsoleSignIn?
     /// When the issuer was created. The store of rows sets it.
     public var createdAt: Date
 
@@ -51,7 +53,7 @@ public struct Issuer: Sendable, Equatable {
     public init(
         id: UUID, issuer: String, audiences: [String], algorithms: [String], keys: Keys, principalPrefix: String,
         groupPrefix: String, subjectClaim: String = "sub", groupsClaim: String? = nil, usableClaims: [String] = [],
-        rolesClaim: String? = nil, mayConferRoles: Set<Role> = [], createdAt: Date
+        rolesClaim: String? = nil, mayConferRoles: Set<Role> = [], console: ConsoleSignIn? = nil, createdAt: Date
     ) {
         self.id = id
         self.issuer = issuer
@@ -65,6 +67,7 @@ public struct Issuer: Sendable, Equatable {
         self.usableClaims = usableClaims
         self.rolesClaim = rolesClaim
         self.mayConferRoles = mayConferRoles
+        self.console = console
         self.createdAt = createdAt
     }
 }

@@ -30,6 +30,7 @@ extension Issuer: AdminResource {
             usableClaims: try body.strings("usableClaims") ?? [],
             rolesClaim: try body.string("rolesClaim"),
             mayConferRoles: try body.roles("mayConferRoles"),
+            console: try body.object("console").map { (console) throws(GatewayError) in try ConsoleSignIn(console) },
             createdAt: new.now
         )
     }
@@ -78,6 +79,10 @@ extension Issuer: AdminResource {
         json.member("usableClaims", usableClaims)
         json.member("rolesClaim", rolesClaim)
         json.member("mayConferRoles", mayConferRoles.map(\.rawValue).sorted())
+        if let console {
+            json.name("console")
+            json.object { console.write(to: &$0) }
+        }
         json.member("createdAt", createdAt)
     }
 
@@ -91,5 +96,26 @@ extension Issuer: AdminResource {
             }
         case .secret: json.member("hasSecret", true)
         }
+    }
+}
+
+extension ConsoleSignIn {
+    fileprivate init(_ json: JSONObject) throws(GatewayError) {
+        var json = json
+        self.init(
+            clientID: try json.required("clientID", json.string("clientID")),
+            scopes: try json.strings("scopes") ?? ["openid"],
+            authorizationEndpoint: try json.string("authorizationEndpoint"),
+            tokenEndpoint: try json.string("tokenEndpoint"),
+            send: try json.required("send", json.word("send", SentToken.self)))
+        try json.end()
+    }
+
+    fileprivate func write(to json: inout JSONWriter) {
+        json.member("clientID", clientID)
+        json.member("scopes", scopes)
+        json.member("authorizationEndpoint", authorizationEndpoint)
+        json.member("tokenEndpoint", tokenEndpoint)
+        json.member("send", send.rawValue)
     }
 }
